@@ -1,0 +1,1 @@
+"""LightningDataModules, dataset readers, collators and the resumable loader."""

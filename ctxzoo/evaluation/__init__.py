@@ -1,0 +1,1 @@
+"""Saved checkpoints over a split, results files and the tables made from them."""

@@ -1,0 +1,1 @@
+"""The checkpoint folder: writing, card, verification and push."""

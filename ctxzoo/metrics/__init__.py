@@ -1,0 +1,1 @@
+"""Metrics that torchmetrics and evaluate lack."""
