@@ -1,0 +1,83 @@
+"""Run Python code in a fresh interpreter, if wanted one that cannot import ctxzoo."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+REPOSITORY_ROOT = Path(__file__).resolve().parents[2]
+TAIL_CHARACTERS = 8000
+
+# The program runs from a file, so that tracebacks show its lines and `from __future__` may come first in it.
+_RUN_PROGRAM = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
+
+# A finder in front of all others also hides an installed, an editable and a current-folder ctxzoo.
+_HIDE_CTXZOO = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class HideCtxzoo(MetaPathFinder):
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname.partition(".")[0] == "ctxzoo":
+            raise ModuleNotFoundError("ctxzoo is hidden from this process", name=fullname)
+        return None
+
+sys.meta_path.insert(0, HideCtxzoo())
+"""
+
+
+def run_python(
+    code: str,
+    *,
+    env: dict[str, str] | None = None,
+    without_ctxzoo: bool = False,
+    cwd: str | os.PathLike[str] | None = None,
+    timeout: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """Run `code` in a new interpreter and wait for it.
+
+    Args:
+        code: the program; common leading blanks are removed, so an indented triple-quoted string will do.
+        env: the whole environment of the process, as in `subprocess.run`; None: that of this process.
+            `OMP_NUM_THREADS=1` is added either way.
+        without_ctxzoo: `import ctxzoo` (and any `ctxzoo.…`) raises `ModuleNotFoundError` in the process.
+        cwd: where it runs, importable from there. None: the repository root, or an empty folder of its own when
+            ctxzoo is hidden.
+        timeout: in seconds.
+
+    Returns:
+        The finished process; `stdout` and `stderr` are text.
+
+    Raises:
+        AssertionError: the exit status is not 0; the message ends with the output.
+        subprocess.TimeoutExpired: it ran longer than `timeout` and was killed.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch, "program.py")
+        program.write_text(textwrap.dedent(code), encoding="utf-8")
+        if cwd is None:
+            cwd = REPOSITORY_ROOT
+            if without_ctxzoo:
+                cwd = Path(scratch, "empty")
+                cwd.mkdir()
+        finished = subprocess.run(
+            [sys.executable, "-c", (_HIDE_CTXZOO if without_ctxzoo else "") + _RUN_PROGRAM, str(program)],
+            env={**(os.environ if env is None else env), "OMP_NUM_THREADS": "1"},
+            cwd=cwd,
+            timeout=timeout,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    if finished.returncode != 0:
+        raise AssertionError(
+            f"the Python subprocess ended with status {finished.returncode}\n"
+            f"--- end of stdout ---\n{finished.stdout[-TAIL_CHARACTERS:]}\n"
+            f"--- end of stderr ---\n{finished.stderr[-TAIL_CHARACTERS:]}"
+        )
+    return finished
