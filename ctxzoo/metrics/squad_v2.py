@@ -1,0 +1,364 @@
+"""SQuAD 2.0 scores as a torchmetrics metric (Rajpurkar et al. 2018, arXiv:1806.03822)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities.data import dim_zero_cat
+
+from ctxzoo.metrics.squad_text import exact_and_f1
+
+_IDS_SHOWN = 5
+
+
+class SquadV2(Metric):  # type: ignore[misc]
+    """Exact match and F1 of extractive answers where some questions have none.
+
+    Takes what ``evaluate``'s ``squad_v2`` takes and returns its keys, with the meaning of SQuAD 2.0's evaluation
+    script. A question whose ``no_answer_probability`` lies above ``no_answer_threshold`` counts as answered by the
+    empty string. ``compute`` returns Python numbers:
+
+    - ``exact``, ``f1`` (percent) and ``total`` (questions);
+    - the same with the prefix ``HasAns_`` and ``NoAns_``, where there are such questions;
+    - ``best_exact``, ``best_f1`` (percent) and the thresholds ``best_exact_thresh``, ``best_f1_thresh`` that reach
+      them: the script's walk over the questions by rising ``no_answer_probability``. Like the script, the walk may
+      stop between questions of equal probability, which it visits in the order of the predictions (with several
+      processes: one process after the other);
+    - ``AvNA`` (percent): how often the prediction is empty exactly when the question is unanswerable, after the
+      threshold;
+    - ``no_answer_auc`` (0 to 1), where both kinds of question are there: see ``no_answer_auc``.
+
+    Several processes: examples that a distributed sampler repeated on another process count once. Within one process
+    a repeated id is an error.
+
+    Args:
+        no_answer_threshold: the ``no_answer_probability`` above which the prediction becomes "no answer". With the
+            default 1.0, probabilities never change a prediction.
+        **kwargs: the options of ``torchmetrics.Metric``, such as ``sync_on_compute``.
+
+    Raises:
+        ValueError: ``no_answer_threshold`` is NaN.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+
+    raw_exact: list[Tensor] | Tensor
+    raw_f1: list[Tensor] | Tensor
+    no_answer_probability: list[Tensor] | Tensor
+    has_answer: list[Tensor] | Tensor
+    is_empty: list[Tensor] | Tensor
+    id_hash: list[Tensor] | Tensor
+
+    def __init__(self, no_answer_threshold: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if math.isnan(no_answer_threshold):
+            raise ValueError("no_answer_threshold is NaN; give the no_answer_probability above which to abstain")
+        self.no_answer_threshold = float(no_answer_threshold)
+        for name in self._state_dtypes():
+            self.add_state(name, default=[], dist_reduce_fx="cat")
+        self._ids_seen: set[str] = set()
+
+    def update(self, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> None:
+        """Score some questions. Predictions and references are matched by id; their order may differ.
+
+        Args:
+            predictions: mappings with ``id`` (str), ``prediction_text`` (str, empty for "no answer") and
+                ``no_answer_probability`` (a finite number; any score that rises with "no answer" will do).
+            references: mappings with ``id`` (str) and ``answers``: ``{"text": [...], "answer_start": [...]}`` or a
+                list of ``{"text": ..., "answer_start": ...}``. No texts: the question is unanswerable.
+
+        Raises:
+            ValueError: an id is repeated, here or since the last reset, or lacks its prediction or reference; a field
+                is missing; a probability is not finite.
+            TypeError: a field has the wrong type.
+        """
+        questions = _match(predictions, references)
+        self._refuse_seen(questions, self._ids_seen)
+        scores = [exact_and_f1(question.prediction, question.golds) for question in questions]
+        columns: dict[str, list[Any]] = {
+            "raw_exact": [exact for exact, _ in scores],
+            "raw_f1": [f1 for _, f1 in scores],
+            "no_answer_probability": [question.no_answer_probability for question in questions],
+            "has_answer": [bool(question.golds) for question in questions],
+            "is_empty": [not question.prediction for question in questions],
+            "id_hash": [hash_id(question.id) for question in questions],
+        }
+        for name, dtype in self._state_dtypes().items():
+            getattr(self, name).append(torch.tensor(columns[name], dtype=dtype, device=self.device))
+        self._ids_seen.update(question.id for question in questions)
+
+    def forward(
+        self, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
+    ) -> dict[str, float | int]:
+        """Like ``update``, and return the scores of these questions alone."""
+        # torchmetrics resets the metric inside forward and puts back only the states: the ids are kept here.
+        earlier = self._ids_seen
+        self._refuse_seen(_match(predictions, references), earlier)
+        scores: dict[str, float | int] = super().forward(predictions, references)
+        earlier.update(self._ids_seen)
+        self._ids_seen = earlier
+        return scores
+
+    def compute(self) -> dict[str, float | int]:
+        """Return the scores over every question seen since the last reset (keys: see the class).
+
+        Raises:
+            ValueError: no question was seen.
+        """
+        columns = self._columns()
+        total = len(columns["id_hash"])
+        if total == 0:
+            raise ValueError("SquadV2 has no questions to score; call update with predictions and references first")
+        has_answer = [bool(value) for value in columns["has_answer"]]
+        probability = columns["no_answer_probability"]
+        abstains = [value > self.no_answer_threshold for value in probability]
+        exact = _apply_abstention(columns["raw_exact"], abstains, has_answer)
+        f1 = _apply_abstention(columns["raw_f1"], abstains, has_answer)
+        result: dict[str, float | int] = _mean_scores("", exact, f1, [True] * total)
+        if any(has_answer):
+            result |= _mean_scores("HasAns_", exact, f1, has_answer)
+        if not all(has_answer):
+            result |= _mean_scores("NoAns_", exact, f1, [not value for value in has_answer])
+        for name in ("exact", "f1"):
+            best, threshold = _best_threshold(columns[f"raw_{name}"], columns["is_empty"], has_answer, probability)
+            result |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
+        says_no_answer = [empty or abstain for empty, abstain in zip(columns["is_empty"], abstains, strict=True)]
+        agreeing = sum(bool(no) != has for no, has in zip(says_no_answer, has_answer, strict=True))
+        result["AvNA"] = 100.0 * agreeing / total
+        if any(has_answer) and not all(has_answer):
+            result["no_answer_auc"] = no_answer_auc(probability, has_answer)
+        return result
+
+    def reset(self) -> None:
+        """Forget every question."""
+        super().reset()
+        self._ids_seen = set()
+
+    def _state_dtypes(self) -> dict[str, torch.dtype]:
+        # MPS has no float64. uint8 for the flags: not every collective takes bool.
+        score_dtype = torch.float32 if torch.device(self.device).type == "mps" else torch.float64
+        return {
+            "raw_exact": score_dtype,
+            "raw_f1": score_dtype,
+            "no_answer_probability": score_dtype,
+            "has_answer": torch.uint8,
+            "is_empty": torch.uint8,
+            "id_hash": torch.int64,
+        }
+
+    def _sync_dist(self, dist_sync_fn: Callable[..., Any] | None = None, process_group: Any | None = None) -> None:
+        # torchmetrics stands in float32 for the states of a process without questions; gathered with the other
+        # processes' float64 and int64 that fails or yields garbage. An empty tensor of the right type does not.
+        for name, dtype in self._state_dtypes().items():
+            if isinstance(getattr(self, name), list) and not getattr(self, name):
+                setattr(self, name, [torch.empty(0, dtype=dtype, device=self.device)])
+        if dist_sync_fn is None:
+            super()._sync_dist(process_group=process_group)
+        else:
+            super()._sync_dist(dist_sync_fn, process_group=process_group)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return each state as a list over distinct questions, in the order in which they first came."""
+        if isinstance(self.id_hash, list) and not self.id_hash:
+            return {name: [] for name in self._state_dtypes()}
+        first_row: dict[int, int] = {}
+        for row, value in enumerate(dim_zero_cat(self.id_hash).tolist()):
+            first_row.setdefault(value, row)
+        rows = torch.tensor(list(first_row.values()), dtype=torch.int64)
+        return {name: dim_zero_cat(getattr(self, name)).cpu()[rows].tolist() for name in self._state_dtypes()}
+
+    @staticmethod
+    def _refuse_seen(questions: Sequence[_Question], seen: set[str]) -> None:
+        repeated = [question.id for question in questions if question.id in seen]
+        if repeated:
+            raise ValueError(
+                f"already scored since the last reset: {_show(repeated)}; each question counts once, so pass it once "
+                "and call reset() before scoring the split again"
+            )
+
+
+def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: Sequence[bool] | Tensor) -> float:
+    """Return the area under the ROC curve of ``no_answer_probability`` as a detector of unanswerable questions.
+
+    It is the chance, 0 to 1, that a random unanswerable question has a higher score than a random answerable one; equal
+    scores count one half.
+
+    Args:
+        no_answer_probability: one finite score per question, higher for "no answer"; shape (questions,).
+        has_answer: whether the question has an answer; shape (questions,).
+
+    Raises:
+        ValueError: the shapes differ or are not one-dimensional, a score is not finite, or one of the two kinds of
+            question is missing.
+    """
+    device = "cpu"  # some accelerators have no float64
+    scores = torch.as_tensor(no_answer_probability, device=device).to(torch.float64)
+    answerable = torch.as_tensor(has_answer, device=device).to(torch.bool)
+    if scores.ndim != 1 or scores.shape != answerable.shape:
+        raise ValueError(
+            "no_answer_probability and has_answer must both have the shape (questions,), "
+            f"got {tuple(scores.shape)} and {tuple(answerable.shape)}"
+        )
+    if not bool(scores.isfinite().all()):
+        raise ValueError(f"no_answer_probability must be finite, got {scores[~scores.isfinite()][0].item()}")
+    with_answer = int(answerable.sum())
+    without_answer = len(answerable) - with_answer
+    if not with_answer or not without_answer:
+        raise ValueError(
+            f"no_answer_auc needs answerable and unanswerable questions, got {with_answer} and {without_answer}"
+        )
+    distinct, level = torch.unique(scores, return_inverse=True)
+    answerable_at = torch.bincount(level[answerable], minlength=len(distinct))
+    unanswerable_at = torch.bincount(level[~answerable], minlength=len(distinct))
+    answerable_below = answerable_at.cumsum(0) - answerable_at
+    # Counted in halves, so that the sum stays in whole numbers.
+    half_wins = int((unanswerable_at * (2 * answerable_below + answerable_at)).sum())
+    return half_wins / (2 * with_answer * without_answer)
+
+
+def hash_id(question_id: str) -> int:
+    """Return a hash of an id in 63 bits, the same in every process (unlike ``hash``)."""
+    digest = hashlib.blake2b(question_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def evaluate_module_path() -> str:
+    """Return the folder that ``evaluate.load(folder)`` opens, without a network, as this metric."""
+    return str(Path(__file__).resolve().parent / "evaluate_squad_v2")
+
+
+class _Question(NamedTuple):
+    id: str
+    prediction: str
+    no_answer_probability: float
+    golds: list[str]
+
+
+def _match(predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> list[_Question]:
+    """Check both lists and pair them by id, in the order of the predictions."""
+    predictions_by_id = _by_id(predictions, "predictions")
+    references_by_id = _by_id(references, "references")
+    without_prediction = [key for key in references_by_id if key not in predictions_by_id]
+    if without_prediction:
+        raise ValueError(f"references without a prediction: {_show(without_prediction)}; predict '' for no answer")
+    without_reference = [key for key in predictions_by_id if key not in references_by_id]
+    if without_reference:
+        raise ValueError(f"predictions without a reference: {_show(without_reference)}; pass both in the same call")
+    return [
+        _Question(
+            key,
+            _text(_field(prediction, "prediction_text", f"prediction {key!r}"), f"prediction_text of {key!r}"),
+            _probability(_field(prediction, "no_answer_probability", f"prediction {key!r}"), key),
+            _golds(_field(references_by_id[key], "answers", f"reference {key!r}"), key),
+        )
+        for key, prediction in predictions_by_id.items()
+    ]
+
+
+def _by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Mapping[str, Any]]:
+    if isinstance(items, Mapping | str):
+        raise TypeError(f"{name} must be a list of mappings, one per question, got a {type(items).__name__}")
+    by_id: dict[str, Mapping[str, Any]] = {}
+    repeated = []
+    for position, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise TypeError(f"{name}[{position}] must be a mapping with an 'id', got {item!r}")
+        key = _text(_field(item, "id", f"{name}[{position}]"), f"id of {name}[{position}]")
+        if key in by_id:
+            repeated.append(key)
+        by_id[key] = item
+    if repeated:
+        raise ValueError(f"ids that occur more than once in {name}: {_show(repeated)}; each question needs its own id")
+    return by_id
+
+
+def _field(item: Mapping[str, Any], name: str, owner: str) -> Any:
+    if name not in item:
+        raise ValueError(f"{owner} has no {name!r}, only {sorted(map(str, item))}")
+    return item[name]
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, got {value!r}")
+    return value
+
+
+def _probability(value: Any, key: str) -> float:
+    if not isinstance(value, Real):
+        raise TypeError(f"no_answer_probability of {key!r} must be a number, got {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"no_answer_probability of {key!r} must be finite, got {value!r}")
+    return float(value)
+
+
+def _golds(answers: Any, key: str) -> list[str]:
+    name = f"answers of {key!r}"
+    texts: Any = None
+    if isinstance(answers, Mapping):
+        texts = _field(answers, "text", name)
+    elif (
+        isinstance(answers, Iterable)
+        and not isinstance(answers, str)
+        and all(isinstance(answer, Mapping) for answer in answers)
+    ):
+        texts = [_field(answer, "text", name) for answer in answers]
+    if not isinstance(texts, Iterable) or isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(
+            f"{name} must be {{'text': [str, ...], 'answer_start': [...]}} or a list of {{'text': str, ...}}, "
+            f"got {answers!r}"
+        )
+    return list(texts)
+
+
+def _show(ids: Sequence[str]) -> str:
+    shown = ", ".join(repr(key) for key in ids[:_IDS_SHOWN])
+    return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more"
+
+
+def _apply_abstention(raw: Sequence[float], abstains: Sequence[bool], has_answer: Sequence[bool]) -> list[float]:
+    """Score an abstention 1 where the question is unanswerable and 0 elsewhere; keep the other scores."""
+    rows = zip(raw, abstains, has_answer, strict=True)
+    return [float(not has) if abstain else score for score, abstain, has in rows]
+
+
+def _mean_scores(
+    prefix: str, exact: Sequence[float], f1: Sequence[float], chosen: Sequence[bool]
+) -> dict[str, float | int]:
+    """Return the mean scores in percent, and the number, of the chosen questions (at least one)."""
+    total = sum(chosen)
+    # fsum: the same to the last bit in whatever order the processes' questions come.
+    exact_sum = math.fsum(score for score, use in zip(exact, chosen, strict=True) if use)
+    f1_sum = math.fsum(score for score, use in zip(f1, chosen, strict=True) if use)
+    return {
+        f"{prefix}exact": 100.0 * exact_sum / total,
+        f"{prefix}f1": 100.0 * f1_sum / total,
+        f"{prefix}total": total,
+    }
+
+
+def _best_threshold(
+    raw: Sequence[float], is_empty: Sequence[int], has_answer: Sequence[bool], probability: Sequence[float]
+) -> tuple[float, float]:
+    """Return the best mean score in percent and the threshold that reaches it first.
+
+    The walk starts with every question left unanswered and lets them be answered one by one, most confident first. An
+    answer to an unanswerable question costs one point even where it scores (a text that normalises to nothing).
+    """
+    running: float = sum(not has for has in has_answer)
+    best, threshold = running, 0.0
+    for row in sorted(range(len(raw)), key=probability.__getitem__):  # stable, as ties need
+        running += raw[row] if has_answer[row] else float(is_empty[row]) - 1.0
+        if running > best:
+            best, threshold = running, probability[row]
+    return 100.0 * best / len(raw), threshold
