@@ -1,0 +1,219 @@
+"""Where a dataset comes from (a path, the data folder, the Hub), how it is loaded, and a hash of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import datasets
+import datasets.config
+import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
+from huggingface_hub import constants, get_session
+
+DATA_DIR_VARIABLE = "CTXZOO_DATA"
+HUB_PROBE_SECONDS = 5.0
+
+
+class DatasetUnavailableError(OSError):
+    """The dataset is neither in a folder nor to be had from the Hub."""
+
+
+class DatasetFileError(ValueError):
+    """A data file exists but cannot be read."""
+
+
+def resolve_dataset(name: str, data_dir: str | None = None) -> str:
+    """Path or Hub id to load `name` from.
+
+    Args:
+        name: an existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
+        data_dir: folder with one sub-folder per dataset, `<namespace>/<name>`; default: the environment variable
+            CTXZOO_DATA.
+
+    Returns:
+        `name` if it exists, else its folder in `data_dir` if that exists, else `name` as a Hub id.
+
+    Raises:
+        ValueError: empty name.
+    """
+    if not name.strip():
+        raise ValueError(f"dataset name is {name!r}; expected a path, a Hub id such as 'rajpurkar/squad_v2', or 'sample'")
+    if Path(name).exists():
+        return name
+    folder = _folder_in_data_dir(name, data_dir)
+    return str(folder) if folder is not None and folder.is_dir() else name
+
+
+def load_splits(name: str, data_dir: str | None = None, config: str | None = None) -> datasets.DatasetDict:
+    """The splits that `name` has.
+
+    A folder is read the way the Hub reads a dataset repository (README.md with `configs`, or files named after
+    splits). Without network, a dataset that was downloaded before is read from the cache of `datasets`.
+
+    Args:
+        name: as in `resolve_dataset`.
+        data_dir: as in `resolve_dataset`.
+        config: name of the configuration, for datasets that have several.
+
+    Raises:
+        DatasetUnavailableError: no such folder, and the Hub does not have the dataset or does not answer.
+        DatasetFileError: a file of the dataset is damaged or empty.
+        ValueError: unknown `config`.
+    """
+    source = resolve_dataset(name, data_dir)
+    if Path(source).is_file():
+        raise ValueError(f"{source} is a file; expected the folder that holds it, or a Hub id")
+    try:
+        if Path(source).is_dir():
+            splits = _load(source, config)
+        else:
+            splits = _load_from_hub(source, config)
+    except (DatasetNotFoundError, ConnectionError) as error:
+        raise DatasetUnavailableError(_unavailable(name, data_dir, str(error))) from error
+    except DatasetGenerationError as error:
+        raise DatasetFileError(_unreadable(source, error)) from error
+    except FileNotFoundError as error:  # also: a folder without any data file
+        raise DatasetUnavailableError(_unavailable(name, data_dir, str(error))) from error
+    return splits
+
+
+def dataset_fingerprint(dataset: datasets.Dataset) -> str:
+    """sha256 (hex) over column names, types and values in row order.
+
+    Unlike the fingerprint that `datasets` keeps, it depends on nothing else: not on the path, the cache, the column
+    order, the chunks of the Arrow table, or on how the rows were selected.
+
+    Raises:
+        TypeError: a column of a type that cannot be hashed by value.
+    """
+    table: pa.Table = dataset.with_format("arrow")[:]
+    digest = hashlib.sha256()
+    for column in sorted(table.column_names):
+        hashes: dict[str, Any] = {}
+        chunked = table.column(column)
+        for chunk in chunked.chunks or [pa.array([], chunked.type)]:
+            _update(hashes, column, chunk)
+        for path, value_hash in hashes.items():
+            digest.update(f"{path}={value_hash.hexdigest()};".encode())
+    return digest.hexdigest()
+
+
+def _folder_in_data_dir(name: str, data_dir: str | None) -> Path | None:
+    root = data_dir or os.environ.get(DATA_DIR_VARIABLE)
+    return Path(root) / name if root else None
+
+
+def _load(source: str, config: str | None) -> datasets.DatasetDict:
+    return datasets.DatasetDict(datasets.load_dataset(source, config))
+
+
+def _load_from_hub(source: str, config: str | None) -> datasets.DatasetDict:
+    """One short probe first: the client itself tries again for half a minute before it gives up."""
+    if datasets.config.HF_HUB_OFFLINE or _hub_answers():
+        return _load(source, config)
+    with _offline():
+        return _load(source, config)
+
+
+def _hub_answers() -> bool:
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_PROBE_SECONDS)
+    except httpx.HTTPError:
+        return False
+    return True
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """`datasets` looks into its cache only."""
+    before = datasets.config.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE = before
+
+
+def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
+    folder = _folder_in_data_dir(name, data_dir)
+    looked = f"looked in {folder}" if folder is not None else "no data folder is set"
+    return (
+        f"Dataset {name!r} is not available: {looked}, and the Hub could not deliver it ({reason}). "
+        f"Use `--dataset sample` for the generated sample, or name a folder that holds <namespace>/<name> with "
+        f"`--data_dir` or the environment variable {DATA_DIR_VARIABLE}."
+    )
+
+
+def _unreadable(source: str, error: Exception) -> str:
+    """Names the damaged file where the dataset is a folder of Parquet files."""
+    for path in sorted(Path(source).rglob("*.parquet")) if Path(source).is_dir() else []:
+        try:
+            for _ in pq.ParquetFile(path).iter_batches():
+                pass
+        except (pa.ArrowException, OSError) as reason:
+            return f"{path} cannot be read: {reason}. Download or copy the file again."
+    return f"Dataset {source!r} cannot be read: {error.__cause__ or error}"
+
+
+def _update(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
+    """Adds the values of `array` to the running hashes of its leaves, one per path.
+
+    Lengths, validity and values go to separate hashes, so that the borders between chunks leave no trace.
+    """
+    kind = array.type
+    if isinstance(kind, pa.ExtensionType):
+        _update(hashes, path, array.storage)
+    elif pa.types.is_dictionary(kind):
+        _update(hashes, path, array.dictionary_decode())
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        _add(hashes, f"{path}:valid", _validity(array))
+        filled = pc.fill_null(array, "") if array.null_count else array
+        _add(hashes, f"{path}:length", pc.binary_length(filled).cast(pa.int64()).to_numpy(zero_copy_only=False))
+        _add(hashes, f"{path}:utf8", _utf8_bytes(filled))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        _add(hashes, f"{path}:valid", _validity(array))
+        lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
+        _add(hashes, f"{path}:count", lengths.to_numpy(zero_copy_only=False))
+        _update(hashes, f"{path}[]", array.flatten())
+    elif pa.types.is_struct(kind):
+        _add(hashes, f"{path}:valid", _validity(array))
+        for field, child in sorted(zip(kind, array.flatten(), strict=True), key=lambda pair: str(pair[0].name)):
+            _update(hashes, f"{path}.{field.name}", child)
+    elif pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        _add(hashes, f"{path}:valid", _validity(array))
+        filled = pc.fill_null(array, False if pa.types.is_boolean(kind) else pa.scalar(0, kind))
+        values = filled.to_numpy(zero_copy_only=False)
+        _add(hashes, f"{path}:{kind}", values.astype(values.dtype.newbyteorder("<"), copy=False))
+    elif pa.types.is_null(kind):
+        _add(hashes, f"{path}:null", np.zeros(len(array), dtype=np.uint8))
+    else:
+        raise TypeError(f"column {path!r} has the type {kind}; expected text, numbers, booleans, or lists or structs of them")
+
+
+def _add(hashes: dict[str, Any], key: str, values: np.ndarray[Any, Any] | memoryview) -> None:
+    data = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
+    hashes.setdefault(key, hashlib.sha256()).update(data)
+
+
+def _validity(array: pa.Array) -> np.ndarray[Any, Any]:
+    valid: np.ndarray[Any, Any] = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False)
+    return valid
+
+
+def _utf8_bytes(array: pa.Array) -> memoryview:
+    """The bytes of all strings of an array without nulls, in order; no copy."""
+    _, offsets_buffer, data = array.buffers()
+    if len(array) == 0 or data is None:
+        return memoryview(b"")
+    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    offsets = np.frombuffer(offsets_buffer, dtype=width)
+    return memoryview(data)[int(offsets[array.offset]) : int(offsets[array.offset + len(array)])]

@@ -1,0 +1,121 @@
+"""Pretrained word vectors, read from the files in which they are usually published."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from ctxzoo.data.word_vectors_binary import read_word2vec_binary
+from ctxzoo.data.word_vectors_rows import RowSelection, case_variants
+from ctxzoo.data.word_vectors_safetensors import read_safetensors
+from ctxzoo.data.word_vectors_source import (
+    find_vector_file,
+    find_words_file,
+    plain_name,
+    read_head,
+    recognise_format,
+)
+from ctxzoo.data.word_vectors_text import read_glove_text, read_word2vec_text
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors, in the order of the file.
+
+    Attributes:
+        words: each word once.
+        vectors: (words, dim), float32, finite.
+        name: the file name without the endings for packing, format and precision.
+        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them.
+    """
+
+    words: list[str]
+    vectors: torch.Tensor
+    name: str
+    fingerprint: str
+
+    def __post_init__(self) -> None:
+        if self.vectors.dim() != 2 or len(self.vectors) != len(self.words):
+            raise ValueError(
+                f"vectors have shape {tuple(self.vectors.shape)}, expected ({len(self.words)}, dim), one row for each "
+                "word"
+            )
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dim(self) -> int:
+        """The width of a vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word; built at the first use."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def lookup(self, word: str) -> int | None:
+        """The row of the first spelling that has one: as is, lower case, capitalised, upper case; else None."""
+        for variant in case_variants(word):
+            row = self.index.get(variant)
+            if row is not None:
+                return row
+        return None
+
+
+def read_word_vectors(
+    path: str | Path, *, keep: Collection[str] | None = None, limit: int | None = None, progress: bool = True
+) -> WordVectors:
+    """Read word vectors; the format is recognised by the content of the file.
+
+    Formats: GloVe text, word2vec text, word2vec binary, each also within .gz or within a .zip of one file; and
+    safetensors, with one tensor `vectors` (rows, dim) beside a file <stem>.words.txt of one word per line, where the
+    stem may drop an ending .fp16, .bf16 or .fp32. The ending of the path may be left out if only one file fits.
+
+    Args:
+        path: the file.
+        keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings.
+        limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
+            with neither, all are. Rows that are not kept are checked only as far as finding the next row needs.
+        progress: draw a progress bar on stderr, if that is a terminal.
+
+    Raises:
+        FileNotFoundError: the file, or the list of words beside it, is missing.
+        IsADirectoryError: the path is a folder.
+        TypeError: `keep` is one string.
+        ValueError: the file breaks its format, several files fit, or `limit` is negative.
+    """
+    selection = RowSelection(keep, limit)
+    file = find_vector_file(Path(path))
+    name, head = read_head(file)
+    found = recognise_format(name, head)
+    files = [file]
+    if found == "safetensors":
+        files.append(find_words_file(file))
+        words, vectors = read_safetensors(file, files[1], selection)
+    else:
+        if found == "glove":
+            words, matrix = read_glove_text(file, head, selection, progress)
+        elif found == "word2vec text":
+            words, matrix = read_word2vec_text(file, selection, progress)
+        else:
+            words, matrix = read_word2vec_binary(file, selection, progress)
+        vectors = torch.from_numpy(matrix)
+    return WordVectors(words, vectors, plain_name(file), _fingerprint(files))
+
+
+def _fingerprint(files: Sequence[Path]) -> str:
+    """SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
+    whole = hashlib.sha256()
+    for path in files:
+        one = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                one.update(block)
+        whole.update(one.digest())
+    return whole.hexdigest()

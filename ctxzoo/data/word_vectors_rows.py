@@ -1,0 +1,111 @@
+"""Which rows of a word-vector file are kept, and where the kept rows are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+
+
+def case_variants(word: str) -> tuple[str, str, str, str]:
+    """The spellings under which a word is looked up, in order: as is, lower case, capitalised, upper case."""
+    return word, word.lower(), word.capitalize(), word.upper()
+
+
+def quoted(raw: bytes, longest: int = 60) -> str:
+    """Bytes of a file as they are shown in an error: readable, on one line, cut when long."""
+    text = raw[:longest].decode("utf-8", errors="backslashreplace")
+    return repr(text) + ("…" if len(raw) > longest else "")
+
+
+class RowSelection:
+    """The rows to keep: the first `limit` of the file, and those whose word is a case variant of one in `keep`.
+
+    With neither given, every row is kept.
+
+    Raises:
+        TypeError: `keep` is one string instead of a collection of words.
+        ValueError: `limit` is negative.
+    """
+
+    def __init__(self, keep: Collection[str] | None, limit: int | None) -> None:
+        if isinstance(keep, str):
+            raise TypeError(f"keep is the string {keep!r}, expected a collection of words, for example {{{keep!r}}}")
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is {limit}, expected a number of rows >= 0, or None for no limit")
+        self._limit = limit
+        # Words are compared as bytes, so that the words of rows that are not kept need no decoding.
+        self._keep: frozenset[bytes] | None = None
+        if keep is not None:
+            variants = (variant for word in keep for variant in case_variants(word))
+            self._keep = frozenset(variant.encode("utf-8", errors="surrogatepass") for variant in variants)
+
+    def wants(self, row: int, word: bytes) -> bool:
+        """Whether the row with this index (from 0) and UTF-8 word is kept."""
+        if self._limit is not None and row < self._limit:
+            return True
+        if self._keep is not None:
+            return word in self._keep
+        return self._limit is None
+
+    def ends_before(self, row: int) -> bool:
+        """Whether neither this row nor any after it can be kept, so that reading may stop."""
+        return self._keep is None and self._limit is not None and row >= self._limit
+
+
+class RowStore:
+    """Gathers words and vectors of kept rows.
+
+    Args:
+        name: the file, as named in errors.
+        unit: what a place counts: "line" or "row".
+        dim: the width of a vector.
+    """
+
+    def __init__(self, name: str, unit: str, dim: int) -> None:
+        self.words: list[str] = []
+        self._name = name
+        self._unit = unit
+        self._places: dict[str, int] = {}
+        self._vectors: npt.NDArray[np.float32] = np.empty((1024, dim), dtype=np.float32)
+        self._filled = 0
+
+    def add_word(self, raw: bytes, place: int) -> None:
+        """Take the word of a kept row, found in line or row `place` (from 1).
+
+        Raises:
+            ValueError: the word is empty, is not UTF-8, or was there before.
+        """
+        here = f"{self._name}: {self._unit} {place}"
+        if not raw:
+            raise ValueError(f"{here}: the word is empty, expected at least one character")
+        try:
+            word = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{here}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); "
+                "convert the file to UTF-8 first"
+            ) from None
+        first = self._places.setdefault(word, place)
+        if first != place:
+            raise ValueError(
+                f"{here}: the word {word!r} is already in {self._unit} {first}, expected each word once; "
+                "remove one of the two"
+            )
+        self.words.append(word)
+
+    def add_vectors(self, rows: npt.NDArray[np.float32]) -> None:
+        """Take the vectors (rows, dim) of the words added last."""
+        needed = self._filled + len(rows)
+        if needed > len(self._vectors):
+            # Nothing else refers to the array, so it can grow in place rather than being held twice.
+            self._vectors.resize((max(needed, len(self._vectors) * 3 // 2), self._vectors.shape[1]), refcheck=False)
+        self._vectors[self._filled : needed] = rows
+        self._filled = needed
+
+    def finish(self) -> npt.NDArray[np.float32]:
+        """The matrix (kept rows, dim); nothing can be added afterwards."""
+        self._places.clear()
+        self._vectors.resize((self._filled, self._vectors.shape[1]), refcheck=False)
+        return self._vectors

@@ -1,0 +1,240 @@
+"""Pictures of a run: learning curves and attention, as PNG files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxzoo.evaluation.results import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WINDOW = 40
+TRAIN, VALIDATION, EXACT, ANSWER = "#9aa5b1", "#1f5fa8", "#d1792b", "#c8501e"
+# Tried in this order for each character; only those installed are used.
+FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans Arabic",
+    "Noto Sans Devanagari",
+    "Arial Unicode MS",
+)
+
+
+def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
+    """Draw loss (left) and exact match with F1 (right) over the training steps.
+
+    Args:
+        metrics_csv: the ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
+            ``train/loss``, ``validation/loss``, ``validation/exact`` and ``validation/f1``.
+        out: the PNG file to write.
+
+    Raises:
+        ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.
+        ImportError: matplotlib is missing.
+    """
+    rows = _read_rows(Path(metrics_csv))
+    names = ("train/loss", "validation/loss", "validation/exact", "validation/f1")
+    curves = {name: _curve(rows, name) for name in names}
+    if not any(len(steps) for steps, _ in curves.values()):
+        known = ", ".join(rows[0]) if rows else "nothing"
+        raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
+    figure = _figure(10, 3.8)
+    left, right = figure.subplots(1, 2)
+    _draw_losses(left, curves["train/loss"], curves["validation/loss"])
+    _draw_scores(right, curves["validation/exact"], curves["validation/f1"])
+    for axes in (left, right):
+        axes.set_xlabel("training step")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
+        axes.xaxis.get_major_locator().set_params(nbins=6, integer=True)
+    _save(figure, out)
+
+
+def plot_similarity(
+    similarity: NDArray[Any],
+    context_words: Sequence[str],
+    question_words: Sequence[str],
+    out: str | Path,
+    title: str | None = None,
+    highlight: tuple[int, int] | None = None,
+) -> None:
+    """Draw which question words each context word attends to (S1 of BiDAF, Seo et al. 2017).
+
+    Args:
+        similarity: (C, Q) similarity of context and question words *before* the softmax over the question, which is
+            taken here; padding left out.
+        context_words: C words.
+        question_words: Q words.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+        highlight: first and last context word of the predicted answer. The picture shows at most 40 context words, in
+            whose middle the answer stands; without it, the first 40.
+
+    Raises:
+        ValueError: shapes and words disagree, the values are no similarities, or ``highlight`` is outside the context.
+        ImportError: matplotlib is missing.
+    """
+    scores = _checked_scores(similarity, len(context_words), len(question_words))
+    if highlight is not None and not 0 <= highlight[0] <= highlight[1] < len(context_words):
+        raise ValueError(f"highlight {highlight} is no (first, last) within {len(context_words)} context words")
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    first, stop = _window(len(context_words), highlight)
+
+    figure = _figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
+    axes = figure.subplots()
+    image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": _fonts()}
+    axes.set_xticks(range(stop - first), [_shown(word) for word in context_words[first:stop]], rotation=90, **text)
+    axes.set_yticks(range(len(question_words)), [_shown(word) for word in question_words], **text)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(question_words) - 1), minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+    axes.tick_params(which="minor", length=0)
+    notes = [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
+    notes += ["box: predicted answer"] if highlight is not None else []
+    axes.set_xlabel("; ".join(notes), fontsize=9, color="#56606b")
+    if highlight is not None:
+        _mark_answer(axes, highlight[0] - first, min(highlight[1], stop - 1) - first, len(question_words))
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=_fonts(), wrap=True)
+    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, aspect=12)
+    bar.set_label("attention", fontsize=9)
+    bar.ax.tick_params(labelsize=8, length=0)
+    bar.outline.set_visible(False)
+    _save(figure, out)
+
+
+def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    box = Rectangle((first - 0.5, -0.5), last - first + 1, rows, fill=False, edgecolor=ANSWER, linewidth=2)
+    box.set_clip_on(False)
+    box.set_zorder(3)
+    axes.add_patch(box)
+    for label in axes.get_xticklabels()[first : last + 1]:
+        label.set_color(ANSWER)
+        label.set_fontweight("bold")
+
+
+def _checked_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
+    scores = np.asarray(similarity, dtype=np.float64)
+    if not context or not question or scores.shape != (context, question):
+        raise ValueError(
+            f"similarity has shape {scores.shape}; expected (context words, question words) = ({context}, {question}),"
+            " both at least 1: cut the padding off"
+        )
+    if np.isnan(scores).any() or np.isposinf(scores).any() or np.isneginf(scores).all(axis=1).any():
+        raise ValueError("similarity holds NaN, +inf or a context word without any question word; mask pads with -inf")
+    if question > 1 and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, atol=1e-4):
+        raise ValueError("similarity is already a softmax (rows sum to 1); pass the values before it")
+    return scores
+
+
+def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
+    """First context word shown, and the one after the last."""
+    if length <= WINDOW or highlight is None:
+        return 0, min(length, WINDOW)
+    answer = highlight[1] - highlight[0] + 1
+    first = highlight[0] - max(WINDOW - answer, 0) // 2
+    first = max(0, min(first, length - WINDOW))
+    return first, first + WINDOW
+
+
+def _shown(word: str) -> str:
+    """A word as a label: no line breaks or control characters, at most 18 characters, never empty."""
+    plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
+    plain = plain.strip() or "␣"
+    return plain if len(plain) <= 18 else f"{plain[:17]}…"
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
+
+
+def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Steps and values of the rows that have both, in the order of the steps; NaN and infinite values left out."""
+    pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
+    table = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    table = table[np.isfinite(table).all(axis=1)]
+    return table[:, 0], table[:, 1]
+
+
+def _draw_losses(
+    axes: Axes,
+    train: tuple[NDArray[np.float64], NDArray[np.float64]],
+    validation: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    steps, losses = train
+    if len(steps) > 60:  # single batches are noise: keep them pale behind their running mean
+        axes.plot(steps, losses, color=TRAIN, linewidth=0.6, alpha=0.35)
+        width = len(steps) // 30
+        kernel = np.full(width, 1 / width)
+        steps, losses = np.convolve(steps, kernel, "valid"), np.convolve(losses, kernel, "valid")
+    if len(steps):
+        axes.plot(steps, losses, color=TRAIN, linewidth=2, label="train")
+    if len(validation[0]):
+        axes.plot(*validation, color=VALIDATION, linewidth=2, marker="o", markersize=4, label="validation")
+    axes.set_title("Loss", loc="left", fontweight="bold")
+    if axes.lines:
+        axes.legend(frameon=False)
+
+
+def _draw_scores(
+    axes: Axes,
+    exact: tuple[NDArray[np.float64], NDArray[np.float64]],
+    f1: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    for name, (steps, values), color in (("F1", f1, VALIDATION), ("EM", exact, EXACT)):
+        if not len(steps):
+            continue
+        best = int(values.argmax())
+        label = f"{name}, best {values[best]:.1f}"
+        axes.plot(steps, values, color=color, linewidth=2, marker="o", markersize=4, label=label)
+        axes.plot(steps[best], values[best], "o", color=color, markersize=10, fillstyle="none", markeredgewidth=1.5)
+    axes.set_title("Validation EM and F1 (%)", loc="left", fontweight="bold")
+    if axes.lines:
+        axes.legend(frameon=False)
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure of its own, outside pyplot's global state, drawn by Agg."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('plots need matplotlib: pip install "ctxzoo[plots]"') from error
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _fonts() -> list[str]:
+    from matplotlib import font_manager
+
+    installed = set(font_manager.get_font_names())
+    return [name for name in FONTS if name in installed] or ["sans-serif"]
+
+
+def _save(figure: Figure, out: str | Path) -> None:
+    if Path(out).suffix != ".png":
+        raise ValueError(f"{str(out)!r}: plots are PNG files, give a name that ends in .png")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
+    write_atomically(Path(out), buffer.getvalue())

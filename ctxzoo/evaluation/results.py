@@ -1,0 +1,234 @@
+"""One JSON file per run, checked when it is written and again when it is read.
+
+Every number the zoo prints about itself comes from such a file, so a file holds only finite numbers and plain JSON,
+names no path of the machine it was made on, and is either whole or absent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_ABSOLUTE_PATH = re.compile(r"""(?:^|[\s'"=,;:(\[])(?:file:/|~?/[\w.~-]|~$|[A-Za-z]:[\\/]|\\\\\w)""")
+
+
+def utc_now() -> str:
+    """The present time in UTC, in ISO 8601 with seconds."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+@dataclass(kw_only=True)
+class RunResult:
+    """What one run of a recipe gave, and all that is needed to judge or repeat it.
+
+    Attributes:
+        schema: version of this format.
+        recipe: name of the script without its ending, as ``squad_bidaf``.
+        architecture: as ``bidaf``.
+        variant: named configuration of the architecture, as ``learned_char7``.
+        dataset: Hub id, as ``ctxzoo-data/squad_v1_mini``.
+        split: the split reported; ``metrics`` may hold others too, each name starting with its split.
+        fold: number of the fold in cross-validation, else None.
+        seed: seed of the run.
+        metrics: numbers by ``split/name``, percentages from 0 to 100.
+        settings: what the run was told (epochs, batch size, …), plain JSON.
+        parameters: ``trainable`` and ``total`` numbers of parameters.
+        command: shell command that repeats the run (see ``environment.command_line``).
+        commit: see ``environment.git_commit``.
+        data: ``source`` of the rows and a ``fingerprint`` of their content.
+        hardware: see ``environment.hardware``.
+        versions: see ``environment.versions``.
+        wall_seconds: duration of the run.
+        peak_memory_mb: see ``environment.peak_memory_mb``.
+        created: end of the run, ISO 8601 in UTC.
+    """
+
+    schema: int = SCHEMA
+    recipe: str
+    architecture: str
+    variant: str
+    dataset: str
+    split: str
+    fold: int | None
+    seed: int
+    metrics: dict[str, float]
+    settings: dict[str, Any]
+    parameters: dict[str, int]
+    command: str
+    commit: str
+    data: dict[str, str]
+    hardware: dict[str, Any]
+    versions: dict[str, str]
+    wall_seconds: float
+    peak_memory_mb: float
+    created: str = field(default_factory=utc_now)
+
+
+def write_result(result: RunResult, folder: str | Path, tag: str | None = None) -> Path:
+    """Write ``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
+
+    The name follows from the run alone, so repeating a run replaces its file; ``tag`` tells apart runs that differ in
+    their settings only. Floats are rounded to 6 significant digits.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
+        TypeError: a value is not plain JSON. Both name the key.
+    """
+    content = {name: _rounded(value) for name, value in asdict(result).items()}
+    _check(content)
+    parts = [result.variant, result.dataset.rsplit("/", 1)[-1], result.split, f"seed{result.seed}"]
+    parts += [] if result.fold is None else [f"fold{result.fold}"]
+    parts += [] if tag is None else [tag]
+    for part in (result.recipe, *parts):
+        if not _NAME.fullmatch(part):
+            raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    path = Path(folder) / result.recipe / f"{'-'.join(parts)}.json"
+    write_atomically(path, text.encode())
+    return path
+
+
+def read_result(path: str | Path) -> RunResult:
+    """Read and check one results file.
+
+    Raises:
+        ValueError, TypeError: the file is not JSON, or a field is missing, unknown or of the wrong kind; the message
+            names the file and the field.
+    """
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not a JSON file ({error}); write results with write_result") from error
+    try:
+        if not isinstance(content, dict):
+            raise TypeError(f"expected an object with the fields of RunResult, found {type(content).__name__}")
+        _check(content)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{path}: {error}") from error
+    return RunResult(**content)
+
+
+def read_results(folder: str | Path) -> list[RunResult]:
+    """Read every ``*.json`` below ``folder``, in the order of their paths.
+
+    Raises:
+        FileNotFoundError: there is no such folder, which is not the same as a folder without results.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no results folder {str(folder)!r}: name the folder that write_result was given")
+    return [read_result(path) for path in sorted(folder.rglob("*.json"))]
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name beside ``path`` and rename it, making the folder where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """Raise ValueError or TypeError, naming the key, unless ``content`` is a whole and public results file."""
+    names = [entry.name for entry in fields(RunResult)]
+    missing = [name for name in names if name not in content]
+    unknown = [name for name in content if name not in names]
+    if missing:
+        raise ValueError(f"missing field {', '.join(map(repr, missing))}")
+    if unknown:
+        raise ValueError(f"unknown field {', '.join(map(repr, unknown))}; known: {', '.join(names)}")
+    _expect("schema", content["schema"], int)
+    if content["schema"] != SCHEMA:
+        raise ValueError(f"field 'schema' is {content['schema']}, this version reads {SCHEMA}; upgrade ctxzoo")
+    for name in ("recipe", "architecture", "variant", "dataset", "split", "command", "commit", "created"):
+        _expect(name, content[name], str)
+        if not content[name]:
+            raise ValueError(f"field {name!r} is empty")
+    _expect("seed", content["seed"], int)
+    if content["fold"] is not None:
+        _expect("fold", content["fold"], int)
+    for name in ("wall_seconds", "peak_memory_mb"):
+        _expect(name, content[name], float)
+    for name in ("metrics", "settings", "parameters", "data", "hardware", "versions"):
+        _expect(name, content[name], dict)
+        _check_json(name, content[name])
+    _check_values("metrics", content["metrics"], float)
+    _check_values("parameters", content["parameters"], int, keys={"trainable", "total"})
+    _check_values("data", content["data"], str, keys={"source", "fingerprint"})
+    _check_values("versions", content["versions"], str)
+    for name, value in content.items():
+        _check_json(name, value)
+    _check_created(content["created"])
+
+
+def _expect(key: str, value: object, kind: type) -> None:
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(value, accepted) or isinstance(value, bool):
+        hint = f"; use {kind.__name__}(value)" if kind in (int, float) else ""
+        raise TypeError(f"field {key!r}: expected {kind.__name__}, found {type(value).__name__} {value!r:.80}{hint}")
+
+
+def _check_values(name: str, values: Mapping[str, Any], kind: type, keys: set[str] | None = None) -> None:
+    if keys is not None and set(values) != keys:
+        raise ValueError(f"field {name!r} needs exactly the keys {sorted(keys)}, found {sorted(values)}")
+    for key, value in values.items():
+        _expect(f"{name}.{key}", value, kind)
+
+
+def _check_json(key: str, value: Any) -> None:
+    """Check one value and what it holds: JSON types only, finite numbers, no absolute path."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"field {key!r}: the key {name!r} is a {type(name).__name__}; JSON keys are strings")
+            _check_json(key, name)
+            _check_json(f"{key}.{name}", item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_json(f"{key}[{index}]", item)
+    elif isinstance(value, str):
+        if _ABSOLUTE_PATH.search(value):
+            raise ValueError(
+                f"field {key!r} holds an absolute path: {value!r:.120}; results are public, write it relative to the"
+                " repository or to $CTXZOO_DATA"
+            )
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"field {key!r} is {value}; a result is finite: leave the key out and say why elsewhere")
+    elif value is not None and not isinstance(value, (bool, int)):
+        raise TypeError(f"field {key!r}: {type(value).__name__} {value!r:.80} is not JSON; turn it into plain values")
+
+
+def _check_created(created: str) -> None:
+    try:
+        offset = datetime.fromisoformat(created.replace("Z", "+00:00")).utcoffset()
+    except ValueError:
+        offset = None
+    if offset != timedelta(0):
+        raise ValueError(f"field 'created' is {created!r}; expected ISO 8601 in UTC such as 2026-01-31T12:00:00+00:00")

@@ -1,0 +1,399 @@
+"""Tables in Markdown documents, generated from results files.
+
+A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
+them is written by ``python -m ctxzoo.evaluation.tables README.md docs/models/bidaf.md``. With ``--check`` nothing is
+written and the exit status is 1 when a table disagrees with the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import re
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
+
+COMMAND = "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant}"
+V1_MINI = "ctxzoo-data/squad_v1_mini"
+V2_MINI = "ctxzoo-data/squad_v2_mini"
+VARIANTS = (
+    "baseline",
+    "sinusoidal",
+    "learned",
+    "learned_attention",
+    "learned_char3",
+    "learned_char7",
+    "learned_char9",
+)
+LEVER_VARIANT = "learned_char7"
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """One line of the paper's results: F1 and EM in percent, None where the paper has no number."""
+
+    variant: str
+    split: str
+    f1: float | None
+    exact: float | None
+
+
+# Patel (2022): SQuAD 2.0, the halves of the official development set that the CS224N course calls dev and test.
+PAPER = (
+    PaperRow("baseline", "dev", 60.55, 57.10),
+    PaperRow("sinusoidal", "dev", 58.20, 54.80),
+    PaperRow("learned", "dev", 60.91, 57.92),
+    PaperRow("learned_attention", "dev", 52.19, 52.19),
+    PaperRow("learned_char3", "dev", 63.42, 60.31),
+    PaperRow("learned_char7", "dev", 64.57, 61.49),
+    PaperRow("learned_char9", "dev", None, None),
+    PaperRow("learned_char7", "test", 62.53, 59.56),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a results table: its heading and what it shows of the runs of one row (never none)."""
+
+    heading: str
+    show: Callable[[Sequence[RunResult]], str]
+
+
+def metric(heading: str, key: str, decimals: int = 2) -> Column:
+    """Column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
+    return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
+
+
+def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
+    """Write ``mean ± sd`` (sample standard deviation), the bare value of a single run, a dash where one is missing."""
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    if not numbers or len(numbers) < len(known):
+        return NOTHING
+    mean = f"{statistics.fmean(numbers):.{decimals}f}"
+    return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
+
+
+def _epochs(runs: Sequence[RunResult]) -> str:
+    """Epochs trained (those asked for where a run does not say), or the least and the most of the runs."""
+    epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
+    shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
+    return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
+
+
+def _minutes(runs: Sequence[RunResult]) -> str:
+    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
+    return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
+
+
+PARAMETERS = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
+RUN_COLUMNS = (
+    Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
+    Column("epochs", _epochs),
+    Column("minutes", _minutes),
+)
+V1_COLUMNS = (
+    PARAMETERS,
+    metric("test EM", "test/exact"),
+    metric("test F1", "test/f1"),
+    metric("validation F1", "validation/f1"),
+    *RUN_COLUMNS,
+)
+V2_COLUMNS = (
+    metric("answerable EM", "test/HasAns_exact"),
+    metric("answerable F1", "test/HasAns_f1"),
+    metric("no-answer AUC", "test/no_answer_auc", decimals=3),
+    metric("F1 at tuned threshold", "test/f1_at_threshold"),
+    metric("always no answer", "test/always_no_answer"),
+    metric("AvNA", "test/AvNA"),
+    metric("NLL", "test/nll"),
+    *RUN_COLUMNS,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in nothing but their seed and fold, and the name of their row."""
+
+    variant: str
+    label: str
+    runs: tuple[RunResult, ...]
+
+
+def levers(run: RunResult) -> list[str]:
+    """Names of the changes to the architecture or training that this run was made with."""
+    return [str(name) for name in run.settings.get("levers") or []]
+
+
+def is_plain(run: RunResult) -> bool:
+    """Whether the run has no lever and was not finished on a part of the training rows."""
+    return not levers(run) and run.settings.get("finish_source") is None
+
+
+def group_runs(runs: Iterable[RunResult]) -> list[Group]:
+    """Sort runs into rows: one for each variant, settings, data and number of parameters.
+
+    Rows of one variant that would look alike are told apart by the settings in which they differ.
+
+    Raises:
+        ValueError: two runs agree in everything, seed and fold included, so that a mean would count one twice.
+    """
+    rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
+    for run in runs:
+        identity = [run.settings, run.data["fingerprint"], run.parameters["trainable"]]
+        rows[run.variant, json.dumps(identity, sort_keys=True)].append(run)
+    groups = []
+    for (variant, _), members in sorted(rows.items()):
+        places = [(run.seed, run.fold) for run in members]
+        if len(set(places)) < len(places):
+            twice = next(place for place in places if places.count(place) > 1)
+            raise ValueError(
+                f"two results for {variant} on {members[0].dataset} with seed {twice[0]}, fold {twice[1]} and the same"
+                " settings; keep one of the files"
+            )
+        same_name = [
+            other[0] for (name, _), other in rows.items() if name == variant and _name(other[0]) == _name(members[0])
+        ]
+        groups.append(Group(variant, _name(members[0]) + _difference(members[0], same_name), tuple(members)))
+    return groups
+
+
+def _name(run: RunResult) -> str:
+    name = " + ".join([run.variant, *levers(run)])
+    finish = run.settings.get("finish_source")
+    return name if finish is None else f"{name}, finished on {finish}"
+
+
+def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
+    """Settings in which ``run`` differs from its namesakes; epochs have a column of their own."""
+    keys = {key for other in others for key in (*run.settings, *other.settings)} - {"epochs", "levers", "finish_source"}
+    told = [key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)]
+    notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in told]
+    if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
+        notes.append(f"data {run.data['fingerprint'][:8]}")
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def v1_mini(results: list[RunResult]) -> str:
+    """Every variant as published, on real SQuAD 1.1 questions; the row of the official set says what it waits for."""
+    runs = [run for run in _bidaf(results, V1_MINI) if is_plain(run)]
+    official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
+    commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
+    return _results_table(runs, V1_COLUMNS, VARIANTS, V1_MINI, [official], commands)
+
+
+def v2_mini(results: list[RunResult]) -> str:
+    """SQuAD 2.0 mode, beside the score of a model that never answers."""
+    return _results_table(_bidaf(results, V2_MINI), V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
+
+
+def lever_ablation(results: list[RunResult]) -> str:
+    """Each lever against the plain variant, as differences at equal seed, fold, epochs and data."""
+    runs = [run for run in _bidaf(results, V1_MINI) if run.variant == LEVER_VARIANT]
+    plain = [run for run in runs if is_plain(run)]
+    headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
+    headings += [column.heading for column in RUN_COLUMNS]
+    rows = []
+    groups = group_runs(runs)
+    for group in sorted(groups, key=lambda group: not is_plain(group.runs[0])):
+        cells = [column.show(group.runs) for column in (PARAMETERS, *V1_COLUMNS[1:3])]
+        if is_plain(group.runs[0]):
+            cells += [NOTHING] * 3
+        else:
+            pairs = [(run, other) for run in group.runs if (other := _counterpart(run, plain)) is not None]
+            for key in ("test/exact", "test/f1"):
+                cells.append(_signed(mean_and_deviation(_minus(run, other, key) for run, other in pairs)))
+            cells.append(str(len(pairs)))
+        rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
+    if all(is_plain(run) for run in runs):
+        rows.append([f"{LEVER_VARIANT} + each lever", "", "not run yet"])
+    return _markdown(headings, rows)
+
+
+def paper(results: list[RunResult]) -> str:
+    """The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up."""
+    headings = ["model", "course split", "paper F1", "paper EM", "our F1", "our EM"]
+    rows = [
+        [row.variant, row.split, *(_paper_number(value) for value in (row.f1, row.exact)), *["not run here"] * 2]
+        for row in PAPER
+    ]
+    return _markdown(headings, rows)
+
+
+TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    "bidaf-squad-v1-mini": v1_mini,
+    "bidaf-squad-v2-mini": v2_mini,
+    "bidaf-levers": lever_ablation,
+    "bidaf-paper": paper,
+}
+
+
+def render(text: str, results: list[RunResult]) -> str:
+    """Return the document ``text`` with each of its tables made anew from ``results``.
+
+    Raises:
+        ValueError: a table is not in ``TABLES``, occurs twice, or a marker has no partner.
+    """
+    for name, place in reversed(_places(text).items()):
+        text = text[: place.start] + _content(name, results) + text[place.stop :]
+    return text
+
+
+def disagreements(text: str, results: list[RunResult]) -> list[str]:
+    """Names of the tables of a document that are not what ``results`` give; raises as ``render`` does."""
+    return [name for name, place in _places(text).items() if text[place] != _content(name, results)]
+
+
+def _content(name: str, results: list[RunResult]) -> str:
+    return f"\n{TABLES[name](results)}\n\n"
+
+
+def _places(text: str) -> dict[str, slice]:
+    """Where the content of each table of a document stands, in order."""
+    places: dict[str, slice] = {}
+    name, start = None, 0
+    for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
+        if marker[2] not in TABLES:
+            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join(TABLES)}")
+        if name != (marker[2] if marker[1] else None):
+            raise ValueError(
+                f"{marker[0].strip()!r} does not follow {'its opening' if marker[1] else 'a closed'} marker"
+            )
+        if marker[1]:
+            places[marker[2]] = slice(start, marker.start())
+            name = None
+        elif marker[2] in places:
+            raise ValueError(f"table {marker[2]!r} occurs twice in one document; keep one")
+        else:
+            name, start = marker[2], marker.end()
+    if name is not None:
+        raise ValueError(f"'<!-- table: {name} -->' is not closed by '<!-- /table: {name} -->'")
+    return places
+
+
+def write_csv(results: Iterable[RunResult], path: str | Path) -> None:
+    """Write one line per run, nested fields as ``metrics.test/f1`` and so on, lists as JSON, absent values empty."""
+    flat = [_flat(asdict(result)) for result in results]
+    columns = list(dict.fromkeys(key for row in flat for key in row))
+    order = list(RunResult.__dataclass_fields__)
+    columns.sort(key=lambda key: (order.index(key.split(".")[0]), key))
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    write_atomically(Path(path), buffer.getvalue().encode())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite or check the tables of the documents named on the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ctxzoo.evaluation.tables", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("documents", nargs="+", type=Path, help="Markdown files that hold tables")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results files")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a table is out of date")
+    parser.add_argument("--csv", type=Path, help="also write all results into this CSV file")
+    options = parser.parse_args(arguments)
+    status = 0
+    try:
+        results = read_results(options.results)
+        for document in options.documents:
+            text = document.read_text(encoding="utf-8")
+            stale = disagreements(text, results)
+            if options.check:
+                for name in stale:
+                    print(f"{document}: table {name} disagrees with {options.results}; run without --check")
+                    status = 1
+            elif stale:
+                write_atomically(document, render(text, results).encode())
+        if options.csv and not options.check:
+            write_csv(results, options.csv)
+    except (OSError, ValueError, TypeError) as error:
+        parser.error(str(error))
+    return status
+
+
+def _bidaf(results: Iterable[RunResult], dataset: str) -> list[RunResult]:
+    return [run for run in results if run.architecture == "bidaf" and run.dataset == dataset]
+
+
+def _results_table(
+    runs: list[RunResult],
+    columns: Sequence[Column],
+    variants: Sequence[str],
+    dataset: str,
+    last_rows: Sequence[list[str]],
+    last_commands: Sequence[str],
+) -> str:
+    """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below."""
+    groups = group_runs(runs)
+    others = sorted({group.variant for group in groups} - set(variants))
+    rows, commands = [], []
+    for variant in (*variants, *others):
+        members = [group for group in groups if group.variant == variant]
+        rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
+        if not members:
+            rows.append([variant, *[""] * (columns[0] is PARAMETERS), "not run yet"])
+            commands.append(COMMAND.format(dataset=dataset, variant=variant))
+    table = _markdown(["model", *(column.heading for column in columns)], [*rows, *last_rows])
+    commands = [*(["# not run yet"] if commands else []), *commands, *last_commands]
+    return "\n".join([table, "", "```bash", *commands, "```"]) if commands else table
+
+
+def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None:
+    """The plain run to compare with: same seed, fold, epochs and data; other settings decide between several."""
+
+    def place(other: RunResult) -> tuple[Any, ...]:
+        return other.seed, other.fold, other.settings.get("epochs"), other.data["fingerprint"]
+
+    def rest(other: RunResult) -> dict[str, Any]:
+        return {key: value for key, value in other.settings.items() if key not in ("levers", "finish_source")}
+
+    candidates = [other for other in plain if place(other) == place(run)]
+    if len(candidates) > 1:
+        candidates = [other for other in candidates if rest(other) == rest(run)]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _minus(run: RunResult, other: RunResult, key: str) -> float | None:
+    ours, theirs = run.metrics.get(key), other.metrics.get(key)
+    return None if ours is None or theirs is None else ours - theirs
+
+
+def _signed(shown: str) -> str:
+    return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
+
+
+def _paper_number(value: float | None) -> str:
+    return "not finished" if value is None else f"{value:.2f}"
+
+
+def _markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table: first column left, the rest right, short rows filled with empty cells."""
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+    lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            flat.update(_flat(item, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = json.dumps(item) if isinstance(item, list) else item
+    return flat
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Configuration of the BiDAF family."""
+
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+
+@strict
+class BidafConfig(ZooConfig):
+    """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
+
+    Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `VARIANTS` in
+    this file names the rows of the paper's table.
+
+    Args:
+        vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
+        word_embedding_size: width of the word vectors (GloVe 840B: 300).
+        train_word_embeddings: False keeps the word vectors as given; True learns them.
+        hidden_size: h; width of the projection and of each LSTM direction.
+        dropout: rate at every place of the paper.
+        position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
+        max_position_embeddings: rows of the learned table; a longer input is an error.
+        position_scale: [ours] factor of the sinusoids; 1 in the paper.
+        scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
+        self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal layer).
+        self_attention_residual: [ours] x + attention, then LayerNorm.
+        char_vocab_size: rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
+        char_embedding_size, char_channels, char_kernel_size: width of a character, filters, their width w.
+        max_word_length: L; words are cut to this many characters.
+        num_highway_layers: layers of the highway network.
+        query_to_context: coattention (the paper's, after the course starter) or max (Seo et al. 2017).
+        squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
+        max_answer_length: longest answer in words that decoding considers.
+        word_features: lever 3; exact match in three forms, term frequency and word shape beside each word.
+        num_word_features: width of these features; fixed by the tokenizer.
+        context_self_attention: lever 1; self-attention after the attention flow (Clark and Gardner 2018).
+        condition_end_on_start: lever 2; the end's LSTM also sees the start-weighted summary of M.
+        no_answer_head: lever 4; a no-answer score of its own in place of position 0.
+        variational_dropout: lever 5; one dropout mask over all time steps, on the inputs of every LSTM.
+    """
+
+    model_type = "ctxzoo_bidaf"
+
+    vocab_size: int = 2
+    word_embedding_size: int = 300
+    train_word_embeddings: bool = False
+    hidden_size: int = 100
+    dropout: float | int = 0.2
+    position_embedding: Literal["none", "sinusoidal", "learned"] = "none"
+    max_position_embeddings: int = 1024
+    position_scale: float | int = 1.0
+    scale_embeddings: float | int = 1.0
+    self_attention: bool = False
+    self_attention_residual: bool = False
+    char_vocab_size: int = 0
+    char_embedding_size: int = 64
+    char_channels: int = 100
+    char_kernel_size: int = 7
+    max_word_length: int = 16
+    num_highway_layers: int = 2
+    query_to_context: Literal["coattention", "max"] = "coattention"
+    squad_version: Literal["1.1", "2.0"] = "2.0"
+    max_answer_length: int = 15
+    word_features: bool = False
+    num_word_features: int = 12
+    context_self_attention: bool = False
+    condition_end_on_start: bool = False
+    no_answer_head: bool = False
+    variational_dropout: bool = False
+
+    def validate_sizes(self) -> None:
+        """Every size is positive, the dropout rate a probability."""
+        for name in (
+            "word_embedding_size",
+            "hidden_size",
+            "max_position_embeddings",
+            "char_embedding_size",
+            "char_channels",
+            "char_kernel_size",
+            "max_word_length",
+            "max_answer_length",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.vocab_size < 2:
+            raise ValueError(f"vocab_size must be at least 2 (padding and unknown), got {self.vocab_size}")
+        if self.char_vocab_size != 0 and self.char_vocab_size < 2:
+            raise ValueError(f"char_vocab_size must be 0 (no characters) or at least 2, got {self.char_vocab_size}")
+        if self.num_highway_layers < 0:
+            raise ValueError(f"num_highway_layers must not be negative, got {self.num_highway_layers}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+
+    def validate_combinations(self) -> None:
+        """Settings that only mean something together."""
+        if self.self_attention_residual and not self.self_attention:
+            raise ValueError("self_attention_residual=True needs self_attention=True")
+        if self.position_embedding == "sinusoidal" and self.hidden_size % 2:
+            raise ValueError(f"sinusoidal positions need an even hidden_size, got {self.hidden_size}")
+        if self.char_vocab_size and self.char_kernel_size > self.max_word_length:
+            raise ValueError(
+                f"char_kernel_size {self.char_kernel_size} is wider than max_word_length {self.max_word_length}"
+            )
+        if self.no_answer_head and self.squad_version == "1.1":
+            raise ValueError("no_answer_head=True needs squad_version='2.0': SQuAD 1.1 has an answer to every question")
+
+
+# The rows of the paper's table. `char_kernel_size` stands for a variant with characters: whoever builds the config adds
+# the sizes that come from data (vocab_size, word_embedding_size, char_vocab_size).
+VARIANTS: dict[str, dict[str, bool | int | str]] = {
+    "baseline": {},
+    "sinusoidal": {"position_embedding": "sinusoidal"},
+    "learned": {"position_embedding": "learned"},
+    "learned_attention": {"position_embedding": "learned", "self_attention": True},
+    "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
+    "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
+    "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
+}
+
+
+def bidaf_variant(
+    name: str,
+    *,
+    vocab_size: int,
+    word_embedding_size: int,
+    char_vocab_size: int,
+    **changes: bool | int | float | str,
+) -> BidafConfig:
+    """The config of a named row of the paper's table for a given vocabulary; `changes` override its fields.
+
+    Raises:
+        ValueError: unknown variant name; the message lists the known ones.
+    """
+    if name not in VARIANTS:
+        raise ValueError(f"unknown BiDAF variant {name!r}; known: {', '.join(VARIANTS)}")
+    settings = dict(VARIANTS[name])
+    sizes = {"vocab_size": vocab_size, "word_embedding_size": word_embedding_size}
+    if "char_kernel_size" in settings:
+        sizes["char_vocab_size"] = char_vocab_size
+    return BidafConfig(**{**sizes, **settings, **changes})
