@@ -83,9 +83,12 @@ class RowStore:
         try:
             word = raw.decode("utf-8")
         except UnicodeDecodeError as error:
+            # Rows are counted in binary files only, where a wrong dimension puts words in the middle of numbers.
+            advice = "convert the file to UTF-8 first"
+            if self._unit == "row":
+                advice += ", or correct the header if its dimension is wrong"
             raise ValueError(
-                f"{here}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); "
-                "convert the file to UTF-8 first"
+                f"{here}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); {advice}"
             ) from None
         first = self._places.setdefault(word, place)
         if first != place:
