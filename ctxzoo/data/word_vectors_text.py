@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.word_vectors_rows import RowSelection, RowStore, quoted
-from ctxzoo.data.word_vectors_source import HEAD_BYTES, UTF8_MARK, checked_header, open_vector_file
+from ctxzoo.data.word_vectors_source import UTF8_MARK, checked_header, open_vector_file
 
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 _LINES_FOR_WIDTH = 100
@@ -104,10 +104,9 @@ def _read_rows(
 
 def _common_width(name: str, head: bytes) -> int:
     lines = head.removeprefix(UTF8_MARK).split(b"\n")
-    if len(head) == HEAD_BYTES:
-        lines.pop()  # cut short by the end of the head
     widths = Counter(_trailing_numbers(line) for line in lines[:_LINES_FOR_WIDTH] if line.strip())
-    # Of equally frequent widths the largest: a short line is then told as such, not as a word with blanks.
+    # Of equally frequent widths the largest: a short line is then told as such, not as a word with blanks, and a line
+    # cut by the end of the head does not decide.
     width = max(widths, key=lambda width: (widths[width], width), default=0)
     if width == 0:
         raise ValueError(
@@ -145,8 +144,9 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
 def _parse_numbers(name: str, rows: list[tuple[int, bytes]], width: int) -> npt.NDArray[np.float32]:
     """Numbers of rows (line number, text) as (rows, width)."""
     joined = b" ".join(numbers for _, numbers in rows)
-    # Every row has `width` fields. The fast parser skips empty ones and splits "1.2.3" in two, so that both together
-    # could make up the right count: texts with empty fields go the slow way, to be told.
+    # Every row has `width` fields. The fast parser skips empty ones and takes a tab for a blank, so that two faulty rows
+    # could make up the right count and shift numbers between rows: empty fields go the slow way, to be told. Garbage is
+    # an error in newer versions of numpy, a warning in older ones.
     if b"  " not in joined:
         try:
             with warnings.catch_warnings():
