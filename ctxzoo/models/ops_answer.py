@@ -1,0 +1,83 @@
+"""From the outputs of an extractive reader to answers: one decoding rule for training, evaluation and the pipeline."""
+
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional as F
+
+from .ops_span import best_spans
+from .outputs import ExtractiveQuestionAnsweringOutput
+
+
+class AnswerSpans(NamedTuple):
+    """The best span of each row beside the probability that there is none.
+
+    Attributes:
+        starts, ends: (B,) context positions, the extra token being position 0; (0, 0) where the row has no word.
+        span_log_probs: (B,) log-probability of that span; -inf where the row has no word.
+        no_answer_log_probs: (B,) log-probability of "no answer"; without meaning for SQuAD 1.1.
+    """
+
+    starts: torch.Tensor
+    ends: torch.Tensor
+    span_log_probs: torch.Tensor
+    no_answer_log_probs: torch.Tensor
+
+
+def span_log_probabilities(
+    outputs: ExtractiveQuestionAnsweringOutput,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Log-probabilities in float32 or wider, so that start[i] + end[j] is the joint log-probability of the span (i, j).
+
+    Without a no-answer score: log-softmax over positions; "no answer" is the span (0, 0), p_0 p'_0. With the score z:
+    softmax over z and all pairs s_i + e_j, so p_na = sigmoid(z - lse(s) - lse(e)), and a span has (1 - p_na) p_i p'_j;
+    log(1 - p_na) is then part of the start's value.
+
+    Args:
+        outputs: start_logits and end_logits (B, C), the lowest finite value at padding; perhaps no_answer_logits (B,).
+
+    Returns:
+        start (B, C), end (B, C), no answer (B,).
+
+    Raises:
+        ValueError: start_logits or end_logits are missing.
+    """
+    if outputs.start_logits is None or outputs.end_logits is None:
+        raise ValueError("outputs hold no start_logits and end_logits; they come from a question-answering model")
+    start_logits, end_logits = _wide(outputs.start_logits), _wide(outputs.end_logits)
+    start = start_logits.log_softmax(dim=1)
+    end = end_logits.log_softmax(dim=1)
+    if outputs.no_answer_logits is None:
+        return start, end, start[:, 0] + end[:, 0]
+    margin = _wide(outputs.no_answer_logits) - start_logits.logsumexp(dim=1) - end_logits.logsumexp(dim=1)
+    return start + F.logsigmoid(-margin).unsqueeze(1), end, F.logsigmoid(margin)
+
+
+def decode_answers(
+    outputs: ExtractiveQuestionAnsweringOutput, attention_mask: torch.Tensor, max_length: int
+) -> AnswerSpans:
+    """The most probable span 1 <= i <= j <= i + max_length - 1 of each row; of equal ones the first, then the shortest.
+
+    The rule of SQuAD 2.0 is then: no answer where `no_answer_log_probs > span_log_probs`.
+
+    Args:
+        outputs: of a batch, see `span_log_probabilities`.
+        attention_mask: (B, C), nonzero at real words.
+        max_length: longest answer in words.
+
+    Raises:
+        ValueError: the mask's shape differs from the logits', or max_length is below 1.
+    """
+    start, end, no_answer = span_log_probabilities(outputs)
+    if attention_mask.shape != start.shape:
+        raise ValueError(
+            f"mask of shape {tuple(attention_mask.shape)} does not fit logits of shape {tuple(start.shape)}"
+        )
+    if max_length < 1:
+        raise ValueError(f"max_length must be at least 1 word, got {max_length}")
+    starts, ends, scores = best_spans(start, end, attention_mask.bool(), max_length)
+    return AnswerSpans(starts, ends, scores, no_answer)
+
+
+def _wide(values: torch.Tensor) -> torch.Tensor:
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
