@@ -144,9 +144,9 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
 def _parse_numbers(name: str, rows: list[tuple[int, bytes]], width: int) -> npt.NDArray[np.float32]:
     """Numbers of rows (line number, text) as (rows, width)."""
     joined = b" ".join(numbers for _, numbers in rows)
-    # Every row has `width` fields. The fast parser skips empty ones and takes a tab for a blank, so that two faulty rows
-    # could make up the right count and shift numbers between rows: empty fields go the slow way, to be told. Garbage is
-    # an error in newer versions of numpy, a warning in older ones.
+    # Every row has `width` fields. The fast parser skips empty ones and takes a tab for a blank, so that two faulty
+    # rows could make up the right count and shift numbers between rows: empty fields go the slow way, to be told.
+    # Garbage is an error in newer versions of numpy, a warning in older ones.
     if b"  " not in joined:
         try:
             with warnings.catch_warnings():

@@ -278,7 +278,7 @@ TEXT_FAULTS = {
     "not a number": (b"a 1 2 3\nb 1 x2 3\nc 1 2 3\n", ["line 2: value 2 is 'x2', expected a number"]),
     "two points": (b"a 1 2 3\nb 1 2 3.4.5\nc 1 2 3\n", ["line 2: value 3 is '3.4.5', expected a number"]),
     "empty field": (b"a 1 2 3\nb 1  3\nc 1 2 3\n", ["line 2: value 2 is '', expected a number"]),
-    "made up by a tab": (b"a 1 2 3\nb 1  3\nc 1 2\t3 4\n", ["line 2: value 2 is '', expected a number"]),
+    "made up by a tab": (b"3 3\na 1 2 3\nb 1  3\nc 1 2\t3 4\n", ["line 3: value 2 is '', expected a number"]),
     "rest at the end": (b"a 1 2 3\nb 1 2 3\nc 1 2 3x\n", ["line 3: value 3 is '3x', expected a number"]),
     "underscore": (b"a 1 2 3\nb 1 2_0 3\nc 1 2 3\n", ["line 2: value 2 is '2_0', expected a number"]),
     "tab": (b"a 1 2 3\nb 1 2\t3 4\nc 1 2 3\n", ["line 2: value 2 is '2\\t3', expected a number"]),
