@@ -106,7 +106,9 @@ def plot_similarity(
     axes.set_yticks(np.arange(0.5, len(question_words) - 1), minor=True)
     axes.grid(which="minor", color="white", linewidth=1)
     axes.tick_params(which="minor", length=0)
-    notes = [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
+    notes = (
+        [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
+    )
     notes += ["box: predicted answer"] if highlight is not None else []
     axes.set_xlabel("; ".join(notes), fontsize=9, color="#56606b")
     if highlight is not None:

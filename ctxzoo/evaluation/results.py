@@ -18,7 +18,9 @@ from typing import Any
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-_ABSOLUTE_PATH = re.compile(r"""(?:^|[\s'"=,;:(\[])(?:file:/|~?/[\w.~-]|~$|[A-Za-z]:[\\/]|\\\\\w)""")
+_ABSOLUTE_PATH = re.compile(
+    r"""(?:^|[\s'"=,;:(\[])(?:file:/|/[\w.~-]|~(?:[a-z_][\w-]*)?(?:/|$)|[A-Za-z]:[\\/]|\\\\\w)"""
+)
 
 
 def utc_now() -> str:

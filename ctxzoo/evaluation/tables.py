@@ -304,23 +304,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a table is out of date")
     parser.add_argument("--csv", type=Path, help="also write all results into this CSV file")
     options = parser.parse_args(arguments)
-    status = 0
+    stale: dict[Path, list[str]] = {}
+    made: dict[Path, str] = {}
+    document = options.results
     try:
         results = read_results(options.results)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
-            stale = disagreements(text, results)
-            if options.check:
-                for name in stale:
-                    print(f"{document}: table {name} disagrees with {options.results}; run without --check")
-                    status = 1
-            elif stale:
-                write_atomically(document, render(text, results).encode())
-        if options.csv and not options.check:
-            write_csv(results, options.csv)
+            if names := disagreements(text, results):
+                stale[document], made[document] = names, render(text, results)
     except (OSError, ValueError, TypeError) as error:
-        parser.error(str(error))
-    return status
+        parser.error(f"{document}: {error}")
+    if options.check:
+        for document, names in stale.items():
+            print(f"{document}: {', '.join(names)} disagree with {options.results}; run without --check to rewrite")
+        return int(bool(stale))
+    for document, text in made.items():
+        write_atomically(document, text.encode())
+    if options.csv:
+        write_csv(results, options.csv)
+    return 0
 
 
 def _bidaf(results: Iterable[RunResult], dataset: str) -> list[RunResult]:
