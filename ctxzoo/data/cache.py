@@ -1,0 +1,56 @@
+"""Prepared data on disk: one folder for each content hash, whole or not there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+
+def default_cache_folder() -> Path:
+    """`$CTXZOO_CACHE`, or `ctxzoo` in the user's cache folder."""
+    if "CTXZOO_CACHE" in os.environ:
+        return Path(os.environ["CTXZOO_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ctxzoo"
+
+
+def content_hash(parts: Iterable[str]) -> str:
+    """A short hash of the parts, in order; no part can run into the next."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()[:24]
+
+
+def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
+    """`folder`, filled by `build(temporary folder)` if it is not there yet.
+
+    The temporary folder gets its name only when `build` has returned: an interrupted write leaves nothing that a later
+    run would take for whole. Of several processes that build at once the first to finish wins.
+
+    Raises:
+        OSError: the cache cannot be written; the message names the folder and `CTXZOO_CACHE`.
+    """
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise OSError(
+            f"cannot write prepared data to {folder.parent}: {error}. Set CTXZOO_CACHE to a folder that can be written"
+        ) from error
+    try:
+        build(temporary)
+        try:
+            os.replace(temporary, folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder

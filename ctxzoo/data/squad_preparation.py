@@ -1,0 +1,213 @@
+"""SQuAD questions as arrays of word-type ids: cut into words once, kept on disk, read back by memory mapping.
+
+A *type* is a distinct word as written. Everything a model is fed (word ids, characters, word features) is a property of
+the type, so one preparation serves every vocabulary, every set of word vectors and every variant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.trainers import WordLevelTrainer
+
+from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
+
+PREPARATION_VERSION = "1"
+CHUNK = 4096  # texts that are cut in one call; bounds the memory that offsets take as Python tuples
+NO_ANSWER = -1
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PreparedTexts:
+    """Texts as words. Text t holds words `pointers[t] : pointers[t + 1]`.
+
+    Attributes:
+        types: (words,) type of each word.
+        offsets: (words, 2) first character and the one after the last, in the text as given.
+        pointers: (texts + 1,).
+    """
+
+    types: IntArray
+    offsets: IntArray
+    pointers: npt.NDArray[np.int64]
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Words of each text."""
+        return np.diff(self.pointers)
+
+
+@dataclass(frozen=True)
+class PreparedSplit:
+    """One split. Row r asks `questions` text r of `contexts` text `context_of[r]`.
+
+    Attributes:
+        contexts, questions: the words; a context that several questions share is kept once.
+        context_of: (rows,).
+        spans: (rows, 2) first and last word of the first answer, counted from 0; (-1, -1) without an answer.
+        exact: (rows,) whether that answer begins and ends where words do; elsewhere the span covers it.
+    """
+
+    contexts: PreparedTexts
+    questions: PreparedTexts
+    context_of: IntArray
+    spans: IntArray
+    exact: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.context_of)
+
+
+@dataclass(frozen=True)
+class PreparedSquad:
+    """All splits of a dataset over one list of types.
+
+    Attributes:
+        words: the types, most frequent first.
+        counts: split name to (types,) occurrences in contexts and questions.
+        splits: split name to its arrays.
+    """
+
+    words: list[str]
+    counts: dict[str, IntArray]
+    splits: dict[str, PreparedSplit]
+
+
+def prepare_squad(
+    splits: Mapping[str, datasets.Dataset], fingerprints: Mapping[str, str], cache: Path | None = None
+) -> PreparedSquad:
+    """Cut every context and question into words, find the answers' words, and keep the result under its content hash.
+
+    Args:
+        splits: split name to rows with SQuAD's columns (id, context, question, answers).
+        fingerprints: split name to a hash of its content; equal hashes share one preparation.
+        cache: folder of prepared data; default `default_cache_folder()`.
+
+    Raises:
+        ValueError: a question or context without any word, by split and id.
+    """
+    key = content_hash(
+        [PREPARATION_VERSION, WORD_PATTERN, *(f"{name}={fingerprints[name]}" for name in sorted(splits))]
+    )
+    folder = (cache or default_cache_folder()) / f"squad-{key}"
+    return _read(cached_folder(folder, lambda temporary: _build(splits, temporary)))
+
+
+def _build(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
+    columns = {name: _columns(rows) for name, rows in splits.items()}
+    trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=0, special_tokens=[], show_progress=False)
+    tokenizer = Tokenizer(WordLevel())
+    tokenizer.pre_tokenizer = word_pre_tokenizer()
+    texts = (text for name in sorted(columns) for text in (*columns[name].contexts, *columns[name].questions))
+    tokenizer.train_from_iterator(texts, trainer)
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    (folder / "words.json").write_text(json.dumps(words), encoding="utf-8")
+    for name, split in columns.items():
+        contexts = _cut(tokenizer, split.contexts)
+        questions = _cut(tokenizer, split.questions)
+        _refuse_empty(name, split, contexts, questions)
+        spans, exact = _answer_words(split, contexts)
+        counts = np.bincount(contexts.types, minlength=len(words)) + np.bincount(questions.types, minlength=len(words))
+        arrays = {
+            **{f"contexts-{field}": getattr(contexts, field) for field in ("types", "offsets", "pointers")},
+            **{f"questions-{field}": getattr(questions, field) for field in ("types", "offsets", "pointers")},
+            "context_of": split.context_of,
+            "spans": spans,
+            "exact": exact,
+            "counts": counts.astype(np.int32),
+        }
+        target = folder / f"split-{name}"
+        target.mkdir()
+        for field, array in arrays.items():
+            np.save(target / f"{field}.npy", array, allow_pickle=False)
+
+
+def _read(folder: Path) -> PreparedSquad:
+    words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+    counts: dict[str, IntArray] = {}
+    splits: dict[str, PreparedSplit] = {}
+    for path in sorted(folder.glob("split-*")):
+        arrays = {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in path.glob("*.npy")}
+        name = path.name.removeprefix("split-")
+        texts = {
+            kind: PreparedTexts(*(arrays[f"{kind}-{field}"] for field in ("types", "offsets", "pointers")))
+            for kind in ("contexts", "questions")
+        }
+        counts[name] = arrays["counts"]
+        splits[name] = PreparedSplit(
+            texts["contexts"], texts["questions"], arrays["context_of"], arrays["spans"], arrays["exact"]
+        )
+    return PreparedSquad(words, counts, splits)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    ids: list[str]
+    contexts: list[str]
+    questions: list[str]
+    context_of: IntArray
+    answers: list[dict[str, Any]]
+
+
+def _columns(rows: datasets.Dataset) -> _Columns:
+    index: dict[str, int] = {}
+    context_of = np.fromiter((index.setdefault(text, len(index)) for text in rows["context"]), np.int32, len(rows))
+    return _Columns(list(rows["id"]), list(index), list(rows["question"]), context_of, list(rows["answers"]))
+
+
+def _cut(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
+    types: list[IntArray] = []
+    offsets: list[IntArray] = []
+    lengths: list[int] = []
+    for chunk in _chunks(texts):
+        for encoding in tokenizer.encode_batch(chunk, add_special_tokens=False):
+            lengths.append(len(encoding))
+            types.append(np.array(encoding.ids, np.int32))
+            offsets.append(np.array(encoding.offsets, np.int32).reshape(-1, 2))
+    pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    if not types:
+        return PreparedTexts(np.zeros(0, np.int32), np.zeros((0, 2), np.int32), pointers)
+    return PreparedTexts(np.concatenate(types), np.concatenate(offsets), pointers)
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(texts), CHUNK):
+        yield list(texts[start : start + CHUNK])
+
+
+def _refuse_empty(name: str, split: _Columns, contexts: PreparedTexts, questions: PreparedTexts) -> None:
+    no_words = (questions.lengths() == 0) | (contexts.lengths()[split.context_of] == 0)
+    if no_words.any():
+        row = int(np.argmax(no_words))
+        what = "question" if questions.lengths()[row] == 0 else "context"
+        raise ValueError(f"split {name!r}, row {row}, id {split.ids[row]!r}: the {what} has no words; remove the row")
+
+
+def _answer_words(split: _Columns, contexts: PreparedTexts) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    spans = np.full((len(split.ids), 2), NO_ANSWER, np.int32)
+    exact = np.ones(len(split.ids), np.bool_)
+    for row, (text, answers) in enumerate(zip(split.context_of, split.answers, strict=True)):
+        if not answers["text"]:
+            continue
+        begin = answers["answer_start"][0]
+        end = begin + len(answers["text"][0])
+        offsets = contexts.offsets[contexts.pointers[text] : contexts.pointers[text + 1]]
+        first = int(np.searchsorted(offsets[:, 1], begin, side="right"))  # the first word that ends after `begin`
+        last = int(np.searchsorted(offsets[:, 0], end, side="left")) - 1  # the last word that begins before `end`
+        first = min(first, len(offsets) - 1)
+        last = max(first, last)
+        spans[row] = first, last
+        exact[row] = offsets[first, 0] == begin and offsets[last, 1] == end
+    return spans, exact
