@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ctxzoo.data import sources
+from ctxzoo.data.sources import (
+    DatasetFileError,
+    DatasetUnavailableError,
+    dataset_fingerprint,
+    load_splits,
+    resolve_dataset,
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.delenv("CTXZOO_DATA", raising=False)
+
+
+def _dataset(rows: int = 6) -> datasets.Dataset:
+    return datasets.Dataset.from_dict(
+        {
+            "text": [f"line {i} é" for i in range(rows - 1)] + [None],
+            "marks": [list(range(i)) for i in range(rows)],
+            "span": [{"word": "w" * i, "place": i} for i in range(rows)],
+            "flag": [i % 2 == 0 for i in range(rows)],
+            "score": [i / 3 for i in range(rows)],
+        }
+    )
+
+
+def test_resolve_prefers_an_existing_path_then_the_data_folder_then_the_hub_id(tmp_path, monkeypatch):
+    folder = tmp_path / "data" / "someone" / "thing"
+    folder.mkdir(parents=True)
+    assert resolve_dataset(str(folder)) == str(folder)
+    assert resolve_dataset("someone/thing", str(tmp_path / "data")) == str(folder)
+    assert resolve_dataset("someone/thing") == "someone/thing"
+    monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "data"))
+    assert resolve_dataset("someone/thing") == str(folder)
+    assert resolve_dataset("someone/thing", str(tmp_path)) == "someone/thing"  # the argument wins
+    with pytest.raises(ValueError, match="expected a path"):
+        resolve_dataset(" ")
+
+
+def test_load_splits_reads_only_the_splits_that_exist(tmp_path):
+    folder = tmp_path / "someone" / "thing"
+    folder.mkdir(parents=True)
+    _dataset().to_parquet(folder / "validation.parquet")
+    splits = load_splits("someone/thing", str(tmp_path))
+    assert list(splits) == ["validation"]
+    assert splits["validation"]["score"][:] == _dataset()["score"][:]
+
+
+def test_load_splits_reads_configurations(tmp_path):
+    for name, rows in (("big", 5), ("small", 2)):
+        (tmp_path / name).mkdir()
+        _dataset(rows).to_parquet(tmp_path / name / "test.parquet")
+    (tmp_path / "README.md").write_text(
+        "---\nconfigs:\n"
+        "- config_name: big\n  default: true\n  data_files:\n  - split: test\n    path: big/test.parquet\n"
+        "- config_name: small\n  data_files:\n  - split: test\n    path: small/test.parquet\n---\n"
+    )
+    assert len(load_splits(str(tmp_path))["test"]) == 5
+    assert len(load_splits(str(tmp_path), config="small")["test"]) == 2
+    with pytest.raises(ValueError, match="absent"):
+        load_splits(str(tmp_path), config="absent")
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    _dataset().to_parquet(tmp_path / "train.parquet")
+    _dataset().to_parquet(tmp_path / "test.parquet")
+    whole = (tmp_path / "test.parquet").read_bytes()
+    (tmp_path / "test.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetFileError, match=r"test\.parquet cannot be read"):
+        load_splits(str(tmp_path))
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
+    loads: list[bool] = []
+    original = datasets.load_dataset
+
+    def load_dataset(*arguments):
+        loads.append(datasets.config.HF_HUB_OFFLINE)
+        return original(*arguments)
+
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr(sources, "_hub_answers", lambda: False)
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    with pytest.raises(DatasetUnavailableError) as caught:
+        load_splits("nobody/nothing", str(tmp_path))
+    for part in (
+        "'nobody/nothing'",
+        str(tmp_path / "nobody" / "nothing"),
+        "--dataset sample",
+        "--data_dir",
+        "CTXZOO_DATA",
+    ):
+        assert part in str(caught.value)
+    assert isinstance(caught.value, OSError)
+    assert loads == [True]  # no request, so no retries
+    assert datasets.config.HF_HUB_OFFLINE is offline
+
+
+def test_the_hub_counts_as_silent_when_the_connection_fails(monkeypatch):
+    monkeypatch.setattr(sources.constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port: refused at once
+    assert not sources._hub_answers()
+
+
+def test_an_empty_folder_is_unavailable(tmp_path):
+    with pytest.raises(DatasetUnavailableError, match="--dataset sample"):
+        load_splits(str(tmp_path))
+
+
+def test_a_file_is_not_a_folder(tmp_path):
+    file = tmp_path / "train.parquet"
+    _dataset().to_parquet(file)
+    with pytest.raises(ValueError, match="expected the folder"):
+        load_splits(str(file))
+
+
+def test_fingerprint_depends_on_content_only(tmp_path):
+    dataset = _dataset()
+    expected = dataset_fingerprint(dataset)
+    halves = datasets.concatenate_datasets([dataset.select(range(2)), dataset.select(range(2, 6))])
+    picked = datasets.concatenate_datasets([dataset, dataset]).select([6, 1, 8, 3, 10, 5])
+    dataset.to_parquet(tmp_path / "train.parquet", batch_size=2)
+    reordered = dataset.select_columns(["score", "flag", "span", "marks", "text"])
+    wide = datasets.Dataset(
+        datasets.table.InMemoryTable(
+            dataset.data.table.set_column(
+                0, "text", dataset.data.table.column("text").cast(pa.large_string())
+            ).replace_schema_metadata()
+        )
+    )
+    for same in (
+        halves,
+        picked,
+        load_splits(str(tmp_path))["train"],
+        reordered,
+        wide,
+        dataset.shuffle(seed=1).sort("score"),
+    ):
+        assert dataset_fingerprint(same) == expected
+
+
+def test_fingerprint_is_frozen():
+    """The value other machines and later versions must find again."""
+    dataset = datasets.Dataset.from_dict({"a": ["x", "yz", ""], "b": [[1], [], [2, 3]]})
+    assert dataset_fingerprint(dataset) == "195cb6bc84567f154e4dae8f563a4b4995b48d7ae97b5dc7845ceb5e5b891a81"
+
+
+def test_fingerprint_sees_every_change():
+    dataset = _dataset()
+    table = dataset.to_dict()
+    changes = {
+        "text": ["line 0", *table["text"][1:]],
+        "marks": [[0], [], *table["marks"][2:]],
+        "span": [*table["span"][:-1], {"word": "w", "place": 5}],
+        "flag": [False, *table["flag"][1:]],
+        "score": [float(np.nextafter(0.0, 1.0)), *table["score"][1:]],
+    }
+    prints = {
+        dataset_fingerprint(datasets.Dataset.from_dict({**table, column: values})) for column, values in changes.items()
+    }
+    prints.add(dataset_fingerprint(dataset))
+    prints.add(dataset_fingerprint(dataset.select([1, 0, 2, 3, 4, 5])))
+    prints.add(dataset_fingerprint(dataset.select(range(5))))
+    prints.add(dataset_fingerprint(dataset.rename_column("score", "mark")))
+    assert len(prints) == 9
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": ["ab", "c"]}, {"a": ["a", "bc"]}),  # borders between strings
+        ({"a": [["x"], ["y", "z"]]}, {"a": [["x", "y"], ["z"]]}),  # borders between lists
+        ({"a": ["", "x"]}, {"a": [None, "x"]}),  # null is not the empty string
+        ({"a": [0, 1]}, {"a": [None, 1]}),
+        ({"a": [1, 2]}, {"a": [1.0, 2.0]}),
+    ],
+)
+def test_fingerprint_tells_lookalikes_apart(one, other):
+    assert dataset_fingerprint(datasets.Dataset.from_dict(one)) != dataset_fingerprint(
+        datasets.Dataset.from_dict(other)
+    )
+
+
+def test_fingerprint_names_a_column_it_cannot_hash():
+    table = pa.table({"when": pa.array([1], pa.timestamp("s"))})
+    with pytest.raises(TypeError, match=r"'when'.*timestamp"):
+        dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(table)))
