@@ -6,15 +6,17 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from .ops_recurrent_scan import recurrent_scan
 from .ops_reverse import reverse_within_length
 
 
 class MaskedBiRNN(nn.Module):
     """One bidirectional layer whose outputs do not depend on padding.
 
-    The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). On a CUDA device the sequences are packed. On
-    the CPU the two directions run as two unpacked layers, the second over every row reversed within its length: the
-    backward pass of a packed LSTM spends its time filling memory there, while the unpacked one uses oneDNN.
+    The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). On a CUDA device the sequences are packed.
+    On the CPU the two directions run as two unpacked layers, the second over every row reversed within its length: the
+    backward pass of a packed LSTM spends its time filling memory there, while the unpacked one uses oneDNN. For
+    `torch.export` each direction is a scan, since the other two ways fix the length.
 
     Args:
         input_size: D.
@@ -25,7 +27,7 @@ class MaskedBiRNN(nn.Module):
     def __init__(self, input_size: int, hidden_size: int, cell: Literal["lstm", "gru"] = "lstm") -> None:
         super().__init__()
         self.hidden_size = hidden_size
-        self.cell = cell
+        self.cell: Literal["lstm", "gru"] = cell
         rnn_class = nn.LSTM if cell == "lstm" else nn.GRU
         self.rnn = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
 
@@ -48,6 +50,8 @@ class MaskedBiRNN(nn.Module):
         suffix = "_l0_reverse" if reverse else "_l0"
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         weights = [getattr(self.rnn, name + suffix) for name in names]
+        if torch.compiler.is_exporting():
+            return recurrent_scan(x, weights, self.cell)
         state = x.new_zeros(1, x.size(0), self.hidden_size)
         if self.cell == "lstm":
             return torch.lstm(x, (state, state), weights, True, 1, 0.0, self.training, False, True)[0]
