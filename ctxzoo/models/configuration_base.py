@@ -27,6 +27,7 @@ TRANSFORMERS_NAMES = frozenset(
         "is_decoder",
         "model_type",
         "name_or_path",
+        "output_attentions",
         "num_labels",
         "pad_token_id",
         "sep_token_id",
@@ -62,3 +63,18 @@ class ZooConfig(PreTrainedConfig):
             hint = f"; did you mean '{nearest[0]}'?" if nearest else f"; known fields: {sorted(known)}"
             raise TypeError(f"{type(self).__name__} has no field '{name}' (value {kwargs[name]!r}){hint}")
         super().__post_init__(**kwargs)
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As in transformers, which only warns when the file belongs to another architecture.
+
+        Raises:
+            ValueError: `model_type` in the file is not the one of this class.
+        """
+        found = config_dict.get("model_type", cls.model_type)
+        if found != cls.model_type:
+            raise ValueError(
+                f"this config is of model type {found!r}, but {cls.__name__} reads {cls.model_type!r}; load it with "
+                "the Auto class or with its own class"
+            )
+        return super().from_dict(config_dict, **kwargs)

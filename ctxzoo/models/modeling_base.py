@@ -1,5 +1,6 @@
-"""`ZooPreTrainedModel`: complete weight initialisation, and the auto_map of every head in each saved checkpoint."""
+"""`ZooPreTrainedModel`: complete weight initialisation, strict loading, the auto_map of every head when saving."""
 
+import os
 from typing import Any, ClassVar
 
 import torch
@@ -12,8 +13,9 @@ from .configuration_base import ZooConfig
 class ZooPreTrainedModel(PreTrainedModel):
     """Base of every model of the zoo.
 
-    Initialisation: a module that has parameters or buffers of its own must fill all of them in `reset_parameters`, through
-    `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already filled.
+    Initialisation: a module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
+    through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
+    filled.
     """
 
     config: ZooConfig
@@ -26,6 +28,40 @@ class ZooPreTrainedModel(PreTrainedModel):
             reset()
         elif any(True for _ in module.parameters(recurse=False)) or any(True for _ in module.buffers(recurse=False)):
             raise NotImplementedError(f"{type(module).__name__} holds tensors but has no reset_parameters()")
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, with errors in place of a random model.
+
+        Only safetensors files are read, unless `use_safetensors=False` asks for a pickled one.
+
+        Raises:
+            OSError: a file is missing, or the weights are damaged; the message names the folder.
+            ValueError: the file holds weights, but none of this model.
+        """
+        source = pretrained_model_name_or_path
+        wants_info = kwargs.pop("output_loading_info", False)
+        kwargs.setdefault("use_safetensors", True)
+        if source is not None and os.path.isdir(source) and kwargs.get("config") is None:
+            # transformers would go on with the default configuration.
+            config_file = os.path.join(source, kwargs.get("subfolder", ""), "config.json")
+            if not os.path.isfile(config_file):
+                raise OSError(f"no config.json in the checkpoint folder: {config_file} does not exist")
+        try:
+            model, info = super().from_pretrained(source, *args, output_loading_info=True, **kwargs)
+        except Exception as error:
+            if type(error).__name__ != "SafetensorError":  # the library it comes from is not ours to import
+                raise
+            raise OSError(
+                f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
+            ) from error
+        # Of another checkpoint every name is unexpected and every weight of ours newly drawn: a warning is too little.
+        if info["unexpected_keys"] and len(info["missing_keys"]) == len(model.state_dict()):
+            raise ValueError(
+                f"{str(source)!r} holds no weights of {cls.__name__}: it has {sorted(info['unexpected_keys'])[:3]}…, "
+                f"expected were {sorted(info['missing_keys'])[:3]}…"
+            )
+        return (model, info) if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
         """As in transformers; the saved config's auto_map names every head of the architecture, not just this one."""
