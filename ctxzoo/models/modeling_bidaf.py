@@ -1,8 +1,8 @@
 """BiDAF with positions, self-attention and characters in front of the highway layer.
 
 Patel, "Conditioning External and Internal Context Awareness through Attention Overload and Character-Level Embeddings"
-(2022), on Seo et al., "Bidirectional Attention Flow for Machine Comprehension" (2017), in the form of the CS224N starter
-model. docs/models/bidaf.md lists which function computes which equation, and the deviations.
+(2022), on Seo et al., "Bidirectional Attention Flow for Machine Comprehension" (2017), in the form of the CS224N
+starter model. docs/models/bidaf.md lists which function computes which equation, and the deviations.
 """
 
 import torch
@@ -44,7 +44,9 @@ class BidafModel(BidafPreTrainedModel):
             config.scale_embeddings,
         )
         self.self_attention = (
-            SingleHeadSelfAttention(h, config.dropout, config.self_attention_residual) if config.self_attention else None
+            SingleHeadSelfAttention(h, config.dropout, config.self_attention_residual)
+            if config.self_attention
+            else None
         )
         width = h
         self.char_cnn = None
@@ -100,15 +102,18 @@ class BidafModel(BidafPreTrainedModel):
         Args:
             input_ids: (B, C) words of the context; the first is the extra token that stands for "no answer".
             question_input_ids: (B, Q) words of the question, with the same extra token in front.
-            attention_mask, question_attention_mask: (B, C), (B, Q), 1 at real words, which come first; default: all real.
+            attention_mask, question_attention_mask: (B, C), (B, Q), 1 at real words, which come first; default: all 1.
             char_ids, question_char_ids: (B, C, L), (B, Q, L), when the config has characters.
             word_features, question_word_features: (B, C, f), (B, Q, f), when the config has word features.
 
         Raises:
-            ValueError: a needed input is missing, empty or of the wrong shape, or ids lie outside their table.
+            ValueError: a needed input is missing, empty or of the wrong shape, ids lie outside their table, or a mask
+                is not ones followed by zeros.
         """
         context_mask = _mask_of(input_ids, attention_mask, "input_ids")
         question_mask = _mask_of(question_input_ids, question_attention_mask, "question_input_ids")
+        if len(input_ids) != len(question_input_ids):
+            raise ValueError(f"input_ids holds {len(input_ids)} contexts, question_input_ids {len(question_input_ids)}")
         context, context_maps = self._encode(input_ids, context_mask, char_ids, word_features, output_attentions)
         question, _ = self._encode(question_input_ids, question_mask, question_char_ids, question_word_features, False)
 
@@ -131,7 +136,9 @@ class BidafModel(BidafPreTrainedModel):
             last_hidden_state=x,
             attended_context=flow,
             question_summary=summary,
-            hidden_states=(context, question, flow) if _wanted(output_hidden_states, self.config, "hidden_states") else None,
+            hidden_states=(context, question, flow)
+            if _wanted(output_hidden_states, self.config, "hidden_states")
+            else None,
             attentions=tuple(attentions) if _wanted(output_attentions, self.config, "attentions") else None,
         )
         return output if return_dict else output.to_tuple()
@@ -166,11 +173,20 @@ class BidafModel(BidafPreTrainedModel):
         """Errors that name the value. Ranges are only read on the CPU: on a device it would wait for the queue."""
         config = self.config
         if self.char_cnn is not None and char_ids is None:
-            raise ValueError("this model reads characters: pass char_ids and question_char_ids (the tokenizer gives them)")
+            raise ValueError(
+                "this model reads characters: pass char_ids and question_char_ids (the tokenizer gives them)"
+            )
         if config.word_features and features is None:
             raise ValueError("this model reads word features: pass word_features and question_word_features")
-        if char_ids is not None and char_ids.shape[:2] != ids.shape:
-            raise ValueError(f"char ids of shape {tuple(char_ids.shape)} do not fit word ids of shape {tuple(ids.shape)}")
+        if char_ids is not None and (char_ids.dim() != 3 or char_ids.shape[:2] != ids.shape):
+            raise ValueError(
+                f"char ids of shape {tuple(char_ids.shape)} do not fit word ids of shape {tuple(ids.shape)}"
+            )
+        if config.word_features and features is not None and features.shape != (*ids.shape, config.num_word_features):
+            raise ValueError(
+                f"word features of shape {tuple(features.shape)} do not fit word ids of shape {tuple(ids.shape)} and "
+                f"num_word_features={config.num_word_features}"
+            )
         if torch.compiler.is_compiling() or ids.is_cuda:
             return
         for name, values, size in (("word", ids, config.vocab_size), ("character", char_ids, config.char_vocab_size)):
@@ -224,7 +240,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             no-answer head, the NLL of the right span (or of "no answer") among all spans and "no answer".
 
         Raises:
-            ValueError: labels outside the context; see also `BidafModel.forward`.
+            ValueError: labels outside the context, of another shape than (B,), or only one of the two; see also
+                `BidafModel.forward`.
         """
         outputs = self.bidaf(
             input_ids,
@@ -261,8 +278,10 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if self.no_answer is not None:
             no_answer_logits = self.no_answer(modelled, mask, outputs.question_summary)
         loss = None
+        if (start_positions is None) != (end_positions is None):
+            raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
-            _check_labels(start_positions, end_positions, input_ids.size(1))
+            _check_labels(start_positions, end_positions, input_ids)
             loss = span_loss(start_logits, end_logits, no_answer_logits, start_positions, end_positions)
         return_dict = self.config.return_dict if return_dict is None else return_dict
         output = ExtractiveQuestionAnsweringOutput(
@@ -315,19 +334,34 @@ def span_loss(
 def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
     if ids.dim() != 2:
         raise ValueError(f"{name} must be (batch, words), got shape {tuple(ids.shape)}")
+    if ids.is_floating_point():
+        raise ValueError(f"{name} must hold integers, got {ids.dtype}")
     if ids.size(1) == 0:
         raise ValueError(f"{name} holds no words, not even the extra token in front; the tokenizer adds it")
     if attention_mask is None:
         return torch.ones_like(ids, dtype=torch.bool)
     if attention_mask.shape != ids.shape:
         raise ValueError(f"mask of shape {tuple(attention_mask.shape)} does not fit {name} of shape {tuple(ids.shape)}")
-    return attention_mask.bool()
+    mask = attention_mask.bool()
+    if not (torch.compiler.is_compiling() or mask.is_cuda):
+        # With padding in front or inside, the recurrent layers would read other places than the attention does.
+        wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
+        if wrong.any():
+            row = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"the mask of {name} must be ones, at least one, then zeros (padding on the right); row {row} is "
+                f"{mask[row].int().tolist()}"
+            )
+    return mask
 
 
-def _check_labels(start: torch.Tensor, end: torch.Tensor, length: int) -> None:
-    if torch.compiler.is_compiling() or start.is_cuda:
-        return
+def _check_labels(start: torch.Tensor, end: torch.Tensor, input_ids: torch.Tensor) -> None:
+    batch, length = input_ids.shape
     for name, values in (("start_positions", start), ("end_positions", end)):
+        if values.shape != (batch,):
+            raise ValueError(f"{name} must have shape ({batch},), one for each context, got {tuple(values.shape)}")
+        if torch.compiler.is_compiling() or values.is_cuda:
+            continue
         if values.numel() and (values.min() < 0 or values.max() >= length):
             raise ValueError(f"{name} must lie in 0..{length - 1}, got {values.tolist()}")
 
