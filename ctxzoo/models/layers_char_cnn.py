@@ -5,6 +5,9 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .ops_dropout import dropout
+from .ops_unique import unique_rows
+
 
 class CharCnn(nn.Module):
     """Character embeddings, one convolution of width w over all of them, ReLU, maximum over the L - w + 1 places.
@@ -22,7 +25,13 @@ class CharCnn(nn.Module):
     """
 
     def __init__(
-        self, vocab_size: int, embedding_size: int, channels: int, kernel_size: int, max_word_length: int, dropout: float
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        channels: int,
+        kernel_size: int,
+        max_word_length: int,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.vocab_size = vocab_size
@@ -35,17 +44,25 @@ class CharCnn(nn.Module):
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """(B, n, l) integers, l <= L -> (B, n, channels)."""
-        batch, words, length = char_ids.shape
+        length = char_ids.size(-1)
         if length > self.max_word_length:
             raise ValueError(f"char_ids has {length} characters for each word, the model takes {self.max_word_length}")
         # The place for the maximum is always over L characters: with fewer places than L - w + 1 a trimmed batch would
         # lose the value that the convolution's bias gives at padding, and outputs would depend on the batch.
         char_ids = F.pad(char_ids, (0, self.max_word_length - length))
-        x = self.embedding(char_ids.flatten(0, 1))  # (B n, L, e)
-        x = F.dropout(x, self.dropout, training=self.training)
-        x = self.convolution(x.transpose(1, 2))  # (B n, channels, L - w + 1)
+        if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
+            return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
+        # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share their vector,
+        # and in training their dropout mask.
+        distinct, inverse = unique_rows(char_ids.flatten(0, 1))
+        return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))
+
+    def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """(N, L) -> (N, channels)."""
+        x = dropout(self.embedding(char_ids), self.dropout, training=self.training)
+        x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
         # max before ReLU: the same value (ReLU is monotone) for a tenth of the work.
-        return torch.relu(x.amax(dim=-1)).view(batch, words, -1)
+        return torch.relu(x.amax(dim=-1))
 
 
 class CharEmbedding(nn.Embedding):

@@ -2,7 +2,8 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+
+from .ops_dropout import dropout
 
 
 class SequenceDropout(nn.Module):
@@ -17,8 +18,8 @@ class SequenceDropout(nn.Module):
         if not self.training or self.rate == 0:
             return x
         if not self.variational:
-            return F.dropout(x, self.rate, training=True)
-        return x * F.dropout(x.new_ones(x.size(0), 1, x.size(2)), self.rate, training=True)
+            return dropout(x, self.rate, training=True)
+        return x * dropout(x.new_ones(x.size(0), 1, x.size(2)), self.rate, training=True)
 
     def extra_repr(self) -> str:
         return f"{self.rate}, variational={self.variational}"

@@ -5,9 +5,9 @@ from typing import Literal
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from transformers import initialization as init
 
+from .ops_dropout import dropout
 from .ops_position import sinusoidal_positions
 
 
@@ -89,8 +89,8 @@ class WordPositionEmbedding(nn.Module):
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """(B, n) -> (B, n, width)."""
-        x = F.dropout(self.words(input_ids), self.dropout, training=self.training)
+        x = dropout(self.words(input_ids), self.dropout, training=self.training)
         x = self.projection(x) * self.scale
         if self.position.kind == "none":
             return x
-        return F.dropout(self.position(x), self.dropout, training=self.training)
+        return dropout(self.position(x), self.dropout, training=self.training)

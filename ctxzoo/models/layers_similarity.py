@@ -4,10 +4,10 @@ from typing import Literal
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from transformers import initialization as init
 
 from .ops_attention_flow import attention_flow, trilinear_similarity
+from .ops_dropout import dropout
 
 
 class TrilinearSimilarity(nn.Module):
@@ -61,7 +61,7 @@ class AttentionFlow(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(B, C, d), (B, Q, d), boolean masks -> G (B, C, 4d), S1 (B, C, Q), S2."""
         similarity = self.similarity(
-            F.dropout(context, self.dropout, training=self.training),
-            F.dropout(question, self.dropout, training=self.training),
+            dropout(context, self.dropout, training=self.training),
+            dropout(question, self.dropout, training=self.training),
         )
         return attention_flow(context, question, similarity, context_mask, question_mask, self.query_to_context)

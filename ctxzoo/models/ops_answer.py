@@ -79,5 +79,10 @@ def decode_answers(
     return AnswerSpans(starts, ends, scores, no_answer)
 
 
+def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
+    """(B,) p_na / (p_na + p_span) in 0..1: above a half, "no answer" is more probable than the best span."""
+    return torch.sigmoid(spans.no_answer_log_probs - spans.span_log_probs)
+
+
 def _wide(values: torch.Tensor) -> torch.Tensor:
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values

@@ -10,7 +10,9 @@ def sinusoidal_positions(
 ) -> torch.Tensor:
     """(length, width): sin(pos / 10000^(2i/width)) at even, cos at odd places; pos starts at 0, `width` is even."""
     # Angles are taken in float64: at large positions float32 loses the fine end of the spectrum.
-    frequencies = torch.exp(torch.arange(0, width, 2, dtype=torch.float64, device=device) * (-math.log(10000.0) / width))
+    frequencies = torch.exp(
+        torch.arange(0, width, 2, dtype=torch.float64, device=device) * (-math.log(10000.0) / width)
+    )
     angles = torch.arange(length, dtype=torch.float64, device=device).unsqueeze(1) * frequencies  # (length, width/2)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).to(dtype)
 

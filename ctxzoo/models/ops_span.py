@@ -47,7 +47,9 @@ def best_spans(
     return starts.masked_fill(empty, 0), ends.masked_fill(empty, 0), best
 
 
-def reference_best_span(start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int) -> tuple[int, int, float]:
+def reference_best_span(
+    start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int
+) -> tuple[int, int, float]:
     """The same for one row without padding, (C,), by looking at every pair."""
     best = (0, 0, float("-inf"))
     for i in range(1, len(start_scores)):

@@ -1,0 +1,114 @@
+"""Batches of similar length, the same after a restart in the middle of an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
+
+
+class BucketSampler(Sampler[list[int]]):
+    """Yields lists of row numbers, one list a batch.
+
+    Shuffled: rows are drawn in a random order fixed by (seed, epoch), sorted by length within pools of
+    `POOL_BATCHES` batches, cut into batches, and the batches are shuffled. Not shuffled: sorted by length, longest first,
+    so that a batch too large for memory fails at once.
+
+    With several processes each takes every `world_size`-th batch. When shuffled, the few batches that would leave some
+    process without one are left out, since every process must take the same number of steps; otherwise processes may have
+    different numbers of batches and every row occurs exactly once.
+
+    Args:
+        lengths: (rows,) what to sort by, in words.
+        batch_size: rows in a batch.
+        shuffle: random order for each epoch.
+        seed: of the random order.
+        rank, world_size: this process and their number.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[int] | npt.NDArray[Any],
+        batch_size: int,
+        *,
+        shuffle: bool,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        self.lengths = np.asarray(lengths)
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.rank = rank
+        self.world_size = world_size
+        self.epoch = 0
+        self.skip = 0  # batches of the next pass to leave out; set by ResumableLoader
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of this epoch; Lightning calls it."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        total = -(-len(self.lengths) // self.batch_size)
+        if self.shuffle:
+            return total // self.world_size
+        return len(range(self.rank, total, self.world_size))
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batches = self._batches()[self.rank :: self.world_size][: len(self)]
+        yield from batches[self.skip :]
+
+    def _batches(self) -> list[list[int]]:
+        size = self.batch_size
+        if not self.shuffle:
+            order = np.argsort(-self.lengths, kind="stable")
+            return [order[start : start + size].tolist() for start in range(0, len(order), size)]
+        generator = np.random.default_rng([self.seed, self.epoch])
+        order = generator.permutation(len(self.lengths))
+        batches: list[list[int]] = []
+        for start in range(0, len(order), size * POOL_BATCHES):
+            pool = order[start : start + size * POOL_BATCHES]
+            pool = pool[np.argsort(-self.lengths[pool], kind="stable")]
+            batches += [pool[cut : cut + size].tolist() for cut in range(0, len(pool), size)]
+        return [batches[place] for place in generator.permutation(len(batches))]
+
+
+class ResumableLoader(DataLoader[Any]):
+    """A DataLoader over a `BucketSampler` that can go on in the middle of an epoch.
+
+    `dataset[list of rows]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and gives it back
+    before the first batch; the batches of that epoch that were already seen are then left out without being built.
+    """
+
+    def __init__(self, dataset: Dataset[Any], sampler: BucketSampler, **kwargs: Any) -> None:
+        self._seen = 0
+        self._resume_at: dict[str, int] | None = None
+        super().__init__(dataset, sampler=sampler, batch_size=None, **kwargs)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        sampler = self.sampler
+        assert isinstance(sampler, BucketSampler)
+        state, self._resume_at = self._resume_at, None
+        # A checkpoint written after the last batch belongs to a finished pass: the next one begins at its first batch.
+        within = state is not None and state["epoch"] == sampler.epoch and state["batches"] < len(sampler)
+        self._seen = sampler.skip = state["batches"] if state is not None and within else 0
+        for batch in super().__iter__():
+            self._seen += 1
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        """Epoch and the number of its batches that were handed out."""
+        assert isinstance(self.sampler, BucketSampler)
+        return {"epoch": self.sampler.epoch, "batches": self._seen}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on where `state_dict` was taken, once the sampler is at that epoch."""
+        self._resume_at = dict(state)

@@ -1,0 +1,38 @@
+"""Vocabularies from data: words, characters, and the word vectors that belong to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ctxzoo.data.word_vectors import WordVectors
+
+SPECIAL_ROWS = 2  # padding and unknown
+
+
+def frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
+    """The words that occur at least `min_count` times, most frequent first."""
+    order = np.argsort(-counts, kind="stable")
+    return [words[place] for place in order if counts[place] >= min_count]
+
+
+def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
+    """The characters that occur at least `min_count` times in running text, most frequent first, ties by code point."""
+    total: Counter[str] = Counter()
+    for place in np.flatnonzero(counts):
+        for character in words[place]:
+            total[character] += int(counts[place])
+    return [
+        character
+        for character, count in sorted(total.items(), key=lambda item: (-item[1], item[0]))
+        if count >= min_count
+    ]
+
+
+def vector_table(vectors: WordVectors) -> torch.Tensor:
+    """(2 + words, dim): the vectors under two rows of zeros, for padding and for words without a vector."""
+    return torch.cat([torch.zeros(SPECIAL_ROWS, vectors.dim), vectors.vectors])

@@ -1,0 +1,48 @@
+"""Optimisers and their schedules, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import torch
+from torch.optim.lr_scheduler import LambdaLR
+
+OptimiserName = Literal["adadelta", "adamw"]
+
+
+def build_optimiser(
+    name: OptimiserName,
+    parameters: Iterable[torch.nn.Parameter],
+    *,
+    learning_rate: float,
+    weight_decay: float = 0.0,
+    warmup_steps: int = 0,
+    total_steps: int | None = None,
+) -> dict[str, Any]:
+    """What Lightning's `configure_optimizers` returns.
+
+    Adadelta (rho 0.9, constant rate) is the course starter's. AdamW warms up linearly over `warmup_steps` and, when
+    `total_steps` is given, decays linearly to zero.
+
+    Raises:
+        ValueError: unknown name, or a rate that is not positive.
+    """
+    if learning_rate <= 0:
+        raise ValueError(f"learning_rate must be positive, got {learning_rate}")
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    if name == "adadelta":
+        return {"optimizer": torch.optim.Adadelta(trainable, lr=learning_rate, rho=0.9, weight_decay=weight_decay)}
+    if name != "adamw":
+        raise ValueError(f"unknown optimiser {name!r}; known: adadelta, adamw")
+    optimiser = torch.optim.AdamW(trainable, lr=learning_rate, weight_decay=weight_decay)
+
+    def factor(step: int) -> float:
+        if step < warmup_steps:
+            return (step + 1) / warmup_steps
+        if total_steps is None:
+            return 1.0
+        return max(0.0, (total_steps - step) / max(1, total_steps - warmup_steps))
+
+    schedule = {"scheduler": LambdaLR(optimiser, factor), "interval": "step"}
+    return {"optimizer": optimiser, "lr_scheduler": schedule}

@@ -1,0 +1,150 @@
+"""The Trainer of a recipe: callbacks, checkpoints, logs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
+from lightning.pytorch.callbacks.progress import TQDMProgressBar
+from lightning.pytorch.loggers import CSVLogger, Logger
+
+from ctxzoo.training.ema import ExponentialMovingAverage
+from ctxzoo.training.interrupt import StopOnInterrupt
+from ctxzoo.training.step_seed import StepSeed
+
+LAST, BEST = "last.ckpt", "best.ckpt"
+
+
+@dataclass(frozen=True)
+class TrainerSettings:
+    """How to train, whatever the task.
+
+    Attributes:
+        epochs: passes over the training data.
+        max_steps: stop earlier, after this many steps; -1 for never.
+        precision: Lightning's name: 32-true, bf16-mixed, 16-mixed.
+        gradient_clip: largest norm of the gradient.
+        ema_decay: of the moving average of weights; 0 trains without one.
+        patience: epochs without a better score before stopping; 0 never stops early.
+        checkpoint_every: steps between checkpoints to resume from.
+        seed: of weights, order and dropout.
+        accelerator, devices, num_nodes, strategy: Lightning's.
+        tensorboard, wandb: further loggers beside CSV.
+        progress: show a progress bar.
+        limit_train_batches, limit_eval_batches: use only so many batches of each pass (None: all).
+    """
+
+    epochs: int = 30
+    max_steps: int = -1
+    precision: str = "32-true"
+    gradient_clip: float = 5.0
+    ema_decay: float = 0.999
+    patience: int = 0
+    checkpoint_every: int = 200
+    seed: int = 224
+    accelerator: str = "auto"
+    devices: int | str = "auto"
+    num_nodes: int = 1
+    strategy: str = "auto"
+    tensorboard: bool = True
+    wandb: bool = False
+    progress: bool = True
+    limit_train_batches: int | None = None
+    limit_eval_batches: int | None = None
+
+
+def check_writable(folder: Path) -> None:
+    """Make sure that a run can write into `folder` before hours are spent.
+
+    Raises:
+        OSError: the folder cannot be made or written; the message says why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            probe.write(bytes(2**20))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        raise OSError(f"cannot write to {folder}: {error}; choose another --output_dir or free some space") from error
+
+
+def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> lightning.Trainer:
+    """A Trainer that writes `best.ckpt` (highest `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
+
+    Logs go to `folder`/logs.
+
+    Raises:
+        ImportError: a logger's package is not installed; the message names the extra.
+    """
+    check_writable(folder)
+    checkpoints = folder / "lightning"
+    callbacks: list[Any] = [
+        StepSeed(settings.seed),
+        Timer(interval="step"),
+        StopOnInterrupt(checkpoints / LAST),
+    ]
+    if settings.ema_decay:
+        callbacks.append(ExponentialMovingAverage(settings.ema_decay))
+    if settings.patience:
+        callbacks.append(EarlyStopping(monitor, mode="max", patience=settings.patience))
+    files = {"dirpath": checkpoints, "enable_version_counter": False}
+    callbacks += [
+        ModelCheckpoint(filename=Path(BEST).stem, monitor=monitor, mode="max", **files),
+        ModelCheckpoint(filename=Path(LAST).stem, every_n_train_steps=settings.checkpoint_every, **files),
+        ModelCheckpoint(filename=Path(LAST).stem, every_n_epochs=1, save_on_train_epoch_end=True, **files),
+    ]
+    if settings.progress:
+        callbacks.append(TQDMProgressBar(refresh_rate=10))
+    return lightning.Trainer(
+        max_epochs=settings.epochs,
+        max_steps=settings.max_steps,
+        precision=settings.precision,  # type: ignore[arg-type, unused-ignore]
+        gradient_clip_val=settings.gradient_clip or None,
+        accelerator=settings.accelerator,
+        devices=settings.devices,
+        num_nodes=settings.num_nodes,
+        strategy=settings.strategy,
+        callbacks=callbacks,
+        logger=build_loggers(settings, folder / "logs"),
+        limit_train_batches=settings.limit_train_batches,
+        limit_val_batches=settings.limit_eval_batches,
+        limit_test_batches=settings.limit_eval_batches,
+        num_sanity_val_steps=0,
+        log_every_n_steps=20,
+        # The samplers of ctxzoo.data share batches out among processes themselves.
+        use_distributed_sampler=False,
+        enable_progress_bar=settings.progress,
+        enable_model_summary=settings.progress,
+    )
+
+
+def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
+    """CSV always, TensorBoard by default where it is installed, W&B on request."""
+    loggers: list[Logger] = [CSVLogger(folder, name="csv", version="")]
+    if settings.tensorboard:
+        try:
+            from lightning.pytorch.loggers import TensorBoardLogger
+
+            loggers.append(TensorBoardLogger(folder, name="tensorboard", version=""))
+        except ImportError as error:
+            raise ImportError('TensorBoard logs need: pip install "ctxzoo[tensorboard]", or --tensorboard false') from error
+    if settings.wandb:
+        try:
+            from lightning.pytorch.loggers import WandbLogger
+
+            loggers.append(WandbLogger(project="ctxzoo", save_dir=folder))
+        except ImportError as error:
+            raise ImportError('--wandb needs: pip install "ctxzoo[wandb]"') from error
+    return loggers
+
+
+def training_seconds(trainer: lightning.Trainer) -> float:
+    """Seconds spent in training, over all resumed parts."""
+    timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))  # type: ignore[attr-defined]
+    return float(timer.time_elapsed("train"))
