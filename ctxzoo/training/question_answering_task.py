@@ -63,6 +63,7 @@ class QuestionAnsweringTask(lightning.LightningModule):
             self.model = AutoModelForQuestionAnswering.from_config(AutoConfig.for_model(**dict(model_config or {})))
         self.model.train()
         self.no_answer_threshold: float | None = None
+        self.test_split = "test"  # the split that test_step's batches come from
         self.scores = torch.nn.ModuleDict({stage: _Scores() for stage in ("validation", "test")})
 
     def forward(self, **inputs: Any) -> Any:
@@ -116,7 +117,8 @@ class QuestionAnsweringTask(lightning.LightningModule):
     def _score(self, batch: dict[str, torch.Tensor], stage: str) -> None:
         outputs = self.model(**_inputs(batch))
         may_refuse = self.model.config.squad_version == "2.0"
-        predictions, references = self.data.answers(stage, batch["row"], self._decode(outputs, batch), may_refuse)
+        split = self.test_split if stage == "test" else stage
+        predictions, references = self.data.answers(split, batch["row"], self._decode(outputs, batch), may_refuse)
         scores = self.scores[stage]
         assert isinstance(scores, _Scores)
         scores.update(outputs.loss, predictions, references)
@@ -129,8 +131,7 @@ class QuestionAnsweringTask(lightning.LightningModule):
         self.log_dict(
             {f"{stage}/{name}": value for name, value in values.items()},
             prog_bar=False,
-            sync_dist=False,
-            rank_zero_only=False,
+            sync_dist=False,  # SquadV2 and MeanMetric have gathered every process's questions
         )
 
     def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
