@@ -16,7 +16,7 @@ from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadB
 from ctxzoo.data.squad_preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.data.squad_reader import SquadSplits, read_squad
 from ctxzoo.data.type_tables import TypeTables, build_type_tables
-from ctxzoo.data.vocabulary import frequent_characters, frequent_words, vector_table
+from ctxzoo.data.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, vector_table
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
@@ -118,12 +118,12 @@ class SquadDataModule(lightning.LightningDataModule):
 
     def model_sizes(self) -> dict[str, int | bool]:
         """The fields of a model's config that follow from the data."""
-        vectors = self._vectors
+        vectors, char_vocab = self._vectors, self.tokenizer.char_vocab
         return {
             "vocab_size": len(self.tokenizer),
             "word_embedding_size": vectors.dim if vectors else self.learned_embedding_size,
             "train_word_embeddings": vectors is None,
-            "char_vocab_size": len(self.tokenizer.char_vocab) if self.tokenizer.char_vocab else 0,
+            "char_vocab_size": SPECIAL_ROWS + len(char_vocab) if char_vocab is not None else 0,
         }
 
     def vector_table(self) -> torch.Tensor | None:
