@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
 from .configuration_base import ZooConfig
 
@@ -20,6 +21,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     config: ZooConfig
     zoo_auto_map: ClassVar[dict[str, str]] = {}
+    zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -64,8 +66,31 @@ class ZooPreTrainedModel(PreTrainedModel):
         return (model, info) if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
-        """As in transformers; the saved config's auto_map names every head of the architecture, not just this one."""
+        """As in transformers; the auto_map names every head of the architecture, and pipelines' files come along."""
         if self.zoo_auto_map:
             previous = getattr(self.config, "auto_map", None) or {}
             self.config.auto_map = {**previous, **self.zoo_auto_map}
+        pipelines = self._pipelines()
+        if pipelines:
+            self.config.custom_pipelines = {
+                task: {"impl": f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}", "pt": [cls.auto_model]}
+                for task, cls in pipelines.items()
+            }
+            os.makedirs(save_directory, exist_ok=True)
+            for cls in pipelines.values():
+                custom_object_save(cls, save_directory)
         super().save_pretrained(save_directory, *args, **kwargs)
+
+    def _pipelines(self) -> dict[str, type[Any]]:
+        """Pipelines to save with this model, by task: the registered ones, and those of the checkpoint it is from.
+
+        Raises:
+            OSError: the checkpoint's pipeline file is gone.
+        """
+        pipelines = dict(self.zoo_pipelines)
+        for task, entry in (getattr(self.config, "custom_pipelines", None) or {}).items():
+            if task not in pipelines:
+                pipelines[task] = get_class_from_dynamic_module(
+                    entry["impl"], self.config.name_or_path, revision=getattr(self.config, "_commit_hash", None)
+                )
+        return pipelines
