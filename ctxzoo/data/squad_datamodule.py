@@ -10,6 +10,7 @@ import lightning
 import numpy as np
 import torch
 import torch.distributed
+from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import BucketSampler, ResumableLoader
 from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
@@ -48,7 +49,8 @@ class SquadDataModule(lightning.LightningDataModule):
         seed: of the order of batches and of the held-out share.
         num_workers: processes that build batches; 0 builds them in the training process.
         cache_dir: folder of prepared data.
-        tokenizer: use this tokenizer (of a saved checkpoint) instead of building one.
+        tokenizer: use this one instead of building one from the data.
+        init_from: use the tokenizer of this checkpoint folder or Hub id.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class SquadDataModule(lightning.LightningDataModule):
         num_workers: int = 0,
         cache_dir: str | None = None,
         tokenizer: WordCharTokenizer | None = None,
+        init_from: str | None = None,
     ) -> None:
         super().__init__()
         self.dataset = dataset
@@ -91,7 +94,7 @@ class SquadDataModule(lightning.LightningDataModule):
         self.seed = seed
         self.num_workers = num_workers
         self.cache_dir = Path(cache_dir) if cache_dir else None
-        self._tokenizer = tokenizer
+        self._tokenizer = tokenizer if init_from is None else AutoTokenizer.from_pretrained(init_from)
         self._data: SquadSplits | None = None
         self._prepared: PreparedSquad | None = None
         self._tables: TypeTables | None = None

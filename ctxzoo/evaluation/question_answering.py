@@ -52,6 +52,27 @@ def evaluate_reader(
         tokenizer=AutoTokenizer.from_pretrained(checkpoint),
     )
     data.setup()
+    return score_splits(task, data, splits, precision=precision, accelerator=accelerator, progress=progress)
+
+
+def score_splits(
+    task: QuestionAnsweringTask,
+    data: SquadDataModule,
+    splits: tuple[str, ...],
+    *,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    limit_batches: int | None = None,
+) -> dict[str, dict[str, float]]:
+    """Split name to metrics, for a task and data that are already there; on one device, every question once.
+
+    Args:
+        task: holds the model; its `no_answer_threshold`, when set, gives the scores at a tuned threshold.
+        data: after `setup`.
+        splits, precision, accelerator, progress: see `evaluate_reader`.
+        limit_batches: score only so many batches.
+    """
     trainer = lightning.Trainer(
         accelerator=accelerator,
         devices=1,
@@ -61,6 +82,7 @@ def evaluate_reader(
         enable_progress_bar=progress,
         enable_model_summary=False,
         use_distributed_sampler=False,
+        limit_test_batches=limit_batches,
     )
     trainer.datamodule = data  # type: ignore[attr-defined]
     scores: dict[str, dict[str, float]] = {}

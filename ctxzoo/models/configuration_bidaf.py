@@ -33,6 +33,8 @@ class BidafConfig(ZooConfig):
         query_to_context: coattention (the paper's, after the course starter) or max (Seo et al. 2017).
         squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
         max_answer_length: longest answer in words that decoding considers.
+        no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's probability;
+            tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
         word_features: lever 3; exact match in three forms, term frequency and word shape beside each word.
         num_word_features: width of these features; fixed by the tokenizer.
         context_self_attention: lever 1; self-attention after the attention flow (Clark and Gardner 2018).
@@ -63,6 +65,7 @@ class BidafConfig(ZooConfig):
     query_to_context: Literal["coattention", "max"] = "coattention"
     squad_version: Literal["1.1", "2.0"] = "2.0"
     max_answer_length: int = 15
+    no_answer_threshold: float | None = None
     word_features: bool = False
     num_word_features: int = 12
     context_self_attention: bool = False
@@ -118,6 +121,10 @@ VARIANTS: dict[str, dict[str, bool | int | str]] = {
     "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
     "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
 }
+
+
+# Switches beyond the paper, each ablated from learned_char7.
+LEVERS = ("context_self_attention", "condition_end_on_start", "word_features", "no_answer_head", "variational_dropout")
 
 
 def bidaf_variant(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -68,6 +69,29 @@ class QuestionAnsweringTask(lightning.LightningModule):
 
     def forward(self, **inputs: Any) -> Any:
         return self.model(**inputs)
+
+    def set_word_vectors(self, vectors: torch.Tensor | None) -> None:
+        """Put pretrained vectors (vocab_size, d) into the word table; None leaves it as it is.
+
+        Raises:
+            ValueError: the shape is not that of the table.
+        """
+        if vectors is None:
+            return
+        table = self.model.get_input_embeddings().weight
+        if vectors.shape != table.shape:
+            raise ValueError(f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.shape)}")
+        with torch.no_grad():
+            table.copy_(vectors)
+
+    def load_weights(self, checkpoint: Path) -> None:
+        """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept."""
+        self.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"])
+
+    def tune_threshold(self, validation: dict[str, float]) -> None:
+        """Take the no-answer threshold with the best F1 on validation over; it is saved with the model's config."""
+        if self.model.config.squad_version == "2.0":
+            self.no_answer_threshold = self.model.config.no_answer_threshold = validation["best_f1_thresh"]
 
     def configure_optimizers(self) -> Any:
         settings = self.hparams

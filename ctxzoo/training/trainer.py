@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
@@ -27,7 +28,7 @@ class TrainerSettings:
     Attributes:
         epochs: passes over the training data.
         max_steps: stop earlier, after this many steps; -1 for never.
-        precision: Lightning's name: 32-true, bf16-mixed, 16-mixed.
+        precision: Lightning's name: 32-true, bf16-mixed, 16-mixed; auto for what the device does well.
         gradient_clip: largest norm of the gradient.
         ema_decay: of the moving average of weights; 0 trains without one.
         patience: epochs without a better score before stopping; 0 never stops early.
@@ -41,7 +42,7 @@ class TrainerSettings:
 
     epochs: int = 30
     max_steps: int = -1
-    precision: str = "32-true"
+    precision: str = "auto"
     gradient_clip: float = 5.0
     ema_decay: float = 0.999
     patience: int = 0
@@ -104,7 +105,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
     return lightning.Trainer(
         max_epochs=settings.epochs,
         max_steps=settings.max_steps,
-        precision=settings.precision,  # type: ignore[arg-type, unused-ignore]
+        precision=choose_precision(settings.precision),  # type: ignore[arg-type, unused-ignore]
         gradient_clip_val=settings.gradient_clip or None,
         accelerator=settings.accelerator,
         devices=settings.devices,
@@ -144,7 +145,26 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
     return loggers
 
 
+def choose_precision(asked: str) -> str:
+    """`asked`, or for "auto" bf16-mixed where the device multiplies bfloat16 natively, else 32-true."""
+    if asked != "auto":
+        return asked
+    if torch.cuda.is_available():
+        return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "16-mixed"
+    capabilities = torch.backends.cpu.get_cpu_capability()
+    has_bf16 = bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()) and "AVX512" in capabilities
+    return "bf16-mixed" if has_bf16 else "32-true"
+
+
 def training_seconds(trainer: lightning.Trainer) -> float:
     """Seconds spent in training, over all resumed parts."""
-    timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))  # type: ignore[attr-defined]
-    return float(timer.time_elapsed("train"))
+    return float(_callback(trainer, Timer).time_elapsed("train"))
+
+
+def was_interrupted(trainer: lightning.Trainer) -> bool:
+    """Whether Ctrl-C or SIGTERM ended the training early."""
+    return bool(_callback(trainer, StopOnInterrupt).interrupted)
+
+
+def _callback(trainer: lightning.Trainer, kind: type[Any]) -> Any:
+    return next(callback for callback in trainer.callbacks if isinstance(callback, kind))  # type: ignore[attr-defined]

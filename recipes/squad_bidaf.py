@@ -1,0 +1,198 @@
+"""BiDAF with positions, self-attention and characters on SQuAD (Patel 2022).
+
+    python recipes/squad_bidaf.py                              SQuAD 2.0 from CTXZOO_DATA or the Hub, the paper's best model
+    python recipes/squad_bidaf.py --dataset sample             a generated corpus, no network needed
+    python recipes/squad_bidaf.py --variant baseline --seeds 1 2 3
+    python recipes/squad_bidaf.py --resume                     go on where an interrupted run stopped
+
+Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of settings may stand in
+their place. docs/models/bidaf.md describes variants and levers.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import lightning
+import torch
+from transformers import HfArgumentParser
+
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.data.squad_datamodule import SquadDataModule
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.question_answering import score_splits
+from ctxzoo.hub.finish_reader import finish_reader
+from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
+from ctxzoo.training.allocator import keep_freed_memory
+from ctxzoo.training.question_answering_task import QuestionAnsweringTask
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, was_interrupted
+
+RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
+
+
+@dataclass
+class Settings:
+    dataset: str = field(default="rajpurkar/squad_v2", metadata={"help": "Hub id, folder, SQuAD JSON file, or: sample"})
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    squad_version: str = field(default="auto", metadata={"help": "1.1, 2.0, or auto: as the data is"})
+    word_vectors: str | None = field(default=None, metadata={"help": "file of word vectors; default: learned ones"})
+    train_source: str | None = field(default=None, metadata={"help": "train on rows of this `source` only"})
+    variant: str = field(default="learned_char7", metadata={"help": f"one of {', '.join(VARIANTS)}"})
+    levers: list[str] = field(default_factory=list, metadata={"help": f"any of {', '.join(LEVERS)}"})
+    query_to_context: str = field(default="coattention", metadata={"help": "coattention or max"})
+    init_from: str | None = field(default=None, metadata={"help": "go on from this checkpoint folder"})
+    epochs: int = 30
+    batch_size: int = 64
+    optimiser: str = field(default="adadelta", metadata={"help": "adadelta or adamw"})
+    learning_rate: float = 0.5
+    warmup_steps: int = 0
+    ema_decay: float = 0.999
+    patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better F1; 0: never"})
+    precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
+    seeds: list[int] = field(default_factory=lambda: [224])
+    tiny: bool = field(default=False, metadata={"help": "a small model on a few batches: does the recipe run?"})
+    resume: bool = field(default=False, metadata={"help": "go on where the run of the same name stopped"})
+    name: str | None = field(default=None, metadata={"help": "name of the run; default: from variant, data and seed"})
+    output_dir: str = "runs"
+    results_dir: str = "results"
+    accelerator: str = "auto"
+    devices: str = "auto"
+    num_nodes: int = 1
+    strategy: str = "auto"
+    num_workers: int = 0
+    threads: int = field(default=0, metadata={"help": "CPU threads; 0: all"})
+    wandb: bool = False
+    tensorboard: bool = True
+    progress: bool = True
+    push_to: str | None = field(default=None, metadata={"help": "Hub repository to push the checkpoint folder to"})
+
+
+def main(settings: Settings) -> None:
+    keep_freed_memory()
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    for seed in settings.seeds:
+        run(settings, seed, git_commit())
+
+
+def run(settings: Settings, seed: int, commit: str) -> None:
+    name = settings.name or "-".join(
+        [settings.variant, *sorted(settings.levers), Path(settings.dataset).name, f"seed{seed}"]
+    )
+    folder = Path(settings.output_dir) / RECIPE / name
+    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor="validation/f1")
+    data = SquadDataModule(
+        settings.dataset,
+        data_dir=settings.data_dir,
+        squad_version=settings.squad_version,  # type: ignore[arg-type]
+        word_vectors=settings.word_vectors,
+        word_embedding_size=16 if settings.tiny else 100,
+        characters="char" in settings.variant,
+        word_features="word_features" in settings.levers,
+        batch_size=settings.batch_size,
+        train_source=settings.train_source,
+        seed=seed,
+        num_workers=settings.num_workers,
+        init_from=settings.init_from,
+    )
+    data.prepare_data()
+    data.setup()
+    lightning.seed_everything(seed)
+    optimiser = {
+        "optimiser": settings.optimiser,
+        "learning_rate": settings.learning_rate,
+        "warmup_steps": settings.warmup_steps,
+    }
+    if settings.init_from is not None:
+        task = QuestionAnsweringTask(pretrained=settings.init_from, **optimiser)
+    else:
+        config = bidaf_variant(
+            settings.variant,
+            squad_version=data.squad_version,
+            query_to_context=settings.query_to_context,
+            **data.model_sizes(),
+            **dict.fromkeys(settings.levers, True),
+            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
+        )
+        task = QuestionAnsweringTask(model_config=config.to_dict(), **optimiser)
+        task.set_word_vectors(data.vector_table())
+
+    last, best = (folder / "lightning" / file for file in (LAST, BEST))
+    if settings.resume and not last.exists():
+        print(f"nothing to resume in {folder}; starting from the first step")
+    trainer.fit(task, data, ckpt_path=last if settings.resume and last.exists() else None)
+    if was_interrupted(trainer):
+        raise KeyboardInterrupt(f"stopped by the user; {last} holds the last step, go on with --resume")
+
+    task.load_weights(best)
+    limit = 2 if settings.tiny else None
+    scores = score_splits(task, data, ("validation",), progress=settings.progress, limit_batches=limit)
+    task.tune_threshold(scores["validation"])
+    scores |= score_splits(task, data, ("validation", "test"), progress=settings.progress, limit_batches=limit)
+    finish_reader(
+        task,
+        data,
+        trainer,
+        scores,
+        folder=folder,
+        results_dir=Path(settings.results_dir),
+        recipe=RECIPE,
+        architecture=ARCHITECTURE,
+        variant=settings.variant,
+        seed=seed,
+        commit=commit,
+        settings=reported(settings, data),
+        push_to=settings.push_to,
+    )
+
+
+def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
+    return TrainerSettings(
+        epochs=1 if settings.tiny else settings.epochs,
+        precision=settings.precision,
+        ema_decay=settings.ema_decay,
+        patience=settings.patience,
+        seed=seed,
+        accelerator=settings.accelerator,
+        devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
+        num_nodes=settings.num_nodes,
+        strategy=settings.strategy,
+        tensorboard=settings.tensorboard,
+        wandb=settings.wandb,
+        progress=settings.progress,
+        limit_train_batches=4 if settings.tiny else None,
+        limit_eval_batches=2 if settings.tiny else None,
+    )
+
+
+def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
+    """The settings that decide a result, as they go into the results file."""
+    return {
+        "epochs": settings.epochs,
+        "batch_size": settings.batch_size,
+        "optimiser": settings.optimiser,
+        "learning_rate": settings.learning_rate,
+        "warmup_steps": settings.warmup_steps,
+        "ema_decay": settings.ema_decay,
+        "patience": settings.patience,
+        "precision": settings.precision,
+        "levers": sorted(settings.levers),
+        "query_to_context": settings.query_to_context,
+        "finish_source": settings.train_source if settings.init_from else None,
+        "squad_version": data.squad_version,
+        "word_vectors": data.vectors_name(),
+        "tiny": settings.tiny,
+    }
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt as interrupt:
+        print(interrupt)
+        sys.exit(130)
