@@ -44,9 +44,9 @@ def register(
     """Register one architecture: `register(BidafConfig, AutoModel=BidafModel, AutoModelForQuestionAnswering=...)`.
 
     Every class is registered with its Auto class, so that `AutoModel….from_pretrained` finds it once ctxzoo is
-    imported, and marked for `trust_remote_code`, so that saving a checkpoint copies its source files. The model classes receive
-    the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved. `pipelines` maps a task
-    to a pipeline class whose `auto_model` names the head it runs; checkpoints of that head carry its code.
+    imported, and marked for `trust_remote_code`, so that saving a checkpoint copies its source files. The model classes
+    receive the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved. `pipelines` maps
+    a task to a pipeline class whose `auto_model` names the head it runs; checkpoints of that head carry its code.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_", "AutoModel" is missing, or a pipeline's head is.

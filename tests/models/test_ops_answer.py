@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ctxzoo.models.modeling_bidaf import span_loss
-from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
+from ctxzoo.models.ops_answer import decode_answers, no_answer_score, span_log_probabilities
 from ctxzoo.models.outputs import ExtractiveQuestionAnsweringOutput
 
 LOW = torch.finfo(torch.float32).min
@@ -103,3 +103,18 @@ def test_bad_input() -> None:
         decode_answers(outputs, mask, 0)
     with pytest.raises(ValueError, match="start_logits"):
         span_log_probabilities(ExtractiveQuestionAnsweringOutput())
+
+
+@pytest.mark.parametrize("no_answer", [False, True])
+def test_no_answer_score_weighs_the_best_span(no_answer: bool) -> None:
+    outputs, mask = random_outputs([6, 3, 8], no_answer)
+    spans = decode_answers(outputs, mask, 3)
+    for row, length in enumerate([6, 3, 8]):
+        probabilities, impossible = brute_force(outputs, row, length)
+        best = max(p for (i, j), p in probabilities.items() if j - i < 3)
+        assert no_answer_score(spans)[row].item() == pytest.approx(impossible / (impossible + best), rel=1e-5)
+
+
+def test_no_answer_score_of_a_row_without_words_is_one() -> None:
+    outputs, mask = random_outputs([1, 4], no_answer=False)
+    assert no_answer_score(decode_answers(outputs, mask, 3))[0].item() == 1
