@@ -1,0 +1,40 @@
+# `make demo`: environment, install, train on the generated sample, answer a question.
+# `make test`: environment, install, all tests.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help demo test quick lint docs clean
+
+help:
+	@grep -E '^# `' Makefile | sed 's/^# //'
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $(INSTALLED)
+
+demo: $(INSTALLED)
+	$(BIN)/python recipes/squad_bidaf.py --dataset sample --epochs 6 --results_dir runs/results
+
+test: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+quick: $(INSTALLED)
+	$(BIN)/python -m pytest -m "not slow and not data"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mypy
+
+docs: $(INSTALLED)
+	$(BIN)/python -m ctxzoo.evaluation.tables README.md docs/models/*.md
+
+clean:
+	rm -rf $(VENV) .ci-venv build dist .mypy_cache .ruff_cache .pytest_cache
