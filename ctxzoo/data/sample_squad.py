@@ -1,10 +1,10 @@
 """A generated corpus in the shape of SQuAD 2.0, for tests, tutorials and runs without any download.
 
-A paragraph states facts about a few invented entities (companies, towns, people and so on). A question names one entity
-and asks for one relation in words that the paragraph does not use. The same relation of other entities, and other values
-of the same kind, stand beside the answer, so a reader that only looks for "a year" or "a name" fails. About a third of
-the questions have no answer: the entity lacks the relation that another one has, or is not in the paragraph at all.
-Relation and wording are drawn before answerability, so the question alone does not tell it.
+A paragraph states facts about a few invented entities (companies, towns, people and so on). A question names one
+entity and asks for one relation in words that the paragraph does not use. The same relation of other entities, and
+other values of the same kind, stand beside the answer, so a reader that only looks for "a year" or "a name" fails. A
+third of the questions has no answer: the entity lacks the relation that another one has, or is not in the paragraph at
+all. Relation and wording are drawn before answerability, so the question alone does not tell it.
 
 Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
 bytes everywhere.
@@ -21,14 +21,14 @@ from typing import TypeVar
 import datasets
 
 from ctxzoo.data.sample_squad_templates import (
-    ENTITY_TYPES,
-    LAST_WORD_FIRST,
+    ARTICLES,
     NAME_KINDS,
     NUMBERS,
     OPENERS,
     RELATIONS,
     THINGS,
     WOMEN,
+    YEARS,
     Relation,
 )
 
@@ -101,21 +101,16 @@ class _Draws:
         return result
 
 
-def _split_of_name(first: int, last: int, unseen: bool) -> str:
-    """The one split that owns the name made of words number `first` and `last`: 6 of 8 pairs are for training."""
-    if unseen:
-        return SPLITS[1 + (first + last) % 2]
-    return SPLITS[max(0, (first + last) % 8 - 5)]
-
-
 def _names_of_split(kind: str, split: str) -> list[str]:
-    firsts, lasts, unseen = NAME_KINDS[kind]
-    names = []
-    for j, last in enumerate(lasts + unseen):
-        for i, first in enumerate(firsts):
-            if _split_of_name(i, j, j >= len(lasts)) == split:
-                names.append(f"{last} {first}" if kind in LAST_WORD_FIRST else f"{first} {last}")
-    return names
+    """Of eight pairs of words six are names for training, one for validation, one for test: only words recur."""
+    words = NAME_KINDS[kind]
+    proper_words = words.proper if split == "train" else words.proper + words.unseen
+    return [
+        f"{common} {proper}" if words.common_first else f"{proper} {common}"
+        for j, proper in enumerate(proper_words)
+        for i, common in enumerate(words.common)
+        if SPLITS[max(0, (i + j) % 8 - 5)] == split
+    ]
 
 
 class _Writer:
@@ -127,7 +122,7 @@ class _Writer:
         self._names = {kind: _names_of_split(kind, split) for kind in NAME_KINDS}
         self._relations = {
             entity_type: [relation for relation in RELATIONS if relation.subject == entity_type]
-            for entity_type in ENTITY_TYPES
+            for entity_type in ARTICLES
         }
 
     def paragraphs(self) -> Iterator[Paragraph]:
@@ -151,47 +146,39 @@ class _Writer:
                 low, high, step, unit = NUMBERS[kind]
                 value = f"{low + step * draws.below((high - low) // step + 1):,} {unit}"
             else:
-                value = str(1620 + draws.below(330))
+                first, last = YEARS
+                value = str(first + draws.below(last - first + 1))
             if value not in used:
                 used.add(value)
                 return value
 
     def _entity(self, entity_type: str, used: set[str]) -> Entity:
-        article, kind = ENTITY_TYPES[entity_type]
-        name = self._value(kind, used)
+        name = self._value(entity_type, used)
         if entity_type == "person":
             pronouns = ("she", "her") if name.split()[0] in WOMEN else ("he", "him")
         else:
             pronouns = ("it", "it")
-        return Entity(entity_type, article + name, pronouns)
+        return Entity(entity_type, ARTICLES[entity_type] + name, pronouns)
 
     def _paragraph(self, title: str) -> Paragraph:
         draws = self._draws
         used: set[str] = set()
-        main, side = draws.shuffled(list(ENTITY_TYPES))[:2]
-        main_count, side_count = draws.pick([(2, 1), (2, 2), (3, 0), (3, 1)])
+        main, side = draws.shuffled(list(ARTICLES))[:2]
+        counts = {main: 3, side: 1} if draws.chance(0.5) else {main: 3}
         holders: dict[Relation, list[Entity]] = {}
         present: dict[str, list[Entity]] = {}
-        for entity_type, count in ((main, main_count), (side, side_count)):
-            if count == 0:
-                continue
-            entities = [self._entity(entity_type, used) for _ in range(count)]
-            present[entity_type] = entities
-            for relation in self._planned_relations(entity_type, count):
+        for entity_type, count in counts.items():
+            present[entity_type] = entities = [self._entity(entity_type, used) for _ in range(count)]
+            own = draws.shuffled(self._relations[entity_type])[: 2 + draws.below(2)]
+            for relation in own:
                 # Mostly all but one have it: values to confuse, and one entity to ask for in vain.
-                have = max(1, count - 1) if draws.chance(0.6) else 1 + draws.below(count)
+                have = max(1, count - 1) if draws.chance(0.8) else 1 + draws.below(count)
                 holders[relation] = draws.shuffled(entities)[:have]
             for entity in entities:
-                if all(entity not in owners for owners in holders.values()):
-                    draws.pick(
-                        [owners for relation, owners in holders.items() if relation.subject == entity_type]
-                    ).append(entity)
+                if all(entity not in holders[relation] for relation in own):
+                    holders[draws.pick(own)].append(entity)
         context, facts = self._write(holders, used)
         return Paragraph(title, context, facts, self._questions(holders, present, facts, used))
-
-    def _planned_relations(self, entity_type: str, count: int) -> list[Relation]:
-        relations = self._draws.shuffled(self._relations[entity_type])
-        return relations[: 3 if count >= 2 else 2]
 
     def _write(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
         """The paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
@@ -201,7 +188,7 @@ class _Writer:
         for entity in dict.fromkeys(entities):
             own = draws.shuffled([(entity, relation) for relation, owners in holders.items() if entity in owners])
             while own:
-                length = 1 if draws.chance(0.5) else 2
+                length = 1 if draws.chance(0.6) else 2
                 runs.append(own[:length])
                 own = own[length:]
         context = ""
@@ -280,7 +267,7 @@ def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph
     return result
 
 
-def sample_squad(seed: int = 0, train: int = 3000, validation: int = 400, test: int = 400) -> datasets.DatasetDict:
+def sample_squad(seed: int = 0, train: int = 4000, validation: int = 400, test: int = 400) -> datasets.DatasetDict:
     """The generated corpus; the same arguments give the same rows on every machine.
 
     The splits are independent of each other's size, and no named entity of one split occurs in another, though
