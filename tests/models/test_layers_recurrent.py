@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+import torch
+from torch import nn
+
+from ctxzoo.models.layers_recurrent import MaskedBiRNN
+from tests.support.reference_bidaf import gru, lstm
+
+Cell = Literal["lstm", "gru"]
+LENGTHS = [6, 1, 9, 4]
+
+
+def case(cell: Cell, dtype: torch.dtype = torch.float64) -> tuple[MaskedBiRNN, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    module = MaskedBiRNN(5, 3, cell).to(dtype)
+    mask = torch.arange(11) < torch.tensor(LENGTHS).unsqueeze(1)  # two steps more than the longest
+    return module, torch.randn(4, 11, 5, dtype=dtype), mask
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-6)])
+def test_equals_torch_on_each_sequence_alone(cell: Cell, dtype: torch.dtype, tolerance: float) -> None:
+    module, x, mask = case(cell, dtype)
+    plain = (nn.LSTM if cell == "lstm" else nn.GRU)(5, 3, batch_first=True, bidirectional=True).to(dtype)
+    plain.load_state_dict(module.rnn.state_dict())
+    out = module(x, mask)
+    assert out.shape == (4, 11, 6)
+    for row, length in enumerate(LENGTHS):
+        torch.testing.assert_close(out[row, :length], plain(x[row : row + 1, :length])[0][0], rtol=0, atol=tolerance)
+        assert (out[row, length:] == 0).all()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_equals_the_gates_written_out(cell: Cell) -> None:
+    module, x, mask = case(cell)
+    equations = lstm if cell == "lstm" else gru
+    weights = {name: value.detach().numpy() for name, value in module.rnn.named_parameters()}
+    kinds = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    for row, length in enumerate(LENGTHS):
+        words = x[row, :length].numpy()
+        forward = equations(words, *(weights[kind] for kind in kinds))
+        backward = equations(words[::-1], *(weights[f"{kind}_reverse"] for kind in kinds))[::-1]
+        expected = torch.cat([torch.from_numpy(forward), torch.from_numpy(backward.copy())], dim=1)
+        torch.testing.assert_close(module(x, mask)[row, :length].detach(), expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 5e-6)])
+def test_packed_and_unpacked_paths_agree_in_values_and_gradients(
+    cell: Cell, dtype: torch.dtype, tolerance: float
+) -> None:
+    """The path for CUDA devices, here on the CPU, against the path for the CPU."""
+    module, x, mask = case(cell, dtype)
+    x.requires_grad_()
+    weight = torch.randn(4, 11, 6, dtype=dtype)
+    results = []
+    for packed in (True, False):
+        out = module._packed(x, mask.sum(1)) if packed else module(x, mask)
+        gradients = torch.autograd.grad((out * weight).sum(), [x, *module.parameters()])
+        results.append([out, *gradients])
+    for packed_value, unpacked_value in zip(*results, strict=True):
+        torch.testing.assert_close(packed_value, unpacked_value, rtol=0, atol=tolerance)
+    assert (results[1][1][~mask] == 0).all()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_padding_has_no_influence(cell: Cell) -> None:
+    module, x, mask = case(cell)
+    before = module(x, mask)
+    x[~mask] = 1e3
+    assert torch.equal(module(x, mask), before)
+
+
+def test_gradients() -> None:
+    module, x, mask = case("lstm")
+    torch.autograd.gradcheck(lambda value: module(value, mask[:2, :7]), x[:2, :7].requires_grad_())
+
+
+def test_trained_and_evaluated_alike() -> None:
+    """The path differs between the modes inside torch, the values do not."""
+    module, x, mask = case("lstm", torch.float32)
+    trained = module(x, mask)
+    with torch.no_grad():
+        torch.testing.assert_close(module.eval()(x, mask), trained, rtol=0, atol=1e-6)
