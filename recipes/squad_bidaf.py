@@ -25,9 +25,9 @@ from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.question_answering import score_splits
 from ctxzoo.hub.finish_reader import finish_reader
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
-from ctxzoo.training.allocator import keep_freed_memory
+from ctxzoo.training.interrupt import TrainingInterrupted
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, was_interrupted
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 
@@ -70,7 +70,6 @@ class Settings:
 
 
 def main(settings: Settings) -> None:
-    keep_freed_memory()
     if settings.threads:
         torch.set_num_threads(settings.threads)
     for seed in settings.seeds:
@@ -123,8 +122,6 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     if settings.resume and not last.exists():
         print(f"nothing to resume in {folder}; starting from the first step")
     trainer.fit(task, data, ckpt_path=last if settings.resume and last.exists() else None)
-    if was_interrupted(trainer):
-        raise KeyboardInterrupt(f"stopped by the user; {last} holds the last step, go on with --resume")
 
     task.load_weights(best)
     limit = 2 if settings.tiny else None
@@ -193,6 +190,6 @@ if __name__ == "__main__":
         main(parser.parse_args_into_dataclasses()[0])
     except (DatasetUnavailableError, OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    except KeyboardInterrupt as interrupt:
+    except TrainingInterrupted as interrupt:
         print(interrupt)
         sys.exit(130)

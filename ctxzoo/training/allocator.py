@@ -1,13 +1,23 @@
-"""Let the C library keep the memory that a training step frees."""
+"""Let the C library keep the memory that a training step on the CPU frees."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from typing import Any
+
+import lightning
 
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _TOP_PAD = 256 * 2**20
+
+
+def _glibc() -> Any | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
 
 
 def keep_freed_memory() -> bool:
@@ -17,10 +27,28 @@ def keep_freed_memory() -> bool:
     anew and the kernel fills it with zeros page by page, which takes about a third of the time of a BiLSTM's step
     (benchmarks/training_step.py measures it). Only glibc has these switches; elsewhere nothing happens.
     """
-    if not sys.platform.startswith("linux"):
+    library = _glibc()
+    if library is None:
         return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
-    results = [mallopt(_M_MMAP_MAX, 0), mallopt(_M_TRIM_THRESHOLD, -1), mallopt(_M_TOP_PAD, _TOP_PAD)]
-    return all(results)
+    settings = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, -1), (_M_TOP_PAD, _TOP_PAD))
+    return all(library.mallopt(name, value) for name, value in settings)
+
+
+class KeepFreedMemory(lightning.Callback):
+    """Calls `keep_freed_memory` when training on the CPU starts, and hands unused pages back every `every` steps.
+
+    Batches differ in length, so the kept memory falls to pieces in time and grows; without the regular return a long
+    training would hold several times what one step needs.
+    """
+
+    def __init__(self, every: int = 50) -> None:
+        self.every = every
+        self._library: Any | None = None
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if pl_module.device.type == "cpu" and keep_freed_memory():
+            self._library = _glibc()
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if self._library is not None and (batch_idx + 1) % self.every == 0:
+            self._library.malloc_trim(0)

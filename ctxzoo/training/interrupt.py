@@ -12,16 +12,20 @@ import lightning
 from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
 
-class StopOnInterrupt(lightning.Callback):
-    """First SIGINT or SIGTERM: finish the step, write `checkpoint`, stop. A second one interrupts at once.
+class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user asked for it)
+    """Ctrl-C or SIGTERM ended the training; the message says how to go on."""
 
-    Attributes:
-        interrupted: whether the training was ended so.
+
+class StopOnInterrupt(lightning.Callback):
+    """First SIGINT or SIGTERM: finish the step, write `checkpoint`, raise `TrainingInterrupted`. A second interrupts at once.
+
+    Leaving by an exception, not by `trainer.should_stop`, keeps Lightning from counting the epoch as done: a resumed run
+    would begin the next one. Belongs behind every callback that changes state at the end of a batch.
     """
 
     def __init__(self, checkpoint: Path) -> None:
         self.checkpoint = checkpoint
-        self.interrupted = False
+        self._asked = False
         self._handlers: dict[int, Any] = {}
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -31,10 +35,9 @@ class StopOnInterrupt(lightning.Callback):
             self._handlers[number] = signal.signal(number, self._ask_to_stop)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        if self.interrupted and not trainer.should_stop:
-            trainer.should_stop = True
+        if self._asked:
             trainer.save_checkpoint(self.checkpoint)
-            rank_zero_info(f"stopped after step {trainer.global_step}; go on with --resume")
+            raise TrainingInterrupted(f"stopped after step {trainer.global_step}; go on with --resume")
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         self._give_back()
@@ -43,7 +46,7 @@ class StopOnInterrupt(lightning.Callback):
         self._give_back()
 
     def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
-        self.interrupted = True
+        self._asked = True
         self._give_back()
         rank_zero_info("stopping after this step; press Ctrl-C again to stop at once")
 

@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
+from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
 from ctxzoo.training.step_seed import StepSeed
@@ -87,13 +88,14 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
     checkpoints = folder / "lightning"
     callbacks: list[Any] = [
         StepSeed(settings.seed),
+        KeepFreedMemory(),
         Timer(interval="step"),
-        StopOnInterrupt(checkpoints / LAST),
     ]
     if settings.ema_decay:
         callbacks.append(ExponentialMovingAverage(settings.ema_decay))
     if settings.patience:
         callbacks.append(EarlyStopping(monitor, mode="max", patience=settings.patience))
+    callbacks.append(StopOnInterrupt(checkpoints / LAST))
     files = {"dirpath": checkpoints, "enable_version_counter": False}
     callbacks += [
         ModelCheckpoint(filename=Path(BEST).stem, monitor=monitor, mode="max", **files),
@@ -158,13 +160,5 @@ def choose_precision(asked: str) -> str:
 
 def training_seconds(trainer: lightning.Trainer) -> float:
     """Seconds spent in training, over all resumed parts."""
-    return float(_callback(trainer, Timer).time_elapsed("train"))
-
-
-def was_interrupted(trainer: lightning.Trainer) -> bool:
-    """Whether Ctrl-C or SIGTERM ended the training early."""
-    return bool(_callback(trainer, StopOnInterrupt).interrupted)
-
-
-def _callback(trainer: lightning.Trainer, kind: type[Any]) -> Any:
-    return next(callback for callback in trainer.callbacks if isinstance(callback, kind))  # type: ignore[attr-defined]
+    timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))  # type: ignore[attr-defined]
+    return float(timer.time_elapsed("train"))
