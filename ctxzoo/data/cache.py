@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -33,24 +34,36 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
     run would take for whole. Of several processes that build at once the first to finish wins.
 
     Raises:
-        OSError: the cache cannot be written; the message names the folder and `CTXZOO_CACHE`.
+        OSError: the cache cannot be written or is full; the message names the folder and `CTXZOO_CACHE`.
     """
     if folder.is_dir():
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise OSError(
-            f"cannot write prepared data to {folder.parent}: {error}. Set CTXZOO_CACHE to a folder that can be written"
-        ) from error
+        raise _not_writable(folder, error) from error
     try:
+        # A folder inside, because mkdtemp's own is closed to other users, who may share the cache.
+        temporary = scratch / folder.name
+        temporary.mkdir()
         build(temporary)
         try:
             os.replace(temporary, folder)
         except OSError:
             if not folder.is_dir():
                 raise
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _not_writable(folder, error) from error
+        raise
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     return folder
+
+
+def _not_writable(folder: Path, error: OSError) -> OSError:
+    return OSError(
+        error.errno,
+        f"cannot write prepared data to {folder.parent}: {error}. Set CTXZOO_CACHE to a folder that can be written",
+    )
