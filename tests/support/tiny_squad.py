@@ -34,25 +34,16 @@ def write_squad(folder: Path, splits: Mapping[str, Iterable[Mapping[str, Any]]],
     """The splits as official SQuAD files `<split>.json` in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, items in splits.items():
-        paragraphs = [
-            {
-                "context": item["context"],
-                "qas": [
-                    {
-                        "id": item["id"],
-                        "question": item["question"],
-                        "answers": [
-                            {"text": text, "answer_start": start}
-                            for text, start in zip(item["answers"]["text"], item["answers"]["answer_start"], strict=True)
-                        ],
-                    }
-                ],
-            }
-            for item in items
-        ]
+        paragraphs = [{"context": item["context"], "qas": [_official(item)]} for item in items]
         content = {"version": version, "data": [{"title": "T", "paragraphs": paragraphs}]}
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return folder
+
+
+def _official(item: Mapping[str, Any]) -> dict[str, Any]:
+    texts, starts = item["answers"]["text"], item["answers"]["answer_start"]
+    answers = [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+    return {"id": item["id"], "question": item["question"], "answers": answers}
 
 
 def tiny_data(

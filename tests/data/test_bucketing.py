@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+from ctxzoo.data.bucketing import POOL_BATCHES, BucketSampler, ResumableLoader
+
+LENGTHS = np.random.default_rng(0).integers(1, 400, size=1003)
+
+
+def sampler(lengths=LENGTHS, batch_size: int = 16, shuffle: bool = True, epoch: int = 0, **options) -> BucketSampler:
+    result = BucketSampler(lengths, batch_size, shuffle=shuffle, **options)
+    result.set_epoch(epoch)
+    return result
+
+
+def flat(batches: Sequence[Sequence[int]]) -> list[int]:
+    return [row for batch in batches for row in batch]
+
+
+def padding(batches: Sequence[Sequence[int]]) -> float:
+    """Share of places that hold no word when each batch is padded to its longest row."""
+    places = sum(len(batch) * LENGTHS[batch].max() for batch in batches)
+    return float(1 - LENGTHS.sum() / places)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 1003])
+def test_one_process_reads_every_row_once(shuffle, rows):
+    batches = list(sampler(LENGTHS[:rows], shuffle=shuffle))
+    assert sorted(flat(batches)) == list(range(rows))
+    assert len(batches) == len(sampler(LENGTHS[:rows], shuffle=shuffle)) == -(-rows // 16)
+    assert max(map(len, batches)) <= 16
+
+
+@pytest.mark.parametrize("world_size", [2, 3, 5])
+def test_processes_of_a_training_take_equally_many_different_batches(world_size):
+    shares = [list(sampler(rank=rank, world_size=world_size)) for rank in range(world_size)]
+    assert {len(share) for share in shares} == {63 // world_size}
+    rows = flat(flat(shares))
+    assert len(rows) == len(set(rows))
+    assert len(rows) >= 1003 - 16 * (63 % world_size)
+    assert [len(sampler(rank=rank, world_size=world_size)) for rank in range(world_size)] == [63 // world_size] * (
+        world_size
+    )
+
+
+@pytest.mark.parametrize("world_size", [2, 3, 5])
+def test_processes_of_an_evaluation_read_every_row_exactly_once(world_size):
+    shares = [list(sampler(shuffle=False, rank=rank, world_size=world_size)) for rank in range(world_size)]
+    assert sorted(flat(flat(shares))) == list(range(1003))
+    assert [len(sampler(shuffle=False, rank=rank, world_size=world_size)) for rank in range(world_size)] == [
+        len(share) for share in shares
+    ]
+
+
+def test_batches_left_out_differ_from_epoch_to_epoch():
+    left = {
+        frozenset(set(range(1003)) - set(flat(flat([list(sampler(rank=r, world_size=2, epoch=e)) for r in range(2)]))))
+        for e in range(4)
+    }
+    assert len(left) > 1
+
+
+def test_order_is_a_function_of_seed_and_epoch():
+    order = list(sampler(seed=5, epoch=3))
+    assert list(sampler(seed=5, epoch=3)) == order
+    others = [list(sampler(seed=seed, epoch=epoch)) for seed, epoch in [(5, 4), (6, 3), (3, 5), (0, 0)]]
+    assert all(flat(other) != flat(order) for other in others)
+    # Rows meet other rows in another epoch, not only in another order of batches.
+    assert {frozenset(batch) for batch in others[0]} != {frozenset(batch) for batch in order}
+
+
+def test_evaluation_order_is_longest_first_and_the_same_in_every_epoch():
+    batches = list(sampler(shuffle=False, epoch=0))
+    assert batches == list(sampler(shuffle=False, epoch=7, seed=9))
+    lengths = LENGTHS[flat(batches)]
+    assert (np.diff(lengths) <= 0).all()
+
+
+def test_padding_is_far_below_that_of_random_batches():
+    random = np.random.default_rng(1).permutation(len(LENGTHS))
+    at_random = padding([random[start : start + 16].tolist() for start in range(0, len(random), 16)])
+    assert at_random > 0.4
+    assert padding(list(sampler())) < 0.1
+    assert padding(list(sampler(shuffle=False))) < 0.05
+
+
+def test_training_batches_do_not_come_in_order_of_length():
+    longest = np.array([LENGTHS[batch].max() for batch in sampler()])
+    positions = np.arange(len(longest))
+    assert abs(np.corrcoef(positions, longest)[0, 1]) < 0.3
+    assert len(longest) > POOL_BATCHES  # more than one pool
+
+
+def test_batch_size_below_one_is_refused():
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        BucketSampler(LENGTHS, 0, shuffle=True)
+
+
+class Rows(Dataset[torch.Tensor]):
+    """A batch is the numbers of its rows."""
+
+    def __len__(self) -> int:
+        return 50
+
+    def __getitem__(self, rows: Sequence[int]) -> torch.Tensor:
+        return torch.tensor(rows)
+
+
+def loader(workers: int = 0, epoch: int = 0, **options) -> ResumableLoader:
+    return ResumableLoader(
+        Rows(),
+        sampler(LENGTHS[:50], batch_size=4, epoch=epoch, **options),
+        num_workers=workers,
+        persistent_workers=workers > 0,
+        multiprocessing_context="fork" if workers else None,
+    )
+
+
+def batches_of(source: ResumableLoader) -> list[list[int]]:
+    return [batch.tolist() for batch in source]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_pass_that_is_resumed_gives_the_rest_of_the_uninterrupted_one(workers):
+    whole = batches_of(loader(epoch=2))
+    assert len(whole) == 13
+    for seen in [1, 5, 12] if workers == 0 else [5]:
+        first = loader(workers, epoch=2)
+        iterator = iter(first)
+        head = [next(iterator).tolist() for _ in range(seen)]
+        state = first.state_dict()
+        assert state == {"epoch": 2, "batches": seen}
+        del iterator
+        resumed = loader(workers, epoch=2)
+        resumed.load_state_dict(state)
+        assert head + batches_of(resumed) == whole
+        # The passes after it are whole again.
+        resumed.sampler.set_epoch(3)
+        assert batches_of(resumed) == batches_of(loader(epoch=3))
+
+
+def test_a_state_in_a_resumed_pass_counts_from_the_start_of_the_epoch():
+    whole = batches_of(loader())
+    source = loader()
+    source.load_state_dict({"epoch": 0, "batches": 4})
+    iterator = iter(source)
+    next(iterator)
+    state = source.state_dict()
+    assert state == {"epoch": 0, "batches": 5}
+    again = loader()
+    again.load_state_dict(state)
+    assert batches_of(again) == whole[5:]
+
+
+def test_a_state_after_the_last_batch_starts_the_next_epoch_whole():
+    source = loader(epoch=1)
+    batches_of(source)
+    state = source.state_dict()
+    assert state == {"epoch": 1, "batches": 13}
+    after = loader(epoch=2)
+    after.load_state_dict(state)
+    assert batches_of(after) == batches_of(loader(epoch=2))
+
+
+def test_a_state_of_a_cut_epoch_starts_the_next_epoch_whole():
+    # With limit_train_batches Lightning leaves an epoch before its last batch.
+    after = loader(epoch=2)
+    after.load_state_dict({"epoch": 1, "batches": 5})
+    assert batches_of(after) == batches_of(loader(epoch=2))
+
+
+def test_a_pass_left_in_the_middle_does_not_shorten_the_next():
+    source = loader()
+    next(iter(source))
+    source.sampler.set_epoch(1)
+    assert batches_of(source) == batches_of(loader(epoch=1))
+
+
+def test_batches_that_were_seen_are_not_built_again():
+    built: list[Sequence[int]] = []
+
+    class Watched(Rows):
+        def __getitem__(self, rows: Sequence[int]) -> torch.Tensor:
+            built.append(rows)
+            return super().__getitem__(rows)
+
+    source = ResumableLoader(Watched(), sampler(LENGTHS[:50], batch_size=4))
+    source.load_state_dict({"epoch": 0, "batches": 11})
+    assert len(batches_of(source)) == len(built) == 2
