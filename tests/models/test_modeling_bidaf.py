@@ -417,6 +417,8 @@ def test_trainable_parameters_of_the_paper(name: str, expected: int) -> None:
         ),
         ({"condition_end_on_start": True}, 2 * 4 * 100 * 400),  # end's LSTM sees 600 values instead of 200
         ({"no_answer_head": True}, 201 + 401),
+        # Words are 212 wide instead of 200 in the highway network and at the encoder's input.
+        ({"word_features": True}, 4 * (212 * 213 - 200 * 201) + 2 * 4 * 100 * 12),
         ({"variational_dropout": True}, 0),
         ({"self_attention": True, "self_attention_residual": True}, 30_000 + 200),
         ({"query_to_context": "max"}, 0),
