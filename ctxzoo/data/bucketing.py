@@ -91,7 +91,7 @@ class ResumableLoader(DataLoader[Any]):
     def __init__(self, dataset: Dataset[Any], sampler: BucketSampler, **kwargs: Any) -> None:
         self._seen = 0
         self._resume_at: dict[str, int] | None = None
-        super().__init__(dataset, sampler=sampler, batch_size=None, **kwargs)  # type: ignore[arg-type]
+        super().__init__(dataset, sampler=sampler, batch_size=None, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         sampler = self.sampler

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import datasets
 import lightning
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.distributed
 from transformers import AutoTokenizer
@@ -23,6 +24,9 @@ from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 
 HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
+
+
+Rows = npt.NDArray[np.int64]
 
 
 class SquadDataModule(lightning.LightningDataModule):
@@ -99,7 +103,7 @@ class SquadDataModule(lightning.LightningDataModule):
         self._prepared: PreparedSquad | None = None
         self._tables: TypeTables | None = None
         self._vectors: WordVectors | None = None
-        self._rows: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+        self._rows: dict[str, Rows] = {}
 
     # -- what a recipe asks for ------------------------------------------------------------------------------------
 
@@ -146,7 +150,7 @@ class SquadDataModule(lightning.LightningDataModule):
         assert self._prepared is not None, "call setup() first"
         return self._prepared.splits[self._source(split)]
 
-    def rows(self, split: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def rows(self, split: str) -> Rows:
         """The rows that a split reads, after the training filter."""
         return self._rows[split]
 
@@ -167,7 +171,9 @@ class SquadDataModule(lightning.LightningDataModule):
         prepared, texts = self.prepared(split), self.texts(split)
         scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)
         predictions, references = [], []
-        for row, start, end, score in zip(rows.tolist(), spans.starts.tolist(), spans.ends.tolist(), scores, strict=True):
+        for row, start, end, score in zip(
+            rows.tolist(), spans.starts.tolist(), spans.ends.tolist(), scores, strict=True
+        ):
             text = prepared.context_of[row]
             offsets = prepared.contexts.offsets[prepared.contexts.pointers[text] :]
             example = texts[row]
@@ -229,7 +235,7 @@ class SquadDataModule(lightning.LightningDataModule):
             raise ValueError(f"dataset {self.dataset!r} has no split {split!r}; it has {sorted(names)}")
         return split
 
-    def _choose_rows(self, prepared: PreparedSquad) -> dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    def _choose_rows(self, prepared: PreparedSquad) -> dict[str, Rows]:
         if "train" not in prepared.splits:
             return {}
         train = prepared.splits["train"]
@@ -241,7 +247,9 @@ class SquadDataModule(lightning.LightningDataModule):
                 chosen["validation"] = np.arange(len(prepared.splits["validation"]))
         elif "validation" in prepared.splits:
             contexts = len(train.contexts.pointers) - 1
-            held_out = np.random.default_rng(self.seed).permutation(contexts)[: max(1, round(contexts * HELD_OUT_SHARE))]
+            held_out = np.random.default_rng(self.seed).permutation(contexts)[
+                : max(1, round(contexts * HELD_OUT_SHARE))
+            ]
             is_held_out = np.isin(train.context_of, held_out)
             chosen["train"] = rows[~is_held_out[rows]]
             chosen["validation"] = np.flatnonzero(is_held_out)
@@ -252,21 +260,21 @@ class SquadDataModule(lightning.LightningDataModule):
             raise ValueError(f"no training question of {self.dataset!r} is within the limits {TRAINING_LIMITS}")
         return chosen
 
-    def _of_source(
-        self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _of_source(self, rows: Rows) -> Rows:
         texts = self.texts("train")
         if "source" not in texts.column_names:
             raise ValueError(f"train_source={self.train_source!r}: {self.dataset!r} has no column 'source'")
         sources = np.array(texts["source"])
-        kept = rows[sources[rows] == self.train_source]
+        kept: Rows = rows[sources[rows] == self.train_source]
         if not len(kept):
             raise ValueError(f"train_source={self.train_source!r} is none of {sorted(set(sources.tolist()))}")
         return kept
 
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
         if "train" not in prepared.counts:
-            raise ValueError(f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer")
+            raise ValueError(
+                f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer"
+            )
         counts = prepared.counts["train"]
         if self.word_vectors is not None:
             self._vectors = read_word_vectors(self.word_vectors, keep=prepared.words, limit=self.vector_limit)
@@ -284,7 +292,9 @@ class SquadDataModule(lightning.LightningDataModule):
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
         assert self._tables is not None, "call setup() first"
         if split not in self._rows:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}")
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}"
+            )
         limits = TRAINING_LIMITS if shuffle else EVALUATION_LIMITS
         batches = SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
         distributed = torch.distributed.is_available() and torch.distributed.is_initialized()

@@ -17,13 +17,13 @@ SPECIAL_ROWS = 2  # padding and unknown
 def frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
     """The words that occur at least `min_count` times, most frequent first."""
     order = np.argsort(-counts, kind="stable")
-    return [words[place] for place in order if counts[place] >= min_count]
+    return [words[place] for place in order.tolist() if counts[place] >= min_count]
 
 
 def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
     """The characters that occur at least `min_count` times in running text, most frequent first, ties by code point."""
     total: Counter[str] = Counter()
-    for place in np.flatnonzero(counts):
+    for place in np.flatnonzero(counts).tolist():
         for character in words[place]:
             total[character] += int(counts[place])
     return [

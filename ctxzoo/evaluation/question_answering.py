@@ -84,7 +84,7 @@ def score_splits(
         use_distributed_sampler=False,
         limit_test_batches=limit_batches,
     )
-    trainer.datamodule = data  # type: ignore[attr-defined]
+    trainer.datamodule = data
     scores: dict[str, dict[str, float]] = {}
     for split in splits:
         task.test_split = split

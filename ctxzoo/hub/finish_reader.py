@@ -25,7 +25,7 @@ from ctxzoo.training.trainer import training_seconds
 SHOWN = ("exact", "f1", "span_exact", "span_f1", "AvNA", "no_answer_auc", "f1_at_threshold", "always_no_answer", "nll")
 
 
-@rank_zero_only
+@rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
 def finish_reader(
     task: QuestionAnsweringTask,
     data: SquadDataModule,
@@ -80,7 +80,9 @@ def finish_reader(
         wall_seconds=training_seconds(trainer),
         peak_memory_mb=peak_memory_mb(),
     )
-    tag = "-".join([*settings["levers"], *([f"finish_{settings['finish_source']}"] if settings["finish_source"] else [])])
+    tag = "-".join(
+        [*settings["levers"], *([f"finish_{settings['finish_source']}"] if settings["finish_source"] else [])]
+    )
     path = write_result(result, results_dir, tag=tag or None)
 
     task.model.eval()
@@ -152,7 +154,9 @@ def _print_summary(result: RunResult, path: Path, folder: Path, checkpoint: Path
         table.add_row(split, *("" if value is None else f"{value:.2f}" for value in values))
     console.print(table)
     answer = example["answer"] or "(no answer)"
-    console.print(f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters")
+    console.print(
+        f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
+    )
     console.print(f"results    {path}\nfigures    {folder}\ncheckpoint {checkpoint}\n", soft_wrap=True, highlight=False)
     console.print("load it:", highlight=False)
     for line in (

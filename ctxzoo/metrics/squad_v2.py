@@ -19,7 +19,7 @@ from ctxzoo.metrics.squad_text import exact_and_f1
 _IDS_SHOWN = 5
 
 
-class SquadV2(Metric):  # type: ignore[misc]
+class SquadV2(Metric):
     """Exact match and F1 of extractive answers where some questions have none.
 
     Takes what ``evaluate``'s ``squad_v2`` takes and returns its keys, with the meaning of SQuAD 2.0's evaluation

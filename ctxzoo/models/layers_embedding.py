@@ -89,8 +89,8 @@ class WordPositionEmbedding(nn.Module):
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """(B, n) -> (B, n, width)."""
-        x = dropout(self.words(input_ids), self.dropout, training=self.training)
-        x = self.projection(x) * self.scale
+        words = dropout(self.words(input_ids), self.dropout, training=self.training)
+        x: torch.Tensor = self.projection(words) * self.scale
         if self.position.kind == "none":
             return x
         return dropout(self.position(x), self.dropout, training=self.training)

@@ -80,7 +80,7 @@ class BidafModel(BidafPreTrainedModel):
     def get_input_embeddings(self) -> nn.Module:
         return self.embeddings.words
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
+    def set_input_embeddings(self, value: WordEmbedding) -> None:
         self.embeddings.words = value
 
     def forward(
@@ -112,8 +112,11 @@ class BidafModel(BidafPreTrainedModel):
         """
         context_mask = _mask_of(input_ids, attention_mask, "input_ids")
         question_mask = _mask_of(question_input_ids, question_attention_mask, "question_input_ids")
-        if len(input_ids) != len(question_input_ids):
-            raise ValueError(f"input_ids holds {len(input_ids)} contexts, question_input_ids {len(question_input_ids)}")
+        # size(0), not len(): the latter would fix the batch size in an export.
+        if input_ids.size(0) != question_input_ids.size(0):
+            raise ValueError(
+                f"input_ids holds {input_ids.size(0)} contexts, question_input_ids {question_input_ids.size(0)}"
+            )
         context, context_maps = self._encode(input_ids, context_mask, char_ids, word_features, output_attentions)
         question, _ = self._encode(question_input_ids, question_mask, question_char_ids, question_word_features, False)
 

@@ -17,7 +17,7 @@ def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tenso
     mirrored = lengths.unsqueeze(1) - 1 - steps
     index = torch.where(mirrored >= 0, mirrored, steps)  # (B, n)
     index = index + length * torch.arange(batch, device=x.device).unsqueeze(1)
-    rows: torch.Tensor = _Rearrange.apply(x.reshape(batch * length, width), index.flatten())
+    rows: torch.Tensor = _Rearrange.apply(x.reshape(batch * length, width), index.flatten())  # type: ignore[no-untyped-call]
     return rows.view(batch, length, width)
 
 
@@ -32,7 +32,7 @@ class _Rearrange(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         (index,) = ctx.saved_tensors
-        return _Rearrange.apply(gradient.contiguous(), index), None
+        return _Rearrange.apply(gradient.contiguous(), index), None  # type: ignore[no-untyped-call]
 
 
 def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

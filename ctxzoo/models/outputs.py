@@ -19,11 +19,11 @@ class ContextQuestionModelOutput(ModelOutput):
             maps that the variant has.
     """
 
-    last_hidden_state: torch.FloatTensor | None = None
-    attended_context: torch.FloatTensor | None = None
-    question_summary: torch.FloatTensor | None = None
-    hidden_states: tuple[torch.FloatTensor, ...] | None = None
-    attentions: tuple[torch.FloatTensor, ...] | None = None
+    last_hidden_state: torch.Tensor | None = None
+    attended_context: torch.Tensor | None = None
+    question_summary: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
 
 
 @dataclass
@@ -37,9 +37,9 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
         hidden_states, attentions: see `ContextQuestionModelOutput`.
     """
 
-    loss: torch.FloatTensor | None = None
-    start_logits: torch.FloatTensor | None = None
-    end_logits: torch.FloatTensor | None = None
-    no_answer_logits: torch.FloatTensor | None = None
-    hidden_states: tuple[torch.FloatTensor, ...] | None = None
-    attentions: tuple[torch.FloatTensor, ...] | None = None
+    loss: torch.Tensor | None = None
+    start_logits: torch.Tensor | None = None
+    end_logits: torch.Tensor | None = None
+    no_answer_logits: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None

@@ -130,7 +130,7 @@ class QuestionAnsweringTask(lightning.LightningModule):
     @property
     def data(self) -> SquadDataModule:
         """The DataModule that the trainer runs on."""
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
+        data = self.trainer.datamodule
         if not isinstance(data, SquadDataModule):
             raise TypeError(f"QuestionAnsweringTask reads answers from a SquadDataModule, got {type(data).__name__}")
         return data

@@ -160,5 +160,5 @@ def choose_precision(asked: str) -> str:
 
 def training_seconds(trainer: lightning.Trainer) -> float:
     """Seconds spent in training, over all resumed parts."""
-    timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))  # type: ignore[attr-defined]
+    timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))
     return float(timer.time_elapsed("train"))

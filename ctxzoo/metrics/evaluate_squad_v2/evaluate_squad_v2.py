@@ -23,7 +23,7 @@ Returns:
     The keys of ctxzoo.metrics.SquadV2."""
 
 
-class EvaluateSquadV2(evaluate.Metric):  # type: ignore[misc]
+class EvaluateSquadV2(evaluate.Metric):
     """A thin wrapper: every rule is in ``SquadV2``."""
 
     def _info(self) -> evaluate.MetricInfo:

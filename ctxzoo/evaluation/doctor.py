@@ -1,0 +1,152 @@
+"""Is this machine fit for ctxzoo? Versions, devices, data folder, Hub, optional parts."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import torch
+from huggingface_hub import constants, get_session
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from ctxzoo.data.cache import default_cache_folder
+from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS
+
+PACKAGE = "ctxzoo"
+EXTRAS = ("plots", "tensorboard", "wandb")
+Status = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. "missing" is something without which ctxzoo does not work; "note" something to know."""
+
+    status: Status
+    subject: str
+    detail: str
+
+
+def examine(known_datasets: Iterable[str]) -> list[Finding]:
+    """All findings.
+
+    Args:
+        known_datasets: ids to look for in the data folder.
+    """
+    python, requirements = _declared()
+    findings = [_python(python)]
+    findings += [_library(requirement) for requirement in requirements if requirement.marker is None]
+    findings += [_extra(name, requirements) for name in EXTRAS]
+    findings += [_devices(), _threads(), _compiler(), _cache(), *_data_folder(known_datasets), _hub()]
+    return findings
+
+
+def _declared() -> tuple[str, list[Requirement]]:
+    """Range of Python and requirements, from the installed metadata or, in a checkout, from pyproject.toml."""
+    try:
+        python = metadata.metadata(PACKAGE)["Requires-Python"]
+        lines = metadata.requires(PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        python, lines = _from_checkout()
+    requirements = [Requirement(line) for line in lines]
+    return python, [requirement for requirement in requirements if requirement.name != PACKAGE]
+
+
+def _from_checkout() -> tuple[str, list[str]]:
+    import tomllib  # from Python 3.11 on; an installed package does not come here
+
+    module = importlib.import_module(PACKAGE)
+    file = Path(str(module.__file__)).parents[1] / "pyproject.toml"
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+    lines = list(project["dependencies"])
+    for extra, more in project["optional-dependencies"].items():
+        lines += [f"{line} ; extra == '{extra}'" for line in more]
+    return project["requires-python"], lines
+
+
+def _python(wanted: str) -> Finding:
+    version = platform.python_version()
+    fits = SpecifierSet(wanted).contains(version, prereleases=True)
+    return Finding("ok" if fits else "missing", "python", f"{version} (supported: {wanted})")
+
+
+def _library(requirement: Requirement) -> Finding:
+    wanted = f"supported: {requirement.specifier or 'any'}"
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return Finding("missing", requirement.name, f"not installed ({wanted}); pip install '{requirement}'")
+    if not requirement.specifier.contains(version, prereleases=True):
+        return Finding("missing", requirement.name, f"{version} is not supported ({wanted})")
+    return Finding("ok", requirement.name, f"{version} ({wanted})")
+
+
+def _extra(name: str, requirements: list[Requirement]) -> Finding:
+    members = [r for r in requirements if r.marker is not None and r.marker.evaluate({"extra": name})]
+    lacking = [r.name for r in members if _library(r).status != "ok"]
+    if lacking:
+        return Finding("note", f"extra {name}", f"without {', '.join(lacking)}; pip install '{PACKAGE}[{name}]'")
+    return Finding("ok", f"extra {name}", "installed")
+
+
+def _devices() -> Finding:
+    names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        names.append("Apple GPU (mps)")
+    return Finding("ok" if names else "note", "devices", ", ".join(names) or "CPU only")
+
+
+def _threads() -> Finding:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Finding("ok", "threads", f"{torch.get_num_threads()} of PyTorch on {cores} cores")
+
+
+def _compiler() -> Finding:
+    names = [os.environ.get("CXX"), "c++", "g++", "clang++", "cl"]
+    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    if found is None:
+        return Finding("note", "C++ compiler", "none found; torch.compile on the CPU needs one (or CXX)")
+    return Finding("ok", "C++ compiler", f"{found}, for torch.compile")
+
+
+def _cache() -> Finding:
+    folder = default_cache_folder()
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        return Finding("missing", "cache", f"{folder} cannot be written; set CTXZOO_CACHE to a folder that can")
+    return Finding("ok", "cache", str(folder))
+
+
+def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
+    value = os.environ.get(DATA_DIR_VARIABLE)
+    if not value:
+        yield Finding("note", DATA_DIR_VARIABLE, "not set; data comes from the Hub, from --data_dir, or is the sample")
+        return
+    root = Path(value)
+    if not root.is_dir():
+        yield Finding("note", DATA_DIR_VARIABLE, f"{root} is not a folder")
+        return
+    yield Finding("ok", DATA_DIR_VARIABLE, str(root))
+    for name in known_datasets:
+        files = sorted({path.stem for path in (root / name).glob("*") if path.suffix in (".parquet", ".json")})
+        if files:
+            yield Finding("ok", f"data {name}", f"files: {', '.join(files)}")
+        elif "/" in name:
+            yield Finding("note", f"data {name}", "not in the folder")
+
+
+def _hub() -> Finding:
+    if constants.HF_HUB_OFFLINE:
+        return Finding("note", "Hub", "offline mode (HF_HUB_OFFLINE)")
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_PROBE_SECONDS)
+    except Exception as error:  # the HTTP library, and so its errors, differ between versions of the client
+        return Finding("note", "Hub", f"{constants.ENDPOINT} does not answer ({type(error).__name__})")
+    return Finding("ok", "Hub", f"{constants.ENDPOINT} answers")
