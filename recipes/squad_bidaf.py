@@ -11,6 +11,7 @@ their place. docs/models/bidaf.md describes variants and levers.
 
 from __future__ import annotations
 
+import logging
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +71,7 @@ class Settings:
 
 
 def main(settings: Settings) -> None:
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     if settings.threads:
         torch.set_num_threads(settings.threads)
     for seed in settings.seeds:

@@ -145,13 +145,14 @@ def _offsets(data: SquadDataModule, text: str) -> list[tuple[int, int]]:
 def _print_summary(result: RunResult, path: Path, folder: Path, checkpoint: Path, example: dict[str, Any]) -> None:
     console = Console()
     table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, seed {result.seed}")
+    splits = ("validation", "test")
     table.add_column("")
-    names = [name for name in SHOWN if any(f"{split}/{name}" in result.metrics for split in ("validation", "test"))]
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
-    for split in ("validation", "test"):
-        values = [result.metrics.get(f"{split}/{name}") for name in names]
-        table.add_row(split, *("" if value is None else f"{value:.2f}" for value in values))
+    for split in splits:
+        table.add_column(split, justify="right")
+    for name in SHOWN:
+        values = [result.metrics.get(f"{split}/{name}") for split in splits]
+        if any(value is not None for value in values):
+            table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
     console.print(table)
     answer = example["answer"] or "(no answer)"
     console.print(
