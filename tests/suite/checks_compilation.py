@@ -1,0 +1,60 @@
+"""`torch.compile` gives the same numbers; an exported program runs at sizes it was not traced with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.suite.marks import costly
+from tests.suite.subjects import Subject, assert_same_outputs, gradients, named_tensors
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-6}
+
+
+def _assert_compiled_equals_eager(subject: Subject, backend: str, sizes: Sequence[Sequence[int]]) -> None:
+    torch._dynamo.reset()
+    model = subject.model()
+    compiled: Any = torch.compile(model, backend=backend)
+    for lengths in sizes:
+        batch = subject.batch(lengths, labels=True)
+        expected, found = model(**batch), compiled(**batch)
+        assert_same_outputs(named_tensors(found), named_tensors(expected), **CLOSE)
+        theirs, ours = gradients(subject.scalar(expected), model), gradients(subject.scalar(found), model)
+        for name, x in theirs.items():
+            torch.testing.assert_close(ours[name], x, **CLOSE, msg=lambda text, name=name: f"{name}: {text}")
+    torch._dynamo.reset()
+
+
+def _export(subject: Subject, model: Any) -> torch.export.ExportedProgram:
+    batch = subject.batch()
+    dynamic = torch.export.Dim.DYNAMIC
+    steps = {name for mask, names in subject.case.sequences.items() for name in (mask, *names)}
+    shapes = {name: {0: dynamic, 1: dynamic} if name in steps else {0: dynamic} for name in batch}
+    return torch.export.export(model, (), batch, dynamic_shapes=shapes)
+
+
+class CompilationChecks:
+    @costly
+    def test_compiled_equals_eager(self, subject: Subject) -> None:
+        # Short: recurrent layers are unrolled, one compiled step for each word.
+        _assert_compiled_equals_eager(subject, "aot_eager", [(4, 1, 2)])
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(shutil.which("g++") is None and shutil.which("clang++") is None, reason="needs a C++ compiler")
+    def test_inductor_equals_eager(self, family: Subject) -> None:
+        _assert_compiled_equals_eager(family, "inductor", [(4, 1, 2), (5, 2)])
+
+    @costly
+    def test_exported_program_runs_at_other_sizes(self, subject: Subject, tmp_path: Path) -> None:
+        model = subject.model()
+        torch.export.save(_export(subject, model), tmp_path / "model.pt2")
+        program = torch.export.load(tmp_path / "model.pt2").module()
+        # Traced with three rows of up to seven steps.
+        for lengths in ((12, 3, 1, 9, 5), (4,), (1,), (30, 2)):
+            batch = subject.batch(lengths, seed=3)
+            assert_same_outputs(named_tensors(program(**batch)), named_tensors(model(**batch)), **CLOSE)

@@ -1,0 +1,68 @@
+"""Neither padding nor the other rows of a batch change outputs or gradients (float64)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.suite.marks import needs_loss
+from tests.suite.subjects import LENGTHS, Subject, assert_same_outputs, crop, gradients, named_tensors, probe
+from tests.support.model_cases import lengthen, row_alone, scramble_padding
+
+TIGHT = {"rtol": 1e-9, "atol": 1e-11}
+EVERYTHING = {"output_attentions": True, "output_hidden_states": True}
+
+
+def _assert_same_gradients(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    for name, x in expected.items():
+        torch.testing.assert_close(found[name], x, **TIGHT, msg=lambda text, name=name: f"gradient of {name}: {text}")
+
+
+def _model(subject: Subject) -> Any:
+    return subject.model(dtype=torch.float64)
+
+
+class InvarianceChecks:
+    @pytest.mark.parametrize("padding", ["zeros", "anything"])
+    def test_longer_padding_changes_nothing(self, subject: Subject, padding: str) -> None:
+        model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
+        generator = torch.Generator().manual_seed(5) if padding == "anything" else None
+        longer = lengthen(batch, subject.case.sequences, 3, generator)
+        whole, padded = model(**batch, **EVERYTHING), model(**longer, **EVERYTHING)
+        expected = named_tensors(whole)
+        found = {name: crop(x, expected[name]) for name, x in named_tensors(padded).items()}
+        assert all(x.dtype == torch.float64 for x in expected.values())
+        assert_same_outputs(found, expected, **TIGHT)
+        ours, theirs = (gradients(probe(tensors), model, keep_graph=True) for tensors in (found, expected))
+        _assert_same_gradients(ours, theirs)
+        if subject.has_loss:
+            _assert_same_gradients(gradients(padded.loss, model), gradients(whole.loss, model))
+
+    def test_other_rows_change_nothing(self, subject: Subject) -> None:
+        model, batch = _model(subject), subject.batch(dtype=torch.float64)
+        batch = scramble_padding(batch, subject.case.sequences, torch.Generator().manual_seed(6))
+        together = named_tensors(model(**batch, **EVERYTHING))
+        for row in range(len(LENGTHS)):
+            alone = named_tensors(model(**row_alone(batch, subject.case.sequences, row), **EVERYTHING))
+            of_row = {name: crop(x[row : row + 1], alone[name]) for name, x in together.items()}
+            assert_same_outputs(of_row, alone, **TIGHT)
+            _assert_same_gradients(
+                gradients(probe(of_row, together), model, keep_graph=True), gradients(probe(alone, together), model)
+            )
+
+    @needs_loss
+    def test_loss_of_a_batch_is_the_mean_of_its_rows(self, subject: Subject) -> None:
+        if not subject.case.loss_is_mean_over_rows:
+            pytest.skip("the loss weighs rows by their lengths")
+        model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
+        rows = [model(**row_alone(batch, subject.case.sequences, row)).loss for row in range(len(LENGTHS))]
+        torch.testing.assert_close(model(**batch).loss, torch.stack(rows).mean(), **TIGHT)
+
+    def test_no_mask_means_no_padding(self, subject: Subject) -> None:
+        model, batch = _model(subject), subject.batch(dtype=torch.float64)
+        alone = row_alone(batch, subject.case.sequences, 0)
+        without = {name: x for name, x in alone.items() if name not in subject.case.sequences}
+        assert without.keys() != alone.keys()
+        assert_same_outputs(named_tensors(model(**without)), named_tensors(model(**alone)), rtol=0, atol=0)

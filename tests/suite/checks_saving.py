@@ -1,0 +1,87 @@
+"""Saving and loading one's own checkpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from tests.suite.marks import heads_only
+from tests.suite.subjects import Subject, named_tensors
+
+
+def assert_equal_states(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    assert found.keys() == expected.keys()
+    for name, x in expected.items():
+        assert found[name].dtype == x.dtype, name
+        assert torch.equal(found[name], x), name
+
+
+def assert_clean(info: dict[str, Any]) -> None:
+    problems = {kind: names for kind, names in info.items() if names}
+    assert problems == {}
+
+
+class SavingChecks:
+    def test_saved_and_loaded_bit_for_bit(self, subject: Subject, tmp_path: Path) -> None:
+        model, batch = subject.model(), subject.batch(labels=True)
+        model.save_pretrained(tmp_path)
+        torch.manual_seed(99)
+        loaded, info = subject.model_class.from_pretrained(tmp_path, output_loading_info=True)
+        assert_clean(info)
+        assert_equal_states(loaded.state_dict(), model.state_dict())
+        trained = {name: p.requires_grad for name, p in model.named_parameters()}
+        assert {name: p.requires_grad for name, p in loaded.named_parameters()} == trained
+        assert not loaded.training
+        found, expected = named_tensors(loaded(**batch)), named_tensors(model(**batch))
+        assert_equal_states(found, expected)
+
+    def test_saved_dtype_is_kept(self, subject: Subject, tmp_path: Path) -> None:
+        model = subject.model(dtype=torch.bfloat16)
+        model.save_pretrained(tmp_path)
+        assert_equal_states(subject.model_class.from_pretrained(tmp_path).state_dict(), model.state_dict())
+
+    def test_auto_class_gives_the_registered_class(self, subject: Subject, tmp_path: Path) -> None:
+        model = subject.model()
+        model.save_pretrained(tmp_path)
+        loaded = getattr(transformers, subject.head).from_pretrained(tmp_path)
+        assert type(loaded) is subject.model_class
+        assert_equal_states(loaded.state_dict(), model.state_dict())
+
+    @heads_only
+    def test_base_loads_from_head(self, subject: Subject, tmp_path: Path) -> None:
+        model = subject.model()
+        prefix = f"{model.base_model_prefix}."
+        own = {name for name in model.state_dict() if not name.startswith(prefix)}
+        model.save_pretrained(tmp_path)
+        base_class = subject.with_head("AutoModel").model_class
+        base, info = base_class.from_pretrained(tmp_path, output_loading_info=True)
+        assert set(info.pop("unexpected_keys")) == own
+        assert_clean(info)
+        expected = {name.removeprefix(prefix): x for name, x in model.state_dict().items() if name not in own}
+        assert_equal_states(base.state_dict(), expected)
+
+    @heads_only
+    def test_head_loads_from_base(self, subject: Subject, tmp_path: Path) -> None:
+        base = subject.with_head("AutoModel").model()
+        base.save_pretrained(tmp_path)
+        model, info = subject.model_class.from_pretrained(tmp_path, output_loading_info=True)
+        prefix = f"{model.base_model_prefix}."
+        own = {name for name in model.state_dict() if not name.startswith(prefix)}
+        assert set(info.pop("missing_keys")) == own
+        assert_clean(info)
+        loaded = {name.removeprefix(prefix): x for name, x in model.state_dict().items() if name not in own}
+        assert_equal_states(loaded, base.state_dict())
+        assert all(x.isfinite().all() for x in model.state_dict().values())
+
+    def test_folder_holds_safetensors_code_and_every_head(self, subject: Subject, tmp_path: Path) -> None:
+        subject.model().save_pretrained(tmp_path)
+        names = {path.name for path in tmp_path.iterdir()}
+        assert {name for name in names if not name.endswith(".py")} == {"config.json", "model.safetensors"}
+        auto_map = json.loads((tmp_path / "config.json").read_text())["auto_map"]
+        assert auto_map.keys() == {"AutoConfig", *subject.architecture.model_classes}
+        for reference in auto_map.values():
+            assert f"{reference.partition('.')[0]}.py" in names

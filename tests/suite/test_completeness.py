@@ -1,0 +1,118 @@
+"""Nothing of an architecture is forgotten: each failure names the file to add."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.models import ARCHITECTURES, Architecture
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from tests.support.import_rule import imported_siblings
+from tests.support.model_cases import find_case
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "ctxzoo" / "models"
+DOCS_SECTIONS = ("Equations", "Deviations", "Results", "Citation")
+PICKLE_SUFFIXES = {".bin", ".ckpt", ".joblib", ".pickle", ".pkl", ".pt", ".pth"}
+
+each_architecture = pytest.mark.parametrize(
+    "architecture", [pytest.param(known, id=name) for name, known in ARCHITECTURES.items()]
+)
+
+
+def test_registry_holds_every_model_class_of_the_package() -> None:
+    registered = {
+        cls for known in ARCHITECTURES.values() for cls in (known.config_class, *known.model_classes.values())
+    }
+    defined = {
+        cls
+        for base in (ZooConfig, ZooPreTrainedModel)
+        for cls in _subclasses(base)
+        # `BidafPreTrainedModel` is a base of heads, not a head.
+        if cls.__module__.startswith("ctxzoo.models.") and not cls.__name__.endswith("PreTrainedModel")
+    }
+    assert registered
+    assert {cls.__name__ for cls in defined - registered} == set(), "add it to a register(...) call"
+
+
+@each_architecture
+def test_has_a_case_for_the_shared_suite(architecture: Architecture) -> None:
+    path = f"tests/models/cases_{architecture.name}.py"
+    assert find_case(architecture.name) is not None, f"add {path}: tiny configs and batches, CASE = <a ModelCase>"
+
+
+@each_architecture
+def test_has_tests_of_its_equations(architecture: Architecture) -> None:
+    path = ROOT / "tests" / "models" / f"test_modeling_{architecture.name}.py"
+    assert path.is_file(), f"add {path.relative_to(ROOT)}: tests against the equations"
+    assert re.search(r"^def test_", path.read_text("utf-8"), re.MULTILINE), f"{path.name} holds no test"
+
+
+@each_architecture
+def test_has_a_docs_page(architecture: Architecture) -> None:
+    path = ROOT / "docs" / "models" / f"{architecture.name}.md"
+    assert path.is_file(), f"add {path.relative_to(ROOT)}"
+    text = path.read_text("utf-8")
+    headings = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    for section in DOCS_SECTIONS:
+        assert section in headings, f"{path.name} lacks the section {section!r}"
+        body = re.search(rf"^(#+) +{section} *$\n(.*?)(?=^\1 |\Z)", text, re.MULTILINE | re.DOTALL)
+        assert body is not None
+        assert body[2].strip(), f"{path.name}: section {section!r} is empty"
+
+
+@each_architecture
+def test_has_a_recipe(architecture: Architecture) -> None:
+    assert list((ROOT / "recipes").glob(f"*_{architecture.name}.py")), f"add recipes/<data>_{architecture.name}.py"
+
+
+@each_architecture
+def test_public_classes_are_documented(architecture: Architecture) -> None:
+    for cls in (architecture.config_class, *architecture.model_classes.values()):
+        # `inspect.getdoc` would give the docstring of a base class, and dataclasses write one themselves.
+        text = cls.__dict__.get("__doc__") or ""
+        assert len(text.split()) >= 5, f"{cls.__name__} has no docstring"
+        assert not text.startswith(f"{cls.__name__}("), f"{cls.__name__} has no docstring but the generated one"
+
+
+def test_every_file_of_models_is_reachable_from_the_registry() -> None:
+    files = {path.stem for path in MODELS.glob("*.py")}
+    reached: set[str] = set()
+    waiting = ["__init__"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += imported_siblings(MODELS / f"{name}.py")
+    assert files - reached == set(), "no registered class uses it"
+
+
+def test_no_pickle_is_tracked() -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip(f"git does not list the files: {listed.stderr.decode(errors='replace').strip()}")
+    names = [name for name in listed.stdout.decode().split("\0") if name]
+    assert names
+    assert [name for name in names if Path(name).suffix.lower() in PICKLE_SUFFIXES] == []
+    assert [name for name in names if _begins_like_a_pickle(ROOT / name)] == []
+
+
+def _begins_like_a_pickle(path: Path) -> bool:
+    """A pickle of protocol 2 or later, or a zip as torch.save writes it."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(64)
+    return (start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05") or (start[:2] == b"PK" and b"data.pkl" in start)
+
+
+def _subclasses(cls: type) -> set[type]:
+    below = set(cls.__subclasses__())
+    return below.union(*(_subclasses(each) for each in below))

@@ -1,0 +1,180 @@
+"""The import rule of docs/architecture.md, read from syntax trees: which file may import what."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
+OPTIONAL_PACKAGES = {"matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
+NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
+
+# Kind of a file in models/ (its name up to the first underscore, or its whole name) -> kinds it may import.
+_SHARED = {"layers", "ops", "outputs"}
+MODEL_ARROWS: dict[str, set[str]] = {
+    "ops": {"ops", "outputs"},
+    "outputs": set(),
+    "layers": {"layers", "ops"},
+    "configuration_base": set(),
+    "configuration": {"configuration_base"},
+    "modeling_base": {"configuration_base", *_SHARED},
+    "modeling": {"configuration_base", "configuration", "modeling_base", *_SHARED},
+    "tokenization": {"ops", "tokenization"},
+    "pipeline": {"ops", "outputs", "pipeline", "tokenization"},
+    "registration": {"configuration_base", "modeling_base"},
+    "__init__": {"configuration", "modeling", "pipeline", "registration", "tokenization"},
+}
+AUTO_CLASS_FILES = {"__init__", "registration"}
+
+# Folder (or file) of ctxzoo -> those it may import beside itself.
+PACKAGE_ARROWS: dict[str, set[str]] = {
+    "__init__": {"models"},
+    "metrics": {"models"},
+    "data": {"models"},
+    "training": {"models", "metrics", "data"},
+    "evaluation": {"models", "metrics", "data", "training"},
+    "hub": {"models", "metrics", "data", "training", "evaluation"},
+    "cli": {"models", "metrics", "data", "training", "evaluation", "hub"},
+}
+
+# The Hub-side loader finds a file's siblings in its text, strings and docstrings included.
+_LOADER_SEES = re.compile(r"^\s*(?:from\s+(\.\S*)\s+import|import\s+(\.\S+))", re.MULTILINE)
+
+
+def kind_of(stem: str) -> str:
+    """`modeling_bidaf` -> `modeling`; files with a rule of their own keep their name."""
+    return stem if stem in MODEL_ARROWS else stem.partition("_")[0]
+
+
+def violations_in_models(stem: str, source: str, siblings: set[str]) -> list[str]:
+    """What breaks the rule in `ctxzoo/models/<stem>.py`; `siblings` are the names of the files beside it."""
+    found = []
+    allowed = MODEL_ARROWS.get(kind_of(stem))
+    if allowed is None:
+        return [f"{stem}: unknown kind of file; names begin with one of {', '.join(sorted(MODEL_ARROWS))}"]
+    relative_lines = set()
+    for node, names in _imports(source):
+        where = f"{stem}:{node.lineno}"
+        if isinstance(node, ast.ImportFrom) and node.level:
+            relative_lines.add(node.lineno)
+            target = node.module or ""
+            if node.level > 1 or not target or "." in target:
+                found.append(f"{where}: only `from .sibling import name`")
+            elif target not in siblings:
+                found.append(f"{where}: there is no {target}.py beside it")
+            else:
+                found += [f"{where}: {problem}" for problem in _sibling_problems(stem, target, allowed)]
+            continue
+        for name in names:
+            top = name.partition(".")[0]
+            if top == "ctxzoo":
+                found.append(f"{where}: imports {name}; a file that travels cannot find ctxzoo")
+            elif top in NETWORK_MODULES:
+                found.append(f"{where}: imports {top}; models know nothing of the network")
+            elif top == "importlib" or (top not in TRAVELLING_PACKAGES and top not in sys.stdlib_module_names):
+                found.append(
+                    f"{where}: imports {top}; allowed: {', '.join(sorted(TRAVELLING_PACKAGES))}, standard library"
+                )
+        if stem not in AUTO_CLASS_FILES and _names_auto_class(node):
+            found.append(f"{where}: Auto classes belong to registration.py")
+    for match in _LOADER_SEES.finditer(source):
+        line = source.count("\n", 0, match.end()) + 1
+        if line not in relative_lines:
+            found.append(f"{stem}:{line}: text that begins like a relative import; the loader would look for that file")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":
+            found.append(f"{stem}:{node.lineno}: __import__ hides an import")
+    return found
+
+
+def _sibling_problems(stem: str, target: str, allowed: set[str]) -> Iterator[str]:
+    kind = kind_of(target)
+    if kind not in allowed:
+        yield f"{stem} must not import {target}"
+    elif kind_of(stem) == "modeling" and kind == "configuration":
+        own = "configuration_" + stem.removeprefix("modeling_")
+        if target != own:
+            yield f"{stem} must not import {target}, only {own}"
+
+
+def _names_auto_class(node: ast.Import | ast.ImportFrom) -> bool:
+    module = getattr(node, "module", None) or ""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.Import):
+        return any(name.startswith("transformers.models.auto") for name in names)
+    return module.partition(".")[0] == "transformers" and (
+        ".auto" in module or any(re.match(r"Auto[A-Z]", name) for name in names)
+    )
+
+
+def violations_in_package(place: str, source: str) -> list[str]:
+    """What breaks the rule in a file of ctxzoo outside models/; `place` is its path inside ctxzoo ("data/cache.py")."""
+    found = []
+    folder = place.split("/")[0].removesuffix(".py")
+    allowed = PACKAGE_ARROWS.get(folder)
+    if allowed is None:
+        return [f"{place}: unknown folder; known: {', '.join(PACKAGE_ARROWS)}"]
+    for node, names in _imports(source):
+        where = f"{place}:{node.lineno}"
+        if isinstance(node, ast.ImportFrom) and node.level:
+            found.append(f"{where}: relative import; outside models/ imports are absolute")
+            continue
+        for name in names:
+            top, _, rest = name.partition(".")
+            if top in ("recipes", "tests", "benchmarks"):
+                found.append(f"{where}: the package must not import {top}")
+            elif top == "ctxzoo" and rest:
+                target = rest.partition(".")[0]
+                # `from ctxzoo import __version__` names no folder.
+                if target in {"models", *PACKAGE_ARROWS} and target not in allowed and target != folder:
+                    found.append(f"{where}: {folder} must not import {target}")
+            elif top in OPTIONAL_PACKAGES and _runs_at_import(ast.parse(source).body, node.lineno):
+                found.append(f"{where}: {top} is optional; import it inside the function that needs it")
+    return found
+
+
+def violations_in_recipe(name: str, source: str) -> list[str]:
+    """A recipe imports the package and other libraries, no other file of the project."""
+    found = []
+    for node, names in _imports(source):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            found.append(f"{name}:{node.lineno}: relative import in a recipe")
+        elif any(module.partition(".")[0] in ("recipes", "tests", "benchmarks") for module in names):
+            found.append(f"{name}:{node.lineno}: a recipe imports the package only")
+    return found
+
+
+def imported_siblings(path: Path) -> set[str]:
+    """Names of the files that a file of models/ imports with one dot."""
+    nodes = [node for node, _ in _imports(path.read_text(encoding="utf-8"))]
+    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module}
+
+
+def _imports(source: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[str]]]:
+    """Every import, inside functions too, and the full names of what it imports."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield node, [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # `from ctxzoo import data` imports a folder as well as `from ctxzoo.data import x`.
+            yield node, [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def _runs_at_import(body: list[ast.stmt], line: int) -> bool:
+    """Whether the import in this line is run when the file is imported: not in a function, nor under TYPE_CHECKING."""
+    for statement in body:
+        if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            continue
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return True
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            return _runs_at_import(statement.orelse, line)
+        inner = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt)]
+        handlers = [child for handler in getattr(statement, "handlers", []) for child in handler.body]
+        return _runs_at_import([*inner, *handlers], line)
+    return False

@@ -1,0 +1,144 @@
+"""What the shared model suite must know of an architecture, and how it finds it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from ctxzoo.models.configuration_base import ZooConfig
+
+Batch = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class BadInput:
+    """One mistake of a caller: `change` spoils good arguments, the error must be of `error` and match `message`."""
+
+    name: str
+    change: Callable[[Batch], None]
+    message: str
+    error: type[Exception] = ValueError
+
+
+@dataclass(frozen=True)
+class OverfitGoal:
+    """Adam with this rate must bring the loss of four examples below `bound` within `steps`."""
+
+    steps: int
+    learning_rate: float
+    bound: float
+
+
+class ModelCase(ABC):
+    """The tiny sizes of one architecture and batches for them. `CASE` in tests/models/cases_<arch>.py is an instance.
+
+    A head is named by its Auto class ("AutoModel", "AutoModelForQuestionAnswering", …).
+
+    Attributes:
+        sequences: mask input -> the inputs that share its second dimension (steps).
+        representative: the name of the config in which most parts of the model are present; costly checks take it
+            alone, the other configs are marked slow there.
+        trained_head: the head whose checkpoint is used where one must stand for all.
+        overfit: see `OverfitGoal`; for every head that takes labels.
+        loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
+        not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
+    """
+
+    sequences: ClassVar[Mapping[str, Sequence[str]]]
+    representative: str
+    trained_head: str
+    overfit: OverfitGoal
+    loss_is_mean_over_rows: bool = True
+    not_applicable: ClassVar[Mapping[str, str]] = {}
+
+    @abstractmethod
+    def configs(self) -> dict[str, ZooConfig]:
+        """Named tiny configs, together covering every part of the model. Each has a dropout rate above 0."""
+
+    @abstractmethod
+    def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
+        """Inputs without labels: one row for each length, masks included, padded on the right with zeros."""
+
+    @abstractmethod
+    def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
+        """Labels for a batch; empty for a head without a loss."""
+
+    @abstractmethod
+    def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
+        """Every mistake that the head answers with an error of its own; they are tried on a good batch with labels."""
+
+    def without_gradient(self, config: ZooConfig, head: str) -> dict[str, str]:
+        """Trainable parameters whose gradient is zero by the equations -> why."""
+        return {}
+
+    def frozen(self, config: ZooConfig) -> set[str]:
+        """Parameters of the base model that are not trained."""
+        return set()
+
+
+def case_module_name(architecture: str) -> str:
+    return f"tests.models.cases_{architecture}"
+
+
+def find_case(architecture: str) -> ModelCase | None:
+    """The case of a registered architecture, None if nobody has written it (test_completeness.py then says so)."""
+    name = case_module_name(architecture)
+    if importlib.util.find_spec(name) is None:
+        return None
+    case = importlib.import_module(name).CASE
+    assert isinstance(case, ModelCase), f"CASE in {name} must be a ModelCase, got {type(case).__name__}"
+    return case
+
+
+def random_like(x: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
+    """`shape` filled with values drawn from x itself, so that ids stay inside their tables."""
+    places = torch.randint(x.numel(), tuple(shape), generator=generator)
+    return x.flatten()[places]
+
+
+def lengthen(
+    batch: Batch, sequences: Mapping[str, Sequence[str]], extra: int, generator: torch.Generator | None = None
+) -> Batch:
+    """`extra` more padded steps in every sequence: zeros, or with a generator any values under a mask of zeros."""
+    longer = dict(batch)
+    for mask_name, names in sequences.items():
+        for name in (mask_name, *names):
+            if name not in batch:
+                continue
+            x = batch[name]
+            shape = (x.size(0), extra, *x.shape[2:])
+            tail = x.new_zeros(shape)
+            if generator is not None and name != mask_name:
+                tail = random_like(x, shape, generator)
+            longer[name] = torch.cat([x, tail], dim=1)
+    return longer
+
+
+def scramble_padding(batch: Batch, sequences: Mapping[str, Sequence[str]], generator: torch.Generator) -> Batch:
+    """Any values where the masks are zero."""
+    changed = dict(batch)
+    for mask_name, names in sequences.items():
+        real = batch[mask_name].bool()
+        for name in names:
+            if name in batch:
+                x = batch[name]
+                keep = real.view(*real.shape, *[1] * (x.dim() - 2))
+                changed[name] = torch.where(keep, x, random_like(x, x.shape, generator))
+    return changed
+
+
+def row_alone(batch: Batch, sequences: Mapping[str, Sequence[str]], row: int) -> Batch:
+    """One row as a batch of its own, without any padding."""
+    alone = {name: x[row : row + 1] for name, x in batch.items()}
+    for mask_name, names in sequences.items():
+        length = int(batch[mask_name][row].sum())
+        for name in (mask_name, *names):
+            if name in alone:
+                alone[name] = alone[name][:, :length]
+    return alone
