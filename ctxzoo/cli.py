@@ -1,0 +1,357 @@
+"""The command line: `ctxzoo list | info | evaluate | predict | push | verify | doctor`.
+
+What a command needs is imported when it runs, so that help and usage errors come quickly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ctxzoo
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ctxzoo.hub.inspection import Part
+    from ctxzoo.models import Architecture
+
+OK, FAILED, USER_ERROR = 0, 1, 2
+WIDTH_OF_FILES = 160  # where the output is no terminal
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0, 1 for a check that failed, 2 for a mistake of the user."""
+    options = build_parser().parse_args(arguments)
+    if not options.debug:
+        _quieten()
+    try:
+        status: int = options.command(options)
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        if options.debug:
+            raise
+        print(f"ctxzoo: error: {_one_line(error)}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    parser = argparse.ArgumentParser(prog="ctxzoo", description="Context-aware text models: look, score, ask, publish.")
+    parser.add_argument("--version", action="version", version=f"ctxzoo {ctxzoo.__version__}")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=help, description=help, parents=[common])
+        sub.set_defaults(command=command)
+        return sub
+
+    add("list", list_architectures, "Architectures of this release.")
+
+    sub = add("info", info, "What an architecture or a checkpoint is: fields, variants, parameters, files.")
+    sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
+
+    sub = add("evaluate", evaluate, "Score a checkpoint on a split.")
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument("--dataset", required=True, help="Hub id, folder, SQuAD JSON file, or: sample")
+    sub.add_argument(
+        "--split", default="test", help="default: test; of a single file: train, validation or test by its name"
+    )
+    sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--squad_version", choices=("auto", "1.1", "2.0"), default="auto", help="default: as the data is")
+    sub.add_argument("--batch_size", type=_positive, default=128)
+    sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
+    sub.add_argument(
+        "--threshold", type=_probability, help="no-answer score above which it abstains; default: the model's"
+    )
+    sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
+
+    sub = add("predict", predict, "Answer one question, or all of a SQuAD JSON file in the official prediction format.")
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument("--question")
+    sub.add_argument("--context", help="the text that answers it")
+    sub.add_argument("--file", type=Path, help="SQuAD JSON file; answers in it are not needed")
+    sub.add_argument("--output", type=Path, help="JSON file of id to answer; with --file")
+    sub.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
+    sub.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
+    sub.add_argument("--batch_size", type=_positive, default=32)
+
+    sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
+    sub.add_argument("folder", type=Path)
+    sub.add_argument("repo", metavar="USER/NAME")
+    sub.add_argument("--private", action="store_true", help="make a new repository private")
+    sub.add_argument("--revision", help="branch; default: the main one")
+    sub.add_argument("--message", help="of the commit")
+
+    sub = add("verify", verify, "Check that a checkpoint folder is whole and its code that of this release.")
+    sub.add_argument("folder", type=Path)
+
+    add("doctor", doctor, "Is this machine fit? Versions, devices, data, Hub.")
+    return parser
+
+
+def list_architectures(options: argparse.Namespace) -> int:
+    from ctxzoo.hub.card_facts import architecture_facts
+    from ctxzoo.hub.inspection import variants
+
+    rows = []
+    for architecture in ctxzoo.ARCHITECTURES.values():
+        heads = ", ".join(
+            head.removeprefix("AutoModelFor") for head in architecture.model_classes if head != "AutoModel"
+        )
+        title = architecture_facts(architecture).title
+        page = f"docs/models/{architecture.name}.md"
+        rows.append([architecture.name, title, heads, str(len(variants(architecture))), page])
+    _print_table(["architecture", "title", "heads", "variants", "page"], rows)
+    return OK
+
+
+def info(options: argparse.Namespace) -> int:
+    if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
+        return _architecture_info(ctxzoo.ARCHITECTURES[options.subject])
+    if "/" not in options.subject and not Path(options.subject).exists():
+        raise ValueError(
+            f"{options.subject!r} is neither an architecture ({', '.join(ctxzoo.ARCHITECTURES)}) nor a checkpoint "
+            "folder nor a Hub id (user/name)"
+        )
+    return _checkpoint_info(options.subject)
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    from ctxzoo.evaluation.environment import versions
+    from ctxzoo.evaluation.question_answering import evaluate_reader
+    from ctxzoo.evaluation.results import write_atomically
+    from ctxzoo.hub.eval_results import METRICS
+
+    _refuse_other_heads(options.checkpoint)
+    scores = evaluate_reader(
+        options.checkpoint,
+        options.dataset,
+        (options.split,),
+        data_dir=options.data_dir,
+        squad_version=options.squad_version,
+        no_answer_threshold=options.threshold,
+        batch_size=options.batch_size,
+        precision=options.precision,
+        progress=sys.stdout.isatty(),
+    )[options.split]
+    rows = [
+        [METRICS[name][1] if name in METRICS else name, f"{value:.4f}"] for name, value in _in_order(scores).items()
+    ]
+    _print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
+    if options.output is not None:
+        content = {
+            "checkpoint": options.checkpoint,
+            "dataset": options.dataset,
+            "split": options.split,
+            "squad_version": options.squad_version,
+            "precision": options.precision,
+            "threshold": options.threshold,
+            "metrics": scores,
+            "versions": versions(),
+        }
+        write_atomically(options.output, (json.dumps(content, indent=1) + "\n").encode())
+    return OK
+
+
+def predict(options: argparse.Namespace) -> int:
+    one = options.question is not None or options.context is not None
+    if one == (options.file is not None):
+        raise ValueError("give either --question with --context, or --file with --output")
+    if one and (options.question is None or options.context is None):
+        raise ValueError("--question and --context belong together; only one of them was given")
+    if one and (options.output is not None or options.na_prob is not None):
+        raise ValueError("--output and --na_prob belong to --file")
+    if not one and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.predictions import answer_questions, load_reader, read_questions
+    from ctxzoo.evaluation.results import write_atomically
+
+    questions = [] if one else read_questions(options.file)
+    _refuse_other_heads(options.checkpoint)
+    reader = load_reader(options.checkpoint)
+    if one:
+        parameters = {} if options.threshold is None else {"no_answer_threshold": options.threshold}
+        _print_answer(reader(question=options.question, context=options.context, **parameters))
+        return OK
+    texts, scores = answer_questions(
+        reader, questions, no_answer_threshold=options.threshold, batch_size=options.batch_size
+    )
+    files = {options.output: texts} | ({} if options.na_prob is None else {options.na_prob: scores})
+    for file, content in files.items():
+        write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    empty = sum(not text for text in texts.values())
+    print(f"{len(texts)} answers, {empty} of them empty: {', '.join(map(str, files))}")
+    return OK
+
+
+def push(options: argparse.Namespace) -> int:
+    from ctxzoo.hub.push import push_folder
+
+    url = push_folder(
+        options.folder, options.repo, private=options.private, revision=options.revision, message=options.message
+    )
+    print(url)
+    return OK
+
+
+def verify(options: argparse.Namespace) -> int:
+    from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder
+
+    try:
+        check_checkpoint_folder(options.folder)
+    except CheckpointFolderError as error:
+        if options.debug:
+            raise
+        print(f"ctxzoo: not fit: {_one_line(error)}", file=sys.stderr)
+        return FAILED
+    print(f"{options.folder}: whole, and its code is that of ctxzoo {ctxzoo.__version__}")
+    return OK
+
+
+def doctor(options: argparse.Namespace) -> int:
+    from ctxzoo.evaluation.doctor import examine
+    from ctxzoo.hub.card_facts import DATASET_FACTS
+
+    findings = examine(DATASET_FACTS)
+    _print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
+    missing = [finding.subject for finding in findings if finding.status == "missing"]
+    if missing:
+        print(f"not fit: {', '.join(missing)}")
+    return FAILED if missing else OK
+
+
+def _architecture_info(architecture: Architecture) -> int:
+    from ctxzoo.hub import inspection
+    from ctxzoo.hub.folder_checks import empty_model
+
+    rows = [[field.name, field.type, repr(field.default)] for field in inspection.own_fields(architecture.config_class)]
+    _print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
+    model_class = inspection.widest_head(architecture)
+    named = inspection.variants(architecture)
+    rows = []
+    for name, settings in named.items():
+        counted = inspection.parts(empty_model(model_class, inspection.variant_config(architecture, name)))
+        changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
+        rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
+    if rows:
+        sizes = ", ".join(f"{name}={value}" for name, value in inspection.NOMINAL_SIZES.items())
+        _print_table(
+            ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
+        )
+    model = empty_model(model_class, architecture.config_class())
+    _print_parts(inspection.parts(model), f"{model_class.__name__} with the defaults")
+    print("files:")
+    for file in inspection.project_files(architecture):
+        print(f"  {file}")
+    return OK
+
+
+def _checkpoint_info(checkpoint: str) -> int:
+    from ctxzoo.hub import inspection
+
+    facts = inspection.read_checkpoint(checkpoint)
+    rows = [
+        [field.name, repr(field.value), "" if field.value == field.default else repr(field.default)]
+        for field in inspection.own_fields(facts.config)
+    ]
+    _print_table(["field", "value", "default, where it differs"], rows, title=f"{checkpoint}: {facts.model_class}")
+    _print_parts(facts.parts, "parameters")
+    for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
+        if hasattr(facts.config, name):
+            print(f"{what}: {getattr(facts.config, name):,} rows, the special ones included")
+    untrained = inspection.untrained_positions(facts.config)
+    if untrained is not None:
+        print(f"position rows {untrained[0]} to {untrained[1]} were never trained (training contexts end before them)")
+    return OK
+
+
+def _refuse_other_heads(checkpoint: str) -> None:
+    """A clear error for a folder or Hub id that is no reader of the zoo, before its weights are read."""
+    from ctxzoo.hub.inspection import read_checkpoint
+
+    facts = read_checkpoint(checkpoint)
+    reader = facts.architecture.model_classes.get("AutoModelForQuestionAnswering")
+    if reader is None or facts.model_class != reader.__name__:
+        raise ValueError(f"{checkpoint!r} holds a {facts.model_class}, which answers no questions")
+
+
+def _in_order(scores: dict[str, float]) -> dict[str, float]:
+    """Metrics in the order of cards; the others after them."""
+    from ctxzoo.hub.eval_results import METRICS
+
+    return {name: scores[name] for name in (*METRICS, *sorted(set(scores) - set(METRICS))) if name in scores}
+
+
+def _print_answer(answer: dict[str, Any]) -> None:
+    if answer["answer"]:
+        print(answer["answer"])
+        print(f"characters {answer['start']} to {answer['end']}, probability {answer['score']:.4f}")
+    else:
+        print("(no answer)")
+    print(f"no-answer score {answer['no_answer_score']:.4f}")
+
+
+def _print_parts(parts: list[Part], title: str) -> None:
+    from ctxzoo.hub.inspection import total
+
+    rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, total(parts))]
+    _print_table(["part", "trained", "with frozen"], rows, title=title)
+
+
+def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*headings, title=None if title is None else escape(title), box=box.SIMPLE, title_justify="left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    _console().print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+
+
+def _quieten() -> None:
+    """No progress bars and start-up messages of the libraries."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is less than 1")
+    return value
+
+
+def _probability(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{value} is not between 0 and 1")
+    return value
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

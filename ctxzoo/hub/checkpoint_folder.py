@@ -1,0 +1,98 @@
+"""The folder in which a trained model is shared: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.hub.code_files import travelling_files
+from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.folder_checks import CARD, CONFIG, CheckpointFolderError, architecture_of, check_checkpoint_folder
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+
+__all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
+
+
+def write_checkpoint_folder(
+    folder: str | Path,
+    *,
+    model: ZooPreTrainedModel,
+    tokenizer: Any,
+    card: str,
+    eval_results: RunResult | None = None,
+) -> Path:
+    """Write a checkpoint folder: configuration, weights, tokenizer, source files, card, evaluation results.
+
+    Everything goes into a temporary folder beside it, which is checked and then renamed; a checkpoint that was there
+    before is removed only after that. The card travels as README.md, the scores of the run as a file of
+    `.eval_results/` if its dataset is one of the Hub's.
+
+    Args:
+        folder: where; it may hold an older checkpoint, nothing, or not exist.
+        model: any head of the zoo, weights as they should be published.
+        tokenizer: its tokenizer.
+        card: text of the model card, from `build_card`.
+        eval_results: the run that trained it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        CheckpointFolderError: the result would not pass `check_checkpoint_folder`; `folder` stays as it was.
+        FileExistsError: `folder` holds something that is not a checkpoint.
+    """
+    folder = Path(folder).absolute()
+    if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
+        raise FileExistsError(
+            f"{folder} exists and is not a checkpoint folder; it is not replaced, choose another name"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-new-", dir=folder.parent))
+    try:
+        _fill(temporary, model, tokenizer, card, eval_results)
+        check_checkpoint_folder(temporary)
+        temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it private
+        _swap(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def _fill(folder: Path, model: ZooPreTrainedModel, tokenizer: Any, card: str, eval_results: RunResult | None) -> None:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    # What a model of its own source copied is the same; of a model that was loaded remotely it may be another release.
+    architecture = architecture_of(model.config.model_type, "the model")
+    for name, source in travelling_files(architecture).items():
+        shutil.copyfile(source, folder / name)
+    (folder / CARD).write_text(card, encoding="utf-8")
+    if eval_results is not None:
+        for name, text in eval_results_files(eval_results).items():
+            file = folder / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+
+
+def _swap(new: Path, folder: Path) -> None:
+    """Put `new` in the place of `folder`; if that fails, `folder` is what it was."""
+    if not folder.exists():
+        os.replace(new, folder)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    os.replace(folder, aside)  # an empty folder may be replaced
+    try:
+        os.replace(new, folder)
+    except OSError:
+        os.replace(aside, folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

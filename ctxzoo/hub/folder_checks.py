@@ -1,0 +1,209 @@
+"""What a checkpoint folder must be before anyone else gets to see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError, safe_open
+
+from ctxzoo.hub.code_files import code_differences
+from ctxzoo.models import ARCHITECTURES, Architecture
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.registration import MODEL_TYPE_PREFIX
+
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+PICKLE_ENDINGS = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
+NAMES_SHOWN = 5
+
+
+class CheckpointFolderError(ValueError):
+    """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
+
+
+def check_checkpoint_folder(folder: str | Path) -> None:
+    """Check that a folder can be published: whole, ours, without pickles, and with this release's code.
+
+    Raises:
+        CheckpointFolderError: the first of these that holds: no such folder; no or unreadable config.json; another
+            library's checkpoint; a pickle file; files missing (all are named); a truncated or invalid safetensors file;
+            tensors that are not those of the configuration; Python files that are not those of the installed release
+            (each is named); an incomplete auto_map; a tokenizer whose ids lie outside the model's tables.
+    """
+    folder = Path(folder)
+    architecture, content = read_architecture(folder)
+    _refuse_pickles(folder)
+    _refuse_missing(folder, architecture)
+    config = read_config(folder)
+    _check_weights(folder, head_class(architecture, content, folder), config)
+    differences = code_differences(folder, architecture)
+    if differences:
+        raise CheckpointFolderError(
+            f"{folder}: the code is not that of the installed release: {'; '.join(differences)}. Save the checkpoint "
+            "again with this release, or use the ctxzoo release it was saved with"
+        )
+    _check_references(folder, architecture, content)
+    if architecture.tokenizer_class is not None:
+        _check_tokenizer(folder, architecture.tokenizer_class, config)
+
+
+def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
+    """The architecture that a folder's config.json names, and that file's content.
+
+    Raises:
+        CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
+    """
+    if not folder.is_dir():
+        raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
+    file = folder / CONFIG
+    if not file.is_file():
+        raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CheckpointFolderError(f"{file} is not JSON ({error}); copy or save the checkpoint again") from error
+    if not isinstance(content, dict):
+        raise CheckpointFolderError(f"{file} holds a {type(content).__name__}; expected a JSON object")
+    return architecture_of(content.get("model_type"), str(folder)), content
+
+
+def architecture_of(model_type: object, where: str) -> Architecture:
+    """The architecture of a model type such as "ctxzoo_bidaf".
+
+    Raises:
+        CheckpointFolderError: none of the installed release; `where` is what the message calls the checkpoint.
+    """
+    if not isinstance(model_type, str) or not model_type.startswith(MODEL_TYPE_PREFIX):
+        raise CheckpointFolderError(
+            f"{where} is a checkpoint of model type {model_type!r}, not one of ctxzoo (model types that begin with "
+            f"{MODEL_TYPE_PREFIX!r}); load it with the library it comes from, such as transformers' Auto classes"
+        )
+    name = model_type.removeprefix(MODEL_TYPE_PREFIX)
+    if name not in ARCHITECTURES:
+        raise CheckpointFolderError(
+            f"{where} is of the architecture {name!r}, which this release does not have (it has "
+            f"{', '.join(ARCHITECTURES)}); install the ctxzoo release that the checkpoint was saved with"
+        )
+    return ARCHITECTURES[name]
+
+
+def read_config(folder: Path) -> ZooConfig:
+    """The configuration of a folder, checked field by field.
+
+    Raises:
+        CheckpointFolderError: see `read_architecture`; a field is unknown, of the wrong type or out of range.
+    """
+    architecture, _ = read_architecture(folder)
+    try:
+        return cast(ZooConfig, architecture.config_class.from_pretrained(str(folder)))
+    except (TypeError, ValueError, StrictDataclassError) as error:
+        raise CheckpointFolderError(f"{folder / CONFIG}: {_one_line(error)}") from error
+
+
+def head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
+    """The model class that a config.json says it was saved from."""
+    named = content.get("architectures") or []
+    for model_class in architecture.model_classes.values():
+        if named == [model_class.__name__]:
+            return model_class
+    known = ", ".join(cls.__name__ for cls in architecture.model_classes.values())
+    raise CheckpointFolderError(f"{folder / CONFIG}: architectures is {named}; expected one of {known}")
+
+
+def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
+    """A model without memory: names, shapes and which parameters are trained."""
+    with torch.device("meta"):
+        return model_class(config)
+
+
+def _refuse_pickles(folder: Path) -> None:
+    pickles = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix.lower() in PICKLE_ENDINGS
+    )
+    if pickles:
+        raise CheckpointFolderError(
+            f"{folder} holds pickle files, which can run code when they are opened: {', '.join(pickles)}; remove them, "
+            f"the weights belong into {WEIGHTS}"
+        )
+
+
+def _refuse_missing(folder: Path, architecture: Architecture) -> None:
+    wanted = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
+    missing = [name for name in wanted if not (folder / name).is_file()]
+    if missing:
+        raise CheckpointFolderError(
+            f"{folder} lacks {', '.join(missing)}; write it whole with write_checkpoint_folder, or copy it again"
+        )
+
+
+def _check_weights(folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig) -> None:
+    file = folder / WEIGHTS
+    try:
+        with safe_open(file, framework="pt") as weights:
+            found = {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise CheckpointFolderError(
+            f"{file} is damaged or incomplete ({_one_line(error)}); copy or save it again"
+        ) from error
+    expected = {name: tuple(x.shape) for name, x in empty_model(model_class, config).state_dict().items()}
+    wrong = [f"{name} is missing" for name in expected if name not in found]
+    wrong += [f"{name} is unknown" for name in found if name not in expected]
+    wrong += [
+        f"{name} has shape {found[name]}, expected {shape}"
+        for name, shape in expected.items()
+        if name in found and found[name] != shape
+    ]
+    if wrong:
+        more = f" and {len(wrong) - NAMES_SHOWN} more" if len(wrong) > NAMES_SHOWN else ""
+        raise CheckpointFolderError(
+            f"{file} does not fit {CONFIG} ({model_class.__name__}): {'; '.join(wrong[:NAMES_SHOWN])}{more}"
+        )
+
+
+def _check_references(folder: Path, architecture: Architecture, content: dict[str, Any]) -> None:
+    """Every head and pipeline is named, and the tokenizer's class, so that loading works without ctxzoo."""
+    expected = next(iter(architecture.model_classes.values())).zoo_auto_map
+    if content.get("auto_map") != expected:
+        raise CheckpointFolderError(f"{folder / CONFIG}: auto_map is {content.get('auto_map')}; expected {expected}")
+    named = content.get("architectures")
+    for task, pipeline in architecture.pipeline_classes.items():
+        runs_this_head = [architecture.model_classes[pipeline.auto_model].__name__] == named
+        if runs_this_head and task not in (content.get("custom_pipelines") or {}):
+            raise CheckpointFolderError(f"{folder / CONFIG}: custom_pipelines lacks {task!r}; save the model again")
+    if architecture.tokenizer_class is not None:
+        file = folder / TOKENIZER_FILES[1]
+        entry = json.loads(file.read_text(encoding="utf-8")).get("auto_map", {}).get("AutoTokenizer")
+        cls = architecture.tokenizer_class
+        wanted = f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+        if not entry or wanted not in entry:
+            raise CheckpointFolderError(f"{file}: auto_map names {entry} as AutoTokenizer; expected {wanted}")
+
+
+def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig) -> None:
+    try:
+        tokenizer = tokenizer_class.from_pretrained(str(folder))
+    except Exception as error:  # the Rust library behind it raises bare Exception
+        raise CheckpointFolderError(f"{folder}: the tokenizer cannot be loaded: {_one_line(error)}") from error
+    characters = getattr(tokenizer, "char_vocab", None) or {}
+    for what, ids, field in (
+        ("word", tokenizer.get_vocab().values(), "vocab_size"),
+        ("character", characters.values(), "char_vocab_size"),
+    ):
+        rows = getattr(config, field, None)
+        # A model without characters has no use for those that the tokenizer gives.
+        if rows and max(ids, default=0) >= rows:
+            raise CheckpointFolderError(
+                f"{folder}: the tokenizer gives {what} ids up to {max(ids)}, but {field} is {rows}; model and "
+                "tokenizer do not belong together"
+            )
+        if field == "char_vocab_size" and rows and not characters:
+            raise CheckpointFolderError(f"{folder}: the model reads characters, but the tokenizer gives none")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

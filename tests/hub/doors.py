@@ -1,0 +1,68 @@
+"""The three ways into a checkpoint, each as a program that prints what it read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
+from tests.support.subprocesses import run_python
+
+_MODEL = """
+import json, sys, torch
+{first}
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+options = {options}
+tokenizer = AutoTokenizer.from_pretrained({source!r}, **options)
+model = AutoModelForQuestionAnswering.from_pretrained({source!r}, **options)
+with torch.no_grad():
+    outputs = model(**tokenizer({question!r}, {context!r}, return_tensors="pt"))
+logits = [outputs.start_logits[0].tolist(), outputs.end_logits[0].tolist()]
+print(json.dumps({{"module": type(model).__module__, "logits": logits, "ctxzoo": "ctxzoo" in sys.modules}}))
+"""
+
+_PIPELINE = """
+import json, sys
+from transformers import pipeline
+reader = pipeline("question-answering", model={source!r}, trust_remote_code=True)
+answer = reader(question={question!r}, context={context!r})
+print(json.dumps({{"module": type(reader).__module__, "answer": answer, "ctxzoo": "ctxzoo" in sys.modules}}))
+"""
+
+
+def open_all(source: str, env: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """What each door gives for a folder or Hub id: "package", "remote" and "pipeline"."""
+    texts = {"source": source, "question": QUESTION, "context": CONTEXT}
+    programs = {
+        "package": _MODEL.format(first="import ctxzoo", options="{}", **texts),
+        "remote": _MODEL.format(first="", options='{"trust_remote_code": True}', **texts),
+        "pipeline": _PIPELINE.format(**texts),
+    }
+    return {
+        door: json.loads(run_python(program, env=env, without_ctxzoo=door != "package").stdout.splitlines()[-1])
+        for door, program in programs.items()
+    }
+
+
+def assert_same_as_here(found: dict[str, dict[str, Any]], seed: int = 2) -> None:
+    """Each door gives what model and tokenizer give in this process, through the code it should."""
+    model, tokenizer = tiny_model(seed), tiny_tokenizer()
+    with torch.no_grad():
+        outputs = model(**tokenizer(QUESTION, CONTEXT, return_tensors="pt"))
+    logits = [outputs.start_logits[0].tolist(), outputs.end_logits[0].tolist()]
+    assert found["package"] == {"module": "ctxzoo.models.modeling_bidaf", "logits": logits, "ctxzoo": True}
+    assert found["remote"]["logits"] == logits
+    expected = ask(model, tokenizer)
+    assert found["pipeline"]["answer"] == {name: expected[name] for name in found["pipeline"]["answer"]}
+    assert found["pipeline"]["answer"]["answer"]
+    for door in ("remote", "pipeline"):
+        assert found[door]["ctxzoo"] is False
+        assert found[door]["module"].startswith("transformers_modules.")
+
+
+def offline(home: Path) -> dict[str, str]:
+    """An environment without the Hub and without what this process has cached."""
+    return {"PATH": "", "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
