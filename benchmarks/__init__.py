@@ -1,0 +1,1 @@
+"""Speed and memory of ctxzoo beside a named peer; benchmarks/README.md says how to run them."""

@@ -1,0 +1,83 @@
+"""How much `import ctxzoo` adds to `import transformers, torch`.
+
+    python -m benchmarks.import_time
+
+Each import runs in a fresh interpreter, in turns; seconds are medians. transformers loads most of itself only when it
+is asked for, so "the base classes" shows what any package of transformers models pays: the peer, and the classes that
+such a package derives from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.reporting import RESULTS, Value, write_rows
+from ctxzoo.evaluation.environment import git_commit
+
+AIM_SECONDS = 0.3
+PEER = "transformers, torch"
+IMPORTS = {
+    PEER: "import transformers, torch",
+    "transformers, torch, the base classes": (
+        "import transformers, torch; from transformers import "
+        "AutoModel, Pipeline, PreTrainedConfig, PreTrainedModel, TokenizersBackend, initialization"
+    ),
+    "ctxzoo": "import ctxzoo",
+}
+PROGRAM = "import time; begin = time.perf_counter(); {}; print(time.perf_counter() - begin)"
+
+
+def main(arguments: Sequence[str] | None = None) -> Path:
+    """Measure, print and write the CSV; returns its path."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.import_time",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--output", type=Path, default=RESULTS / "import_time.csv")
+    options = parser.parse_args(arguments)
+    commit = git_commit()
+    seconds: dict[str, list[float]] = {name: [] for name in IMPORTS}
+    for program in IMPORTS.values():
+        run(program)  # compiles what is not compiled yet, and fills the file cache
+    for _ in range(options.rounds):
+        for name, program in IMPORTS.items():
+            seconds[name].append(run(program))
+    peer = statistics.median(seconds[PEER])
+    rows: list[dict[str, Value]] = [
+        {
+            "imported": name,
+            "rounds": options.rounds,
+            "median_seconds": statistics.median(values),
+            "least_seconds": min(values),
+            "above_peer_seconds": statistics.median(values) - peer,
+            "aim_seconds": AIM_SECONDS if name == "ctxzoo" else None,
+        }
+        for name, values in seconds.items()
+    ]
+    for row in rows:
+        print(f"{row['imported']:40} {row['median_seconds']:.2f} s, {row['above_peer_seconds']:+.2f} s")
+    write_rows(options.output, rows, commit)
+    return Path(options.output)
+
+
+def run(program: str) -> float:
+    """Seconds that an import takes in a fresh interpreter, its own start not counted."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).resolve().parents[1],
+    )
+    return float(done.stdout.split()[-1])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,280 @@
+"""From SQuAD files to a DataModule that is ready: the first time, and again from the cache.
+
+    python -m benchmarks.preparation                       both mini corpora, and a corpus of SQuAD 2.0's size
+    python -m benchmarks.preparation --quick --output F    does it run? (a small generated corpus)
+
+A start is `SquadDataModule.setup` in a fresh interpreter with two threads: reading and checking, cutting into words,
+building vocabulary and tables (learned vectors, characters). "cold" has no cache of `datasets` or of ctxzoo, "second"
+has both. SQuAD 2.0 itself is not needed: a row extrapolates to its 142,192 questions on 20,239 contexts, and another
+measures a corpus of just that size, made by repeating the questions of a mini corpus under numbered contexts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from benchmarks.memory import own_peak_memory_mb
+from benchmarks.reporting import RESULTS, Value, write_rows
+from ctxzoo.data.squad_reader import read_squad
+from ctxzoo.evaluation.environment import git_commit
+
+DATASETS, SAMPLE = ("ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini"), "sample"
+THREADS = 2
+FEW = 20
+COLD, SECOND = "cold", "second"
+AIMS = {COLD: 60.0, SECOND: 3.0}  # seconds for SQuAD 2.0, without imports
+STAGES = ("reading_seconds", "cutting_seconds", "tables_seconds")
+ROOT = Path(__file__).resolve().parents[1]
+
+Splits = dict[str, datasets.Dataset]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Questions and distinct contexts of one split."""
+
+    questions: int
+    contexts: int
+
+
+SQUAD_V2 = {"train": Size(130_319, 19_035), "validation": Size(11_873, 1_204)}
+QUICK = {"train": Size(90, 20), "validation": Size(20, 5)}
+
+
+def main(arguments: Sequence[str] | None = None) -> Path:
+    """Measure, print and write the CSV; returns its path."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.preparation",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="starts of each kind; the median counts")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--quick", action="store_true", help="small generated corpora, one round")
+    parser.add_argument("--start", help=argparse.SUPPRESS)  # the fresh interpreter
+    options = parser.parse_args(arguments)
+    if options.start:
+        print(json.dumps(start(options.start)))
+        return Path(options.start)
+    if options.quick and options.output is None:
+        parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
+    commit = git_commit()
+    target = options.output or RESULTS / "preparation.csv"
+    full = QUICK if options.quick else SQUAD_V2
+    rounds = 1 if options.quick else options.rounds
+    rows: list[dict[str, Value]] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for name in [SAMPLE] if options.quick else found_datasets():
+            splits: Splits = dict(read_squad(name).splits)
+            if options.quick:
+                splits = repeated(splits, QUICK)
+            corpora = {"whole": splits, "first": first_questions(splits), "few": few_questions(splits)}
+            measured = {}
+            for kind, corpus in corpora.items():
+                saved = folder / f"{Path(name).name}-{kind}"
+                save(corpus, saved)
+                measured[kind] = starts(saved, rounds)
+            rows += [row(name, splits, kind, measured["whole"]) for kind in (COLD, SECOND)]
+            rows += [extrapolated(name, splits, kind, measured, full) for kind in (COLD, SECOND)]
+            for one in rows[-4:]:
+                print(line(one), flush=True)
+        # `splits` is the last corpus: SQuAD 2.0 in shape, where the data is there.
+        grown = repeated(splits, full)
+        save(grown, folder / "full")
+        of_full = starts(folder / "full", rounds)
+        for kind in (COLD, SECOND):
+            rows.append(row(f"{name}, repeated", grown, kind, of_full, aim=AIMS[kind]))
+            print(line(rows[-1]), flush=True)
+    write_rows(target, rows, commit)
+    print(f"wrote {target}")
+    return Path(target)
+
+
+def found_datasets() -> list[str]:
+    """The mini corpora if CTXZOO_DATA has them, else the generated sample."""
+    folder = os.environ.get("CTXZOO_DATA")
+    found = [name for name in DATASETS if folder and Path(folder, name).is_dir()]
+    return found or [SAMPLE]
+
+
+def first_questions(splits: Splits) -> Splits:
+    """The first question of each context."""
+    kept: Splits = {}
+    for name, rows in splits.items():
+        first: dict[str, int] = {}
+        for place, context in enumerate(rows["context"]):
+            first.setdefault(context, place)
+        kept[name] = rows.select(list(first.values()))
+    return kept
+
+
+def few_questions(splits: Splits) -> Splits:
+    """So few that a start on them costs what every start costs."""
+    return {name: rows.select(range(min(FEW, len(rows)))) for name, rows in splits.items()}
+
+
+def repeated(splits: Splits, sizes: dict[str, Size]) -> Splits:
+    """A corpus of these sizes: contexts of the train split in turn, a number behind each, their questions in turn."""
+    of_context: dict[str, list[dict[str, Any]]] = {}
+    for row in splits["train"].to_list():
+        of_context.setdefault(row["context"], []).append(row)
+    contexts = list(of_context.values())
+    grown: Splits = {}
+    used = 0
+    for name, size in sizes.items():
+        rows = []
+        for place in range(size.contexts):
+            questions = contexts[used % len(contexts)]
+            share = size.questions // size.contexts + (place < size.questions % size.contexts)
+            for number in range(share):
+                row = questions[number % len(questions)]
+                # A number behind the text leaves the answers where they are.
+                rows.append({**row, "id": f"{used}-{number}", "context": f"{row['context']} {used}"})
+            used += 1
+        grown[name] = datasets.Dataset.from_list(rows, features=splits["train"].features)
+    return grown
+
+
+def save(splits: Splits, folder: Path) -> None:
+    """Write a folder as the Hub keeps such a dataset: one Parquet file for each split."""
+    folder.mkdir()
+    for name, rows in splits.items():
+        rows.to_parquet(str(folder / f"{name}.parquet"))
+
+
+def starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
+    """Medians of `rounds` cold starts, each followed by a second one."""
+    found: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as caches:
+            for kind in (COLD, SECOND):
+                found[kind].append(fresh_start(corpus, Path(caches)))
+    return {
+        kind: {name: statistics.median(one[name] for one in several) for name in several[0]}
+        for kind, several in found.items()
+    }
+
+
+def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
+    """`start` in a new interpreter, plus `total_seconds` of the whole process."""
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(THREADS),
+        "RAYON_NUM_THREADS": str(THREADS),
+        "TOKENIZERS_PARALLELISM": "true",
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_CACHE": str(caches / "datasets"),
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "CTXZOO_CACHE": str(caches / "ctxzoo"),
+    }
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.preparation", "--start", str(corpus)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return {**answer, "total_seconds": time.perf_counter() - begin}
+
+
+def start(corpus: str) -> dict[str, float]:
+    """Seconds of each stage in this process, memory and CPU time; what was imported before is not counted."""
+    from ctxzoo.data.squad_datamodule import SquadDataModule
+
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    times = [time.perf_counter()]
+    data = SquadDataModule(corpus)
+    _ = data.squad_version  # reads and checks
+    times.append(time.perf_counter())
+    data.prepare_data()
+    times.append(time.perf_counter())
+    data.setup()
+    times.append(time.perf_counter())
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = dict(zip(STAGES, (end - begin for begin, end in pairwise(times)), strict=True))
+    return {
+        **seconds,
+        "setup_seconds": times[-1] - times[0],
+        "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_memory_mb": own_peak_memory_mb(),
+    }
+
+
+def row(
+    corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, float]], aim: float | None = None
+) -> dict[str, Value]:
+    """A measured row."""
+    return _row(corpus, "measured", size_of(splits), kind, measured[kind], aim)
+
+
+def extrapolated(
+    corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, dict[str, float]]], full: dict[str, Size]
+) -> dict[str, Value]:
+    """A row for the full size, from what a start, a context and a question cost.
+
+    t = f + a C + b Q, solved from a start on a few questions (f), on one question of each context, and on all.
+    """
+    size = size_of(splits)
+    target = Size(sum(one.questions for one in full.values()), sum(one.contexts for one in full.values()))
+    whole, first, few = (measured[name][kind] for name in ("whole", "first", "few"))
+    guessed: dict[str, float] = {}
+    for name in (*STAGES, "setup_seconds", "cpu_seconds"):
+        question = max(0.0, whole[name] - first[name]) / max(1, size.questions - size.contexts)
+        context = max(0.0, (first[name] - few[name]) / size.contexts - question)
+        guessed[name] = few[name] + context * target.contexts + question * target.questions
+    # What is not setup (interpreter, imports) does not grow.
+    guessed["total_seconds"] = guessed["setup_seconds"] + whole["total_seconds"] - whole["setup_seconds"]
+    return _row(f"SQuAD 2.0, from {corpus}", "extrapolated", target, kind, guessed, AIMS[kind])
+
+
+def size_of(splits: Splits) -> Size:
+    """Questions, and contexts that are distinct within their split."""
+    return Size(sum(map(len, splits.values())), sum(len(set(rows["context"])) for rows in splits.values()))
+
+
+def _row(corpus: str, how: str, size: Size, kind: str, values: dict[str, float], aim: float | None) -> dict[str, Value]:
+    return {
+        "corpus": corpus,
+        "how": how,
+        "start": kind,
+        "questions": size.questions,
+        "contexts": size.contexts,
+        "threads": THREADS,
+        **{name: values[name] for name in (*STAGES, "setup_seconds", "cpu_seconds", "total_seconds")},
+        "questions_per_second": size.questions / values["setup_seconds"],
+        "peak_memory_mb": values.get("peak_memory_mb"),
+        "aim_seconds": aim,
+    }
+
+
+def line(one: dict[str, Value]) -> str:
+    """What is printed of a row."""
+    aim = "" if one["aim_seconds"] is None else f", aim {one['aim_seconds']:.0f} s"
+    return (
+        f"{one['corpus']} ({one['how']}), {one['start']}: {one['questions']:,} questions in "
+        f"{one['setup_seconds']:.2f} s, {one['total_seconds']:.2f} s with imports, "
+        f"{one['questions_per_second']:,.0f} questions/s{aim}"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""CSV files of measurements: rows with code, machine and versions beside each number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ctxzoo.evaluation.environment import command_line, hardware, versions
+from ctxzoo.evaluation.results import utc_now, write_atomically
+
+RESULTS = Path(__file__).parent / "results"
+
+Value = str | int | float | None
+
+
+def provenance(commit: str) -> dict[str, Value]:
+    """Columns that every row of a benchmark gets; `commit` is taken at the start of the run."""
+    machine = hardware()
+    gpus = machine.pop("gpus")
+    return {
+        "commit": commit,
+        **{name: value for name, value in machine.items() if not isinstance(value, list)},
+        "gpus": json.dumps(gpus),
+        **versions(),
+        # Benchmarks import each other, so they run as modules.
+        "command": command_line().replace("python benchmarks/", "python -m benchmarks.", 1).replace(".py", "", 1),
+        "created": utc_now(),
+    }
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Value]], commit: str) -> None:
+    """Write the rows, each with its provenance; the file is replaced as a whole.
+
+    Raises:
+        ValueError: no rows, or rows with different columns.
+    """
+    if len({tuple(row) for row in rows}) != 1:
+        raise ValueError(f"{len(rows)} rows with {len({tuple(row) for row in rows})} sets of columns; expected one set")
+    common = provenance(commit)
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, [*rows[0], *common], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _shown(value) for name, value in {**row, **common}.items()})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, buffer.getvalue().encode())
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of such a file, as text."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _shown(value: Value) -> Value:
+    return float(f"{value:.5g}") if isinstance(value, float) else value

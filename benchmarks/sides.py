@@ -1,0 +1,213 @@
+"""The two sides of a comparison: which model, on which batches, with which switches; and one round of each phase."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from benchmarks.memory import own_peak_memory_mb
+from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
+from ctxzoo.models import layers_char_cnn, layers_dropout, layers_embedding, layers_similarity
+from ctxzoo.models.configuration_bidaf import BidafConfig
+from ctxzoo.models.layers_char_cnn import CharCnn
+from ctxzoo.models.layers_recurrent import MaskedBiRNN
+from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
+from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
+from ctxzoo.models.ops_reverse import reverse_within_length
+from ctxzoo.training.allocator import keep_freed_memory
+from ctxzoo.training.optimisers import build_optimiser
+
+Batch = dict[str, torch.Tensor]
+Phase = Literal["evaluation", "training"]
+LABELS = ("start_positions", "end_positions")
+GRADIENT_CLIP = 5.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: how tables call it.
+        model: ctxzoo; starter: `TextbookBidaf` with the course starter's similarity; textbook: with the concatenation.
+        batches: bucketed by length (ctxzoo's sampler), or shuffled.
+        keep_freed_memory: whether the C library keeps what a step frees (recipes do; CPU only).
+        precision: Lightning's names.
+        recurrent: MaskedBiRNN's way: the device's, packed, or unpacked.
+        dropout: ctxzoo's cheap masks (CPU), or torch's.
+        characters: the CNN over distinct words (CPU), or over every occurrence.
+    """
+
+    label: str
+    model: Literal["ctxzoo", "starter", "textbook"] = "ctxzoo"
+    batches: Literal["bucketed", "shuffled"] = "bucketed"
+    keep_freed_memory: bool = True
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    recurrent: Literal["device", "packed", "unpacked"] = "device"
+    dropout: Literal["cheap", "torch"] = "cheap"
+    characters: Literal["distinct", "every word"] = "distinct"
+
+
+class Runner:
+    """A side with its model and data, ready to run.
+
+    Args:
+        side: what to run.
+        inputs: file of `training_step.write_inputs`: config, weights, batches.
+        device: cpu or cuda.
+    """
+
+    def __init__(self, side: Side, inputs: Path, device: str) -> None:
+        self.side = side
+        self.device = torch.device(device)
+        if side.keep_freed_memory and device == "cpu":
+            keep_freed_memory()
+        apply_switches(side)
+        stored: dict[str, Any] = torch.load(inputs, weights_only=True)
+        self.config = BidafConfig(**stored["config"])
+        self.batches = {name: [self._moved(batch) for batch in stored[name]] for name in ("bucketed", "shuffled")}
+        self.model = build_model(side.model, self.config, stored["weights"]).to(self.device)
+        self.optimiser = build_optimiser("adadelta", self.model.parameters(), learning_rate=0.5)["optimizer"]
+
+    def answers(self) -> dict[str, torch.Tensor]:
+        """What both sides must agree on, for the first batch of each kind.
+
+        Loss, log-probabilities of start and end, and the log-probability of the decoded span: of two spans that are as
+        probable either may be decoded.
+        """
+        found: dict[str, torch.Tensor] = {}
+        self.model.eval()
+        for kind, batches in self.batches.items():
+            with torch.inference_mode(), self._precision():
+                start, end, loss = self._read(batches[0])
+                starts, ends = self._decode(batches[0])
+            mask = batches[0]["attention_mask"].bool()
+            span = start.gather(1, starts.unsqueeze(1)) + end.gather(1, ends.unsqueeze(1))
+            values = {"loss": loss, "start": start[mask], "end": end[mask], "span": span}
+            found |= {f"{kind}.{name}": value.cpu().clone() for name, value in values.items()}
+        return found
+
+    def round(self, phase: Phase) -> float:
+        """Seconds for one pass over all batches of this side."""
+        self.model.train(phase == "training")
+        step = self._train if phase == "training" else self._evaluate
+        batches = self.batches[self.side.batches]
+        return timed(lambda: [step(batch) for batch in batches], self.device)
+
+    def reset_peak(self) -> None:
+        """Start counting the peak anew where that is possible (CUDA)."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+
+    def peak_memory(self) -> float:
+        """MiB: what PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated() / 2**20
+        return own_peak_memory_mb()
+
+    def _train(self, batch: Batch) -> None:
+        with self._precision():
+            loss = self._read(batch)[2]
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), GRADIENT_CLIP)
+        self.optimiser.step()
+
+    def _evaluate(self, batch: Batch) -> None:
+        with torch.inference_mode(), self._precision():
+            starts, ends = self._decode(batch)
+        starts.cpu(), ends.cpu()
+
+    def _read(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """log p(start), log p(end), loss."""
+        if isinstance(self.model, TextbookBidaf):
+            inputs = {name: value for name, value in batch.items() if name not in LABELS}
+            start, end = self.model(**inputs)
+            return start, end, self.model.loss(start, end, batch)
+        outputs = self.model(**batch)
+        if self.model.training:
+            return outputs.start_logits, outputs.end_logits, outputs.loss
+        start, end, _ = span_log_probabilities(outputs)
+        return start, end, outputs.loss
+
+    def _decode(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        inputs = {name: value for name, value in batch.items() if name not in LABELS}
+        longest, may_refuse = self.config.max_answer_length, self.config.squad_version == "2.0"
+        if isinstance(self.model, TextbookBidaf):
+            return textbook_decode(*self.model(**inputs), longest, may_refuse)
+        spans = decode_answers(self.model(**inputs), batch["attention_mask"], longest)
+        refuse = (spans.no_answer_log_probs > spans.span_log_probs) & may_refuse
+        return spans.starts.masked_fill(refuse, 0), spans.ends.masked_fill(refuse, 0)
+
+    def _precision(self) -> Any:
+        if self.side.precision == "32-true":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    def _moved(self, batch: Batch) -> Batch:
+        return {name: value.to(self.device) for name, value in batch.items()}
+
+
+def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]) -> nn.Module:
+    """The model of a side, with the weights that all sides start from."""
+    if kind == "ctxzoo":
+        model = BidafForQuestionAnswering(config)
+        model.load_state_dict(weights)
+        return model
+    textbook = TextbookBidaf(config, "concatenation" if kind == "textbook" else "products")
+    textbook.load_state_dict(textbook_weights(weights))
+    return textbook
+
+
+def timed(work: Callable[[], Any], device: torch.device) -> float:
+    """Seconds that `work` takes; on CUDA between two events on the stream."""
+    if device.type != "cuda":
+        begin = time.perf_counter()
+        work()
+        return time.perf_counter() - begin
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    first.record()
+    work()
+    last.record()
+    torch.cuda.synchronize()
+    return float(first.elapsed_time(last)) / 1000
+
+
+def apply_switches(side: Side) -> None:
+    """Put the slower way in place of ctxzoo's, in this process, where the side asks for it."""
+    if side.dropout == "torch":
+        for module in (layers_char_cnn, layers_dropout, layers_embedding, layers_similarity):
+            module.dropout = _torch_dropout  # type: ignore[attr-defined]
+    if side.characters == "every word":
+        CharCnn.forward = _every_word  # type: ignore[method-assign]
+    if side.recurrent != "device":
+        MaskedBiRNN.forward = _packed if side.recurrent == "packed" else _unpacked  # type: ignore[method-assign]
+
+
+def _torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    return F.dropout(x, rate, training)
+
+
+def _every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
+    char_ids = F.pad(char_ids, (0, self.max_word_length - char_ids.size(-1)))
+    return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
+
+
+def _packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return self._packed(x, mask.sum(dim=1))
+
+
+def _unpacked(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    lengths = mask.sum(dim=1)
+    forward = self._direction(x, reverse=False)
+    backward = reverse_within_length(self._direction(reverse_within_length(x, lengths), reverse=True), lengths)
+    return torch.cat([forward, backward], dim=-1) * mask.unsqueeze(-1)

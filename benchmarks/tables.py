@@ -1,0 +1,142 @@
+"""The tables of benchmarks/README.md, generated from the files in benchmarks/results.
+
+python -m benchmarks.tables            writes them
+python -m benchmarks.tables --check    exit status 1 if the document says something else
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.reporting import RESULTS, read_rows
+from ctxzoo.evaluation.results import write_atomically
+
+DOCUMENT = Path(__file__).parent / "README.md"
+
+Row = dict[str, str]
+
+
+def training_step(rows: list[Row]) -> str:
+    """Examples per second, peak memory and ratio of both sides."""
+    headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
+    return _table(
+        headings,
+        [
+            [
+                row["ours"],
+                row["other"],
+                row["variant"],
+                row["threads"],
+                row["phase"],
+                *(_number(row[name], 1) for name in ("our_examples_per_second", "other_examples_per_second")),
+                _number(row["ratio"], 2) if row["ratio"] else row["note"],
+                *(_number(row[name], 1, 1024) for name in ("our_peak_memory_mb", "other_peak_memory_mb")),
+            ]
+            for row in rows
+        ],
+        left=3,
+    )
+
+
+def preparation(rows: list[Row]) -> str:
+    """Seconds of each start beside the aim."""
+    headings = ["corpus", "", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
+    return _table(
+        headings,
+        [
+            [
+                row["corpus"],
+                row["how"],
+                row["start"],
+                *(f"{int(row[name]):,}" for name in ("questions", "contexts")),
+                f"{float(row['questions_per_second']):,.0f}",
+                *(_number(row[name], 1) for name in ("setup_seconds", "total_seconds")),
+                row["aim_seconds"] and f"{float(row['aim_seconds']):g}",
+            ]
+            for row in rows
+        ],
+        left=3,
+    )
+
+
+def import_time(rows: list[Row]) -> str:
+    """Seconds of each import, and above the peer's."""
+    return _table(
+        ["import", "seconds", "above the first row", "aim"],
+        [
+            [
+                row["imported"],
+                *(_number(row[name], 2) for name in ("median_seconds", "above_peer_seconds")),
+                row["aim_seconds"],
+            ]
+            for row in rows
+        ],
+    )
+
+
+TABLES: dict[str, Callable[[list[Row]], str]] = {
+    "training_step-cpu": training_step,
+    "training_step-cuda": training_step,
+    "preparation": preparation,
+    "import_time": import_time,
+}
+
+
+def render(text: str, results: Path = RESULTS) -> str:
+    """`text` with every table made anew; a table without a file says that it was not measured.
+
+    Raises:
+        ValueError: an unknown table, or a marker without its partner.
+    """
+    names = re.findall(r"^<!-- table: (.+) -->$", text, flags=re.MULTILINE)
+    for name in names:
+        if name not in TABLES:
+            raise ValueError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
+        pattern = rf"(?<=<!-- table: {re.escape(name)} -->\n).*?(?=<!-- /table: {re.escape(name)} -->)"
+        content = f"\n{_content(name, results / f'{name}.csv')}\n\n"
+        text, found = re.subn(pattern, lambda _, content=content: content, text, flags=re.DOTALL)
+        if found != 1:
+            raise ValueError(f"table {name!r}: {found} pairs of markers, expected one")
+    return text
+
+
+def _content(name: str, file: Path) -> str:
+    if not file.exists():
+        return "Not measured yet."
+    rows = read_rows(file)
+    one = rows[0]
+    gpus = "" if one["gpus"] == "[]" else f", {one['gpus']}"
+    machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
+    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {one['commit'][:12]}"
+    dataset = f"; questions of {one['dataset']}" if "dataset" in one else ""
+    return f"{TABLES[name](rows)}\n\n{made}{dataset}."
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _number(text: str, decimals: int, unit: float = 1) -> str:
+    return f"{float(text) / unit:,.{decimals}f}" if text else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check the document; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args(arguments)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    made = render(text)
+    if options.check:
+        return int(made != text)
+    write_atomically(DOCUMENT, made.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Corpora of a wanted size, the extrapolation, and a quick run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import datasets
+import pytest
+
+from benchmarks import preparation
+from benchmarks.preparation import COLD, SECOND, Size, first_questions, repeated, size_of
+from benchmarks.reporting import read_rows
+from ctxzoo.data.sample_squad import squad_features
+from ctxzoo.data.squad_reader import check_squad
+
+
+def corpus() -> dict[str, datasets.Dataset]:
+    rows = []
+    for context, answers in (
+        ("Ann owns a red kite.", ["red", "Ann"]),
+        ("Bob sold two boats.", ["two", "Bob", "boats"]),
+    ):
+        for number, answer in enumerate(answers):
+            places = {"text": [answer], "answer_start": [context.index(answer)]}
+            rows.append({"id": f"{context[0]}{number}", "title": "", "context": context, "question": "What?"})
+            rows[-1]["answers"] = places  # type: ignore[assignment]
+    return {"train": datasets.Dataset.from_list(rows, features=squad_features())}
+
+
+def test_repeated_corpus_has_the_size_and_is_valid() -> None:
+    sizes = {"train": Size(31, 7), "validation": Size(4, 3)}
+    grown = repeated(corpus(), sizes)
+    assert {name: size_of({name: rows}) for name, rows in grown.items()} == sizes
+    assert size_of(grown) == Size(35, 10)
+    check_squad(grown)  # answers are where they are said to be, ids differ
+
+
+def test_first_questions_keeps_one_of_each_context() -> None:
+    assert first_questions(corpus())["train"]["id"] == ["A0", "B0"]
+
+
+def test_extrapolation_solves_for_start_context_and_question() -> None:
+    def seconds(questions: int, contexts: int) -> dict[str, float]:
+        value = 2.0 + 0.5 * contexts + 0.25 * questions
+        return dict.fromkeys((*preparation.STAGES, "setup_seconds", "cpu_seconds", "total_seconds"), value)
+
+    splits = corpus()  # five questions on two contexts
+    measured = {"whole": {COLD: seconds(5, 2)}, "first": {COLD: seconds(2, 2)}, "few": {COLD: seconds(0, 0)}}
+    full = {"train": Size(100, 10), "validation": Size(20, 5)}
+    found = preparation.extrapolated("x", splits, COLD, measured, full)
+    assert found["setup_seconds"] == pytest.approx(2 + 0.5 * 15 + 0.25 * 120)
+    assert found["questions_per_second"] == pytest.approx(120 / 39.5)
+    assert found["aim_seconds"] == 60
+
+
+def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A start in this process: interpreters of its own would take most of the test's time.
+    def here(corpus: Path, caches: Path) -> dict[str, float]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CTXZOO_CACHE", str(caches))
+            found = preparation.start(str(corpus))
+        assert list(caches.glob("squad-*"))
+        return {**found, "total_seconds": found["setup_seconds"] + 1}
+
+    monkeypatch.setattr(preparation, "fresh_start", here)
+    output = tmp_path / "quick.csv"
+    preparation.main(["--quick", "--output", str(output)])
+    rows = read_rows(output)
+    assert [row["start"] for row in rows] == [COLD, SECOND] * 3
+    assert [row["how"] for row in rows] == [*["measured"] * 2, *["extrapolated"] * 2, *["measured"] * 2]
+    for row in rows:
+        assert (row["questions"], row["contexts"]) == ("110", "25")
+        stages = sum(float(row[name]) for name in preparation.STAGES)
+        assert float(row["setup_seconds"]) == pytest.approx(stages, rel=0.1)
+    assert [row["aim_seconds"] for row in rows] == ["", "", "60.0", "3.0", "60.0", "3.0"]
