@@ -29,7 +29,9 @@ EVALUATION_LIMITS = LengthLimits(context=1000, question=100)
 
 def rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.int64]:
     """The rows that training keeps: nothing in them is longer than the limits."""
-    keep = (split.contexts.lengths()[split.context_of] <= limits.context) & (split.questions.lengths() <= limits.question)
+    keep = (split.contexts.lengths()[split.context_of] <= limits.context) & (
+        split.questions.lengths() <= limits.question
+    )
     if limits.answer is not None:
         keep &= split.spans[:, 1] - split.spans[:, 0] + 1 <= limits.answer
     return np.flatnonzero(keep)

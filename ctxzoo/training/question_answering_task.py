@@ -163,8 +163,8 @@ class QuestionAnsweringTask(lightning.LightningModule):
         ids = [self.data.texts("train")[int(row)]["id"] for row in batch["row"]]
         raise NonFiniteLossError(
             f"loss is {loss.item()} at step {self.global_step} (epoch {self.current_epoch}), learning rate {rates}; "
-            f"questions of the batch: {ids}. Lower the learning rate or clip gradients more; the last checkpoint is from "
-            "before this step"
+            f"questions of the batch: {ids}. Lower the learning rate or clip gradients more; the last checkpoint is "
+            "from before this step"
         )
 
 
@@ -202,5 +202,3 @@ class _Scores(torch.nn.Module):
 
 def _inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: value for name, value in batch.items() if name not in NOT_INPUTS}
-
-

@@ -15,6 +15,7 @@ from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
 from ctxzoo.training.allocator import KeepFreedMemory
+from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
 from ctxzoo.training.step_seed import StepSeed
@@ -95,12 +96,12 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
         callbacks.append(ExponentialMovingAverage(settings.ema_decay))
     if settings.patience:
         callbacks.append(EarlyStopping(monitor, mode="max", patience=settings.patience))
-    callbacks.append(StopOnInterrupt(checkpoints / LAST))
-    files = {"dirpath": checkpoints, "enable_version_counter": False}
     callbacks += [
-        ModelCheckpoint(filename=Path(BEST).stem, monitor=monitor, mode="max", **files),
-        ModelCheckpoint(filename=Path(LAST).stem, every_n_train_steps=settings.checkpoint_every, **files),
-        ModelCheckpoint(filename=Path(LAST).stem, every_n_epochs=1, save_on_train_epoch_end=True, **files),
+        StopOnInterrupt(checkpoints / LAST),
+        ModelCheckpoint(
+            dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode="max", enable_version_counter=False
+        ),
+        ResumeCheckpoint(checkpoints / LAST, every=settings.checkpoint_every),
     ]
     if settings.progress:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
@@ -114,6 +115,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
         num_nodes=settings.num_nodes,
         strategy=settings.strategy,
         callbacks=callbacks,
+        plugins=[AtomicCheckpointIO()],
         logger=build_loggers(settings, folder / "logs"),
         limit_train_batches=settings.limit_train_batches,
         limit_val_batches=settings.limit_eval_batches,
@@ -136,7 +138,9 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
 
             loggers.append(TensorBoardLogger(folder, name="tensorboard", version=""))
         except ImportError as error:
-            raise ImportError('TensorBoard logs need: pip install "ctxzoo[tensorboard]", or --tensorboard false') from error
+            raise ImportError(
+                'TensorBoard logs need: pip install "ctxzoo[tensorboard]", or --tensorboard false'
+            ) from error
     if settings.wandb:
         try:
             from lightning.pytorch.loggers import WandbLogger

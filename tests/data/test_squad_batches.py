@@ -78,7 +78,9 @@ def test_labels_count_the_extra_token_and_no_answer_is_its_place(tmp_path):
     assert batch["start_positions"].dtype == torch.int64
 
 
-@pytest.mark.parametrize(("answer", "labels"), [("w9", (10, 10)), ("w8 w9", (9, 10)), ("w9 w10", (0, 0)), ("w10", (0, 0))])
+@pytest.mark.parametrize(
+    ("answer", "labels"), [("w9", (10, 10)), ("w8 w9", (9, 10)), ("w9 w10", (0, 0)), ("w10", (0, 0))]
+)
 def test_an_answer_beyond_the_cut_counts_as_none(tmp_path, answer, labels):
     split = rows(question("1", words(12), words(5, "q"), answer=answer))
     data, _ = batches(tmp_path, split, LengthLimits(context=10, question=3))

@@ -73,7 +73,8 @@ def test_long_training_rows_are_left_out_but_evaluated(tmp_path):
 
 def with_sources(folder, sources: list[str]) -> SquadDataModule:
     items = [{**question(str(number), f"a b {number}"), "source": source} for number, source in enumerate(sources)]
-    split = datasets.Dataset.from_list(items, features=datasets.Features(**squad_features(), source=datasets.Value("string")))
+    features = datasets.Features(**squad_features(), source=datasets.Value("string"))
+    split = datasets.Dataset.from_list(items, features=features)
     (folder / "s").mkdir()
     for name in ("train", "validation", "test"):
         split.to_parquet(str(folder / "s" / f"{name}.parquet"))
@@ -96,14 +97,14 @@ def test_an_unknown_train_source_is_refused_with_the_known_ones(tmp_path):
 
 
 def test_train_source_without_such_a_column_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="train_source='wiki'.*no column 'source'"):
+    with pytest.raises(ValueError, match=r"train_source='wiki'.*no column 'source'"):
         ready(tmp_path, train_source="wiki")
 
 
 def test_no_training_row_within_the_limits_is_refused(tmp_path):
     long = question("long", " ".join(["word"] * 401))
     folder = write_squad(tmp_path / "s", {"train": [long], "test": [long]})
-    with pytest.raises(ValueError, match="no training question of .* is within the limits"):
+    with pytest.raises(ValueError, match=r"no training question of .* is within the limits"):
         SquadDataModule(str(folder), cache_dir=str(tmp_path / "c"), min_word_count=1).setup()
 
 

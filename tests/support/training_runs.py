@@ -1,0 +1,156 @@
+"""A small training that can be stopped at a chosen place and resumed, in this process or in one of its own.
+
+`python -m tests.support.training_runs <data> <output> [key=value …]` is the same as a program.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+
+from ctxzoo.training.question_answering_task import QuestionAnsweringTask
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
+from tests.support.tiny_squad import tiny_config, tiny_data
+
+EPOCHS, STEPS_PER_EPOCH, CHECKPOINT_EVERY = 3, 5, 2
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where this process sends itself a signal.
+
+    Attributes:
+        signal: its number; 0 raises an error instead.
+        place: "step" (a batch is done, nothing else of its end), "validation" (its first batch is done), "epoch end"
+            (before anything else of it), or "writing" (half of a checkpoint is on disk).
+        step: optimiser steps done by then.
+        times: how often the signal is sent.
+    """
+
+    signal: int
+    place: str
+    step: int
+    times: int = 1
+
+
+class StoppedError(Exception):
+    """In place of a signal."""
+
+
+class _StopHere(lightning.Callback):
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+
+    def on_train_batch_end(self, trainer: Any, *args: Any) -> None:
+        self._come_to("step", trainer)
+
+    def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if batch_idx == 0:
+            self._come_to("validation", trainer)
+
+    def on_train_epoch_end(self, trainer: Any, *args: Any) -> None:
+        self._come_to("epoch end", trainer)
+
+    def on_save_checkpoint(self, trainer: Any, *args: Any) -> None:
+        if self.stop.place == "writing" and trainer.global_step >= self.stop.step:
+            write = torch.save
+
+            def write_half(content: Any, target: Any) -> None:
+                buffer = BytesIO()
+                write(content, buffer)
+                with open(target, "wb") if isinstance(target, (str, os.PathLike)) else target as file:
+                    file.write(buffer.getvalue()[: buffer.tell() // 2])
+                    file.flush()
+                    self._now()
+
+            torch.save = write_half
+
+    def _come_to(self, place: str, trainer: Any) -> None:
+        if (place, trainer.global_step) == (self.stop.place, self.stop.step):
+            self._now()
+
+    def _now(self) -> None:
+        if self.stop.signal == 0:
+            raise StoppedError
+        for _ in range(self.stop.times):
+            os.kill(os.getpid(), self.stop.signal)
+
+
+def train(data_folder: Path, output: Path, stop: Stop | None = None, **settings: Any) -> lightning.Trainer:
+    """Train from `last.ckpt` where there is one, else from the first step: dropout, EMA, schedule, validation."""
+    torch.set_num_threads(1)
+    lightning.seed_everything(1, verbose=False)
+    data = tiny_data(data_folder)
+    data.prepare_data()
+    data.setup()
+    task = QuestionAnsweringTask(
+        model_config=tiny_config(data, dropout=0.3),
+        optimiser="adamw",
+        learning_rate=0.01,
+        warmup_steps=3,
+        decay_steps=30,
+    )
+    defaults: dict[str, Any] = {
+        "epochs": EPOCHS,
+        "precision": "32-true",
+        "ema_decay": 0.9,
+        "checkpoint_every": CHECKPOINT_EVERY,
+        "accelerator": "cpu",
+        "devices": 1,
+        "tensorboard": False,
+        "progress": False,
+    }
+    trainer = build_trainer(TrainerSettings(**{**defaults, **settings}), output, "validation/f1")
+    if stop is not None:
+        trainer.callbacks.insert(0, _StopHere(stop))
+    last = output / "lightning" / LAST
+    trainer.fit(task, data, ckpt_path=last if last.exists() else None)
+    return trainer
+
+
+def train_apart(data_folder: Path, output: Path, stop: Stop | None = None, **settings: Any) -> int | None:
+    """`train` in a process of its own; its exit status."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.support.training_runs"])  # import torch once for all processes
+    process = context.Process(target=train, args=(data_folder, output, stop), kwargs=settings)
+    process.start()
+    process.join(300)
+    assert process.exitcode is not None, "the training hangs"
+    return process.exitcode
+
+
+def result(output: Path) -> dict[str, Any]:
+    """What a training leaves: trained and averaged weights, optimiser, schedule, counters and the best epoch."""
+    last = torch.load(output / "lightning" / LAST, weights_only=True)
+    best = torch.load(output / "lightning" / BEST, weights_only=True)
+    kept = ("state_dict", "current_model_state", "averaging_state", "optimizer_states", "lr_schedulers", "epoch")
+    return {name: last[name] for name in (*kept, "global_step")} | {f"best {name}": best[name] for name in kept}
+
+
+def differences(one: Any, other: Any, place: str = "") -> list[str]:
+    """Places in which two results differ by as much as a bit."""
+    if isinstance(one, torch.Tensor):
+        return [] if torch.equal(one, other) else [place]
+    if isinstance(one, dict):
+        if one.keys() != other.keys():
+            return [f"{place}: {sorted(one)} and {sorted(other)}"]
+        return [found for key in one for found in differences(one[key], other[key], f"{place}/{key}")]
+    if isinstance(one, (list, tuple)):
+        if len(one) != len(other):
+            return [f"{place}: {len(one)} and {len(other)} entries"]
+        return [found for number in range(len(one)) for found in differences(one[number], other[number], place)]
+    return [] if one == other else [f"{place}: {one} and {other}"]
+
+
+if __name__ == "__main__":
+    options = {key: json.loads(value) for key, value in (item.split("=", 1) for item in sys.argv[3:])}
+    train(Path(sys.argv[1]), Path(sys.argv[2]), **options)
