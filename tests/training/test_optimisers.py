@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ctxzoo.training.optimisers import build_optimiser
+
+
+def weights() -> list[torch.nn.Parameter]:
+    return [torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3), requires_grad=False)]
+
+
+def rates(steps: int, **options) -> list[float]:
+    """The learning rate of each step."""
+    built = build_optimiser("adamw", weights(), learning_rate=0.8, **options)
+    optimiser, scheduler = built["optimizer"], built["lr_scheduler"]["scheduler"]
+    found = []
+    for _ in range(steps):
+        found.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        scheduler.step()
+    return found
+
+
+def test_adadelta_is_the_starters():
+    built = build_optimiser("adadelta", weights(), learning_rate=0.5, warmup_steps=10, total_steps=20)
+    assert set(built) == {"optimizer"}  # a constant rate
+    optimiser = built["optimizer"]
+    assert isinstance(optimiser, torch.optim.Adadelta)
+    assert (optimiser.defaults["lr"], optimiser.defaults["rho"], optimiser.defaults["weight_decay"]) == (0.5, 0.9, 0)
+
+
+def test_first_step_of_adadelta_by_hand():
+    weight = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    optimiser = build_optimiser("adadelta", [weight], learning_rate=0.5)["optimizer"]
+    weight.grad = torch.tensor([2.0], dtype=torch.float64)
+    optimiser.step()
+    # E[g²] = 0.1 · 4; Δ = sqrt(0 + ε) / sqrt(0.4 + ε) · g with ε = 1e-6
+    assert weight.item() == pytest.approx(1 - 0.5 * (1e-6 / (0.4 + 1e-6)) ** 0.5 * 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adamw"])
+def test_frozen_parameters_are_left_out_and_weight_decay_is_passed_on(name):
+    given = weights()
+    optimiser = build_optimiser(name, given, learning_rate=0.1, weight_decay=0.3)["optimizer"]
+    assert [parameter for group in optimiser.param_groups for parameter in group["params"]] == given[:1]
+    assert optimiser.defaults["weight_decay"] == 0.3
+
+
+def test_adamw_warms_up_and_then_stays():
+    assert rates(6, warmup_steps=4) == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.8])
+
+
+def test_adamw_decays_linearly_to_zero_after_the_warm_up():
+    assert rates(8, warmup_steps=2, total_steps=6) == pytest.approx([0.4, 0.8, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
+
+
+def test_adamw_without_schedule_is_constant():
+    assert rates(3) == [0.8] * 3
+
+
+def test_no_more_steps_than_the_warm_up_has():
+    assert rates(3, warmup_steps=2, total_steps=2) == pytest.approx([0.4, 0.8, 0.0])
+
+
+def test_the_schedule_moves_every_step():
+    assert build_optimiser("adamw", weights(), learning_rate=1.0)["lr_scheduler"]["interval"] == "step"
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.5])
+def test_a_rate_that_is_not_positive_is_refused(rate):
+    with pytest.raises(ValueError, match=f"learning_rate must be positive, got {rate}"):
+        build_optimiser("adamw", weights(), learning_rate=rate)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="unknown optimiser 'adam'; known: adadelta, adamw"):
+        build_optimiser("adam", weights(), learning_rate=1.0)
