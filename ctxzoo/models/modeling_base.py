@@ -23,6 +23,11 @@ class ZooPreTrainedModel(PreTrainedModel):
     zoo_auto_map: ClassVar[dict[str, str]] = {}
     zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
 
+    def post_init(self) -> None:
+        super().post_init()
+        # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
+        self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
@@ -33,7 +38,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers, with errors in place of a random model.
+        """As in transformers, with errors in place of a random model; frozen parameters stay frozen.
 
         Only safetensors files are read, unless `use_safetensors=False` asks for a pickled one.
 
@@ -63,6 +68,8 @@ class ZooPreTrainedModel(PreTrainedModel):
                 f"{str(source)!r} holds no weights of {cls.__name__}: it has {sorted(info['unexpected_keys'])[:3]}…, "
                 f"expected were {sorted(info['missing_keys'])[:3]}…"
             )
+        for name in model._frozen_names:
+            model.get_parameter(name).requires_grad_(False)
         return (model, info) if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
