@@ -80,8 +80,8 @@ class SubprocessChecks:
         assert all(module.startswith("ctxzoo.models.") for module in report.values())
 
     @pytest.mark.slow
-    def test_every_head_loads_where_ctxzoo_is_absent(self, setting: Subject, tmp_path: Path) -> None:
-        report = _run(setting, tmp_path, remote=True)
+    def test_every_head_loads_where_ctxzoo_is_absent(self, family: Subject, tmp_path: Path) -> None:
+        report = _run(family, tmp_path, remote=True)
         assert report.pop("ctxzoo") is False
         assert all(module.startswith("transformers_modules.") for module in report.values())
         sources = Path(ctxzoo.__file__).parent / "models"

@@ -1,6 +1,6 @@
 """A small classifier that passes the model suite, and the same with one flaw: to see that the checks can fail.
 
-No `from __future__ import annotations` here: transformers reads the class behind `config: ToyConfig` from its annotation.
+No `from __future__ import annotations` here: transformers reads the class behind `config: ToyConfig` from it.
 """
 
 from collections.abc import Sequence
