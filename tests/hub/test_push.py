@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
 
-from ctxzoo.hub.push import push_folder
+from ctxzoo.cli import main
+from ctxzoo.hub.push import PushError, push_folder
 from tests.hub.doors import assert_same_as_here, open_all
-from tests.hub.tiny_checkpoint import write_tiny
 from tests.support import hub_server
 from tests.support.hub_server import HubServer, hub_environment
 from tests.support.subprocesses import run_python
 
 REPO = "someone/bidaf-tiny"
+SCORES = ".eval_results/ctxzoo-data--squad_v2_mini.yaml"
 
 
 @pytest.fixture
@@ -24,101 +26,99 @@ def server() -> Iterator[HubServer]:
         yield running
 
 
-def push(folder: Path, env: dict[str, str], *options: str, repo: str = REPO) -> tuple[int, str, str]:
-    """Status, output and errors of `ctxzoo push`."""
-    code = f"""
-        import contextlib, io, json
-        from ctxzoo.cli import main
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main({["push", str(folder), repo, *options]!r})
-        print("RESULT", json.dumps([status, out.getvalue(), err.getvalue()]))
-    """
-    finished = run_python(code, env=env)
-    line = next(line for line in finished.stdout.splitlines() if line.startswith("RESULT "))
-    status, out, err = json.loads(line.removeprefix("RESULT "))
-    return status, out.strip(), err.strip()
+@pytest.fixture
+def here(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """The client of this process talks to the loopback Hub; enough for all that is refused before an upload."""
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", "dummy")
+    close_session()
+    yield server
+    close_session()
 
 
 @pytest.mark.slow
-def test_pushed_in_one_commit_and_opened_from_there(server: HubServer, checkpoint: Path, tmp_path: Path) -> None:
-    environment = hub_environment(server, tmp_path / "home")
-    status, out, err = push(checkpoint, environment, "--message", "First")
-    assert (status, err) == (0, "")
-    (commit,) = server.commits(REPO)
-    assert commit["message"] == "First"
-    assert commit["oid"] in out
-    files = {str(path.relative_to(checkpoint)): path for path in checkpoint.rglob("*") if path.is_file()}
-    assert set(commit["files"]) == set(files)
+def test_pushed_in_one_commit_each_and_opened_from_there(server: HubServer, checkpoint: Path, tmp_path: Path) -> None:
+    code = f"""
+        from pathlib import Path
+        from ctxzoo.cli import main
+        folder = {str(checkpoint)!r}
+        assert main(["push", folder, {REPO!r}, "--message", "First"]) == 0
+        Path(folder, {SCORES!r}).unlink()
+        assert main(["push", folder, {REPO!r}]) == 0
+    """
+    finished = run_python(code, env=hub_environment(server, tmp_path / "home"))
+
+    first, second = server.commits(REPO)
+    assert first["message"] == "First"
+    assert [line.rsplit("/", 1)[-1] for line in finished.stdout.split()] == [first["oid"], second["oid"]]
+    files = {path.relative_to(checkpoint).as_posix(): path for path in checkpoint.rglob("*") if path.is_file()}
+    assert set(first["files"]) == {*files, SCORES}
     for name, path in files.items():
-        assert server.read_file(REPO, name) == path.read_bytes(), name
-    assert f'repo = "{REPO}"' in server.read_file(REPO, "README.md").decode()
+        assert server.read_file(REPO, name, first["oid"]) == path.read_bytes(), name
+    assert f'repo = "{REPO}"' in (checkpoint / "README.md").read_text()
+    # What the folder no longer has goes, the rest stays.
+    assert (second["files"], second["deleted"]) == ([], [SCORES])
 
     assert_same_as_here(open_all(REPO, hub_environment(server, tmp_path / "reader")))
 
 
-@pytest.mark.slow
-def test_second_push_removes_what_is_gone(server: HubServer, tmp_path: Path) -> None:
-    environment = hub_environment(server, tmp_path / "home")
-    folder = write_tiny(tmp_path / "c")
-    assert push(folder, environment)[0] == 0
-    first = set(server.commits(REPO)[0]["files"])
-    (folder / ".eval_results" / "ctxzoo-data--squad_v2_mini.yaml").unlink()
-    assert push(folder, environment)[0] == 0
-    second = server.commits(REPO)[1]
-    assert (second["files"], second["deleted"]) == ([], [".eval_results/ctxzoo-data--squad_v2_mini.yaml"])
-    assert set(second["deleted"]) < first
-    assert len(server.commits(REPO)) == 2
-
-
-@pytest.mark.slow
-def test_unfit_folder_sends_nothing(server: HubServer, checkpoint: Path, tmp_path: Path) -> None:
+def test_unfit_folder_sends_nothing(here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (checkpoint / "optimizer.pt").write_bytes(b"")
-    status, out, err = push(checkpoint, hub_environment(server, tmp_path / "home"))
-    assert (status, out) == (2, "")
-    assert "optimizer.pt" in err
-    assert server.requests == []
+    assert main(["push", str(checkpoint), REPO]) == 2
+    assert "optimizer.pt" in capsys.readouterr().err
+    assert here.requests == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"HF_TOKEN": ""}, "no Hub token: log in with `hf auth login`"),
-        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "http://127.0.0.1:9 cannot be reached"),
-        ({"HF_HUB_OFFLINE": "1"}, "offline mode; unset HF_HUB_OFFLINE"),
-    ],
-)
-def test_reason_is_one_line(
-    server: HubServer, checkpoint: Path, tmp_path: Path, changes: dict[str, str], message: str
-) -> None:
+def test_no_token(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "absent")
+    with pytest.raises(PushError, match="no Hub token: log in with `hf auth login`"):
+        push_folder(checkpoint, REPO)
+    assert here.requests == []
+
+
+def test_no_network(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port, where nothing listens
     before = (checkpoint / "README.md").read_bytes()
-    status, out, err = push(checkpoint, {**hub_environment(server, tmp_path / "home"), **changes})
-    assert (status, out, len(err.splitlines())) == (2, "", 1)
-    assert message in err
+    with pytest.raises(PushError, match=r"http://127\.0\.0\.1:9 cannot be reached"):
+        push_folder(checkpoint, REPO)
     assert (checkpoint / "README.md").read_bytes() == before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("status", "message"), [(401, "did not accept the token"), (403, "may not write to someone")])
-def test_refusal_of_the_hub(
-    server: HubServer,
+def test_offline_mode(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(PushError, match="offline mode; unset HF_HUB_OFFLINE"):
+        push_folder(checkpoint, REPO)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (401, "did not accept the token"),
+        (403, "the token may not write to someone/bidaf-tiny"),
+        (500, "refused the upload to someone/bidaf-tiny with status 500"),
+    ],
+)
+def test_refusal_is_one_line(
+    here: HubServer,
     checkpoint: Path,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     status: int,
     message: str,
 ) -> None:
-    def refuse(self: HubServer, request: hub_server.Request) -> hub_server.Reply:
-        raise hub_server.HubError(status, "no rights")
+    reply = hub_server.HubError(status, "no rights").reply
+    monkeypatch.setattr(here, "answer", lambda method, path, request: reply)
+    assert main(["push", str(checkpoint), REPO]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert message in captured.err
+    assert "no rights" in captured.err
 
-    monkeypatch.setattr(HubServer, "_create_repository", refuse)
-    ended, out, err = push(checkpoint, hub_environment(server, tmp_path / "home"))
-    assert (ended, out) == (2, "")
-    assert message in err
-    assert "no rights" in err
 
-
-def test_repository_needs_a_namespace(checkpoint: Path) -> None:
-    with pytest.raises(ValueError, match="'tiny' is no repository; expected user-or-organisation/name"):
-        push_folder(checkpoint, "tiny")
+@pytest.mark.parametrize("repo", ["tiny", "a/b/c", "a b/c", ""])
+def test_repository_needs_a_namespace(checkpoint: Path, repo: str) -> None:
+    with pytest.raises(ValueError, match="is no repository; expected user-or-organisation/name"):
+        push_folder(checkpoint, repo)

@@ -1,0 +1,318 @@
+"""The command line, command by command, on a tiny checkpoint."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from pathlib import Path
+
+import pytest
+
+import ctxzoo
+from ctxzoo.cli import main
+from ctxzoo.evaluation import doctor
+from ctxzoo.evaluation.question_answering import evaluate_reader
+from ctxzoo.metrics import SquadV2
+from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
+from tests.support.squad_files import squad_references, write_squad_file
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny(tmp_path_factory.mktemp("cli") / "bidaf-tiny")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="module")
+def squad_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_squad_file(tmp_path_factory.mktemp("squad") / "test-v2.0.json", 30)
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line of a mistake of the user."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    return captured.err
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("list", "info", "evaluate", "predict", "push", "verify", "doctor"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["evaluate"], ["push", "folder"], ["info"]])
+def test_usage_errors_end_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: ctxzoo" in capsys.readouterr().err
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    text = capsys.readouterr().out
+    for name in ctxzoo.ARCHITECTURES:
+        assert f"docs/models/{name}.md" in text
+    row = next(line for line in text.splitlines() if line.split()[:1] == ["bidaf"])
+    assert "QuestionAnswering" in row
+    assert " 7 " in row
+
+
+def test_info_of_an_architecture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "bidaf"]) == 0
+    text = capsys.readouterr().out
+    assert "position_embedding" in text
+    rows = {line.split()[0]: line.split() for line in text.splitlines() if line.split()}
+    # Patel (2022): the baseline, and w = 7 beside 64 for each of the 100 characters and 100 for each of 1024 positions.
+    assert rows["baseline"][-1] == "1,439,405"
+    assert rows["learned_char7"][-1] == f"{1_684_705 + 64 * 100 + 100 * 1024:,}"
+    assert rows["highway"][-2:] == ["40,400", "40,400"]
+    assert "ctxzoo/models/modeling_bidaf.py" in text
+
+
+def test_info_of_a_checkpoint(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(checkpoint)]) == 0
+    text = capsys.readouterr().out
+    model = tiny_model()
+    trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    total = sum(p.numel() for p in model.parameters())
+    rows = {line.split()[0]: line.split() for line in text.splitlines() if line.split()}
+    assert rows["all"][1:] == [f"{trainable:,}", f"{total:,}"]
+    assert total > trainable
+    assert rows["hidden_size"][1:] == ["8", "100"]
+    assert rows["words:"][1] == "17"
+    assert rows["characters:"][1] == "24"
+    assert "position rows 401 to 1023 were never trained" in text
+
+
+def test_info_of_a_short_table_has_no_untrained_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_tiny(tmp_path / "short", max_position_embeddings=401)
+    assert main(["info", str(folder)]) == 0
+    assert "never trained" not in capsys.readouterr().out
+
+
+def test_info_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "'bidfa' is neither an architecture (bidaf" in refused(["info", "bidfa"], capsys)
+    assert "has no config.json" in refused(["info", str(tmp_path)], capsys)
+
+
+@pytest.mark.slow
+def test_evaluate_sample(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "scores.json"
+    arguments = ["evaluate", str(checkpoint), "--dataset", "sample", "--split", "validation", "--output", str(out)]
+    assert main(arguments) == 0
+    content = json.loads(out.read_text())
+    expected = evaluate_reader(str(checkpoint), "sample", ("validation",), progress=False)["validation"]
+    assert content["metrics"] == expected
+    assert expected["total"] == 400
+    assert content["split"] == "validation"
+    text = capsys.readouterr().out
+    assert f"{expected['f1']:.4f}" in text
+    assert "exact match" in text
+
+
+@pytest.mark.slow
+def test_evaluate_and_predict_a_file_agree(
+    checkpoint: Path, squad_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores_file, predictions_file, odds_file = (tmp_path / name for name in ("s.json", "p.json", "n.json"))
+    base = [str(checkpoint)]
+    arguments = ["--file", str(squad_file), "--output", str(predictions_file), "--na_prob", str(odds_file)]
+    assert main(["predict", *base, *arguments]) == 0
+    odds = json.loads(odds_file.read_text())
+    # The official metric over the predictions gives the scores of `evaluate`.
+    rows = squad_references(squad_file)
+    assert set(odds) == {row["id"] for row in rows}
+    threshold = statistics.median(odds.values())
+    for options, suffix in (([], ""), (["--threshold", str(threshold)], "_at_threshold")):
+        assert main(["evaluate", *base, "--dataset", str(squad_file), "--output", str(scores_file), *options]) == 0
+        assert main(["predict", *base, *arguments, *options]) == 0
+        scores = json.loads(scores_file.read_text())["metrics"]
+        predictions = json.loads(predictions_file.read_text())
+        metric = SquadV2()
+        metric.update(
+            [{"id": i, "prediction_text": t, "no_answer_probability": odds[i]} for i, t in predictions.items()], rows
+        )
+        counted = metric.compute()
+        for name in ("exact", "f1"):
+            assert scores[f"{name}{suffix}"] == pytest.approx(counted[name], abs=1e-4), name
+    assert 0 < sum(not text for text in predictions.values()) < 30
+    empty = sum(not text for text in predictions.values())
+    assert f"30 answers, {empty} of them empty" in capsys.readouterr().out
+
+    # With threshold 1 nothing is refused, with 0 everything.
+    for threshold, expected in (("1", 0), ("0", 30)):
+        assert main(["predict", *base, *arguments, "--threshold", threshold]) == 0
+        assert sum(not text for text in json.loads(predictions_file.read_text()).values()) == expected
+
+
+def test_predict_one_question(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = ask(tiny_model(), tiny_tokenizer())
+    assert main(["predict", str(checkpoint), "--question", QUESTION, "--context", CONTEXT]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == expected["answer"]
+    assert lines[-1] == f"no-answer score {expected['no_answer_score']:.4f}"
+    assert main(["predict", str(checkpoint), "--question", QUESTION, "--context", CONTEXT, "--threshold", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "(no answer)"
+
+
+def test_predict_needs_no_gold_answers(checkpoint: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "q.json", tmp_path / "p.json"
+    questions = [{"id": "ä", "question": QUESTION}]
+    file.write_text(json.dumps({"data": [{"paragraphs": [{"context": CONTEXT, "qas": questions}]}]}))
+    assert main(["predict", str(checkpoint), "--file", str(file), "--output", str(out)]) == 0
+    assert json.loads(out.read_text()) == {"ä": ask(tiny_model(), tiny_tokenizer())["answer"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give either --question with --context, or --file"),
+        (["--question", "q", "--context", "c", "--file", "f"], "give either"),
+        (["--question", "q"], "belong together"),
+        (["--question", "q", "--context", "c", "--output", "o"], "belong to --file"),
+        (["--file", "f"], "--file needs --output"),
+        (["--file", "absent.json", "--output", "o"], "no file 'absent.json'"),
+        (["--question", " ", "--context", "c"], "question"),
+    ],
+)
+def test_predict_refuses(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert message in refused(["predict", str(checkpoint), *options], capsys)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[", "is not a JSON file"),
+        ("[]", "expected an object whose 'data' is a list"),
+        ('{"data": []}', "holds no question"),
+        (
+            '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 1}]}]}]}',
+            r"qas[0]: expected an object whose 'id'",
+        ),
+        (
+            '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q"},'
+            ' {"id": "1", "question": "q"}]}]}]}',
+            "two questions have the id '1'",
+        ),
+    ],
+)
+def test_predict_refuses_files(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    file = tmp_path / "q.json"
+    file.write_text(content)
+    out = tmp_path / "out.json"
+    assert message in refused(["predict", str(checkpoint), "--file", str(file), "--output", str(out)], capsys)
+    assert not out.exists()
+
+
+def test_evaluate_refuses(
+    checkpoint: Path, squad_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(squad_file)
+    assert "has no split 'dev'" in refused(["evaluate", str(checkpoint), "--dataset", file, "--split", "dev"], capsys)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    message = refused(["evaluate", str(tmp_path), "--dataset", file], capsys)
+    assert "'bert', not one of ctxzoo" in message
+    bare = shutil.copytree(checkpoint, tmp_path / "bare")
+    (bare / "model.safetensors").unlink()
+    assert "model.safetensors" in refused(["evaluate", str(bare), "--dataset", file], capsys)
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(checkpoint), "--dataset", file, "--threshold", "1.5"])
+    assert "1.5 is not between 0 and 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", str(checkpoint), "--dataset", file, "--batch_size", "0"])
+    assert "0 is less than 1" in capsys.readouterr().err
+
+
+def test_verify(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(checkpoint)]) == 0
+    assert f"ctxzoo {ctxzoo.__version__}" in capsys.readouterr().out
+    changed = shutil.copytree(checkpoint, tmp_path / "changed")
+    for name in ("ops_span.py", "outputs.py"):
+        with (changed / name).open("a") as file:
+            file.write("# changed\n")
+    assert main(["verify", str(changed)]) == 1
+    errors = capsys.readouterr().err
+    assert "ops_span.py differs" in errors
+    assert "outputs.py differs" in errors
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no config\.json"):
+        main(["info", str(tmp_path), "--debug"])
+
+
+def known(findings: list[doctor.Finding]) -> dict[str, doctor.Finding]:
+    return {finding.subject: finding for finding in findings}
+
+
+@pytest.fixture
+def no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.mark.usefixtures("no_hub")
+def test_doctor_on_this_machine(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXZOO_DATA", raising=False)
+    assert main(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("python", "torch", "transformers", "Hub", "CTXZOO_DATA", "extra wandb"))
+    assert "offline mode" in text
+
+
+@pytest.mark.usefixtures("no_hub")
+def test_doctor_lists_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rajpurkar" / "squad").mkdir(parents=True)
+    (tmp_path / "rajpurkar" / "squad" / "validation.parquet").write_bytes(b"")
+    monkeypatch.setenv("CTXZOO_DATA", str(tmp_path))
+    found = known(doctor.examine(["rajpurkar/squad", "rajpurkar/squad_v2"]))
+    assert found["data rajpurkar/squad"] == doctor.Finding("ok", "data rajpurkar/squad", "files: validation")
+    assert found["data rajpurkar/squad_v2"].status == "note"
+    monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "absent"))
+    assert "is not a folder" in known(doctor.examine([]))["CTXZOO_DATA"].detail
+
+
+@pytest.mark.usefixtures("no_hub")
+def test_doctor_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real = doctor.metadata.version
+
+    def version(name: str) -> str:
+        if name in ("evaluate", "matplotlib"):
+            raise doctor.metadata.PackageNotFoundError(name)
+        return "4.57.1" if name == "transformers" else real(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    assert main(["doctor"]) == 1
+    assert "not fit: transformers, evaluate" in capsys.readouterr().out
+    found = known(doctor.examine([]))
+    assert found["transformers"].detail.startswith("4.57.1 is not supported")
+    assert found["evaluate"].detail.startswith("not installed")
+    assert (found["extra plots"].status, "matplotlib" in found["extra plots"].detail) == ("note", True)
+
+
+def test_doctor_says_when_the_hub_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(doctor.constants, "ENDPOINT", "http://127.0.0.1:9")
+    found = known(doctor.examine([]))["Hub"]
+    assert (found.status, "http://127.0.0.1:9 does not answer" in found.detail) == ("note", True)
+
+
+@pytest.mark.usefixtures("no_hub")
+def test_doctor_needs_a_cache_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "file" / "cache"))
+    assert known(doctor.examine([]))["cache"].status == "missing"
