@@ -26,7 +26,6 @@ from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.question_answering import score_splits
 from ctxzoo.hub.finish_reader import finish_reader
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
-from ctxzoo.training.interrupt import TrainingInterrupted
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 
@@ -192,6 +191,3 @@ if __name__ == "__main__":
         main(parser.parse_args_into_dataclasses()[0])
     except (DatasetUnavailableError, OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    except TrainingInterrupted as interrupt:
-        print(interrupt)
-        sys.exit(130)

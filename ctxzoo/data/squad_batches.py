@@ -23,6 +23,10 @@ class LengthLimits:
     answer: int | None = None
 
 
+# oneDNN keeps compiled code for every length it meets, some 15 MB for a training step of BiDAF; with all lengths rounded
+# up there are few of them.
+LENGTH_MULTIPLE = 8
+
 TRAINING_LIMITS = LengthLimits(context=400, question=50, answer=30)
 EVALUATION_LIMITS = LengthLimits(context=1000, question=100)
 
@@ -92,7 +96,8 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         begins = texts.pointers[which]
         lengths = np.minimum(texts.pointers[which + 1] - begins, limit)
-        types = np.full((len(which), 1 + int(lengths.max())), self.tables.padding, np.int32)
+        longest = -(-(1 + int(lengths.max())) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+        types = np.full((len(which), longest), self.tables.padding, np.int32)
         types[:, 0] = self.tables.extra
         for row, (begin, length) in enumerate(zip(begins, lengths, strict=True)):
             types[row, 1 : length + 1] = texts.types[begin : begin + length]
