@@ -1,9 +1,9 @@
 """BiDAF with positions, self-attention and characters on SQuAD (Patel 2022).
 
-    python recipes/squad_bidaf.py                              SQuAD 2.0 from CTXZOO_DATA or the Hub, the paper's best model
-    python recipes/squad_bidaf.py --dataset sample             a generated corpus, no network needed
+    python recipes/squad_bidaf.py                      SQuAD 2.0 from CTXZOO_DATA or the Hub, the paper's best model
+    python recipes/squad_bidaf.py --dataset sample     a generated corpus, no network needed
     python recipes/squad_bidaf.py --variant baseline --seeds 1 2 3
-    python recipes/squad_bidaf.py --resume                     go on where an interrupted run stopped
+    python recipes/squad_bidaf.py --resume             go on where an interrupted run stopped
 
 Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of settings may stand in
 their place. docs/models/bidaf.md describes variants and levers.
@@ -27,7 +27,7 @@ from ctxzoo.evaluation.question_answering import score_splits
 from ctxzoo.hub.finish_reader import finish_reader
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 
@@ -82,7 +82,12 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         [settings.variant, *sorted(settings.levers), Path(settings.dataset).name, f"seed{seed}"]
     )
     folder = Path(settings.output_dir) / RECIPE / name
-    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor="validation/f1")
+    last, best = (folder / "lightning" / file for file in (LAST, BEST))
+    resume = settings.resume and last.exists()
+    if settings.resume and not resume:
+        print(f"nothing to resume in {folder}; starting from the first step")
+    for place in (folder, Path(settings.results_dir)):
+        check_writable(place)
     data = SquadDataModule(
         settings.dataset,
         data_dir=settings.data_dir,
@@ -99,6 +104,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     )
     data.prepare_data()
     data.setup()
+    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor="validation/f1")
     lightning.seed_everything(seed)
     optimiser = {
         "optimiser": settings.optimiser,
@@ -119,11 +125,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         task = QuestionAnsweringTask(model_config=config.to_dict(), **optimiser)
         task.set_word_vectors(data.vector_table())
 
-    last, best = (folder / "lightning" / file for file in (LAST, BEST))
-    if settings.resume and not last.exists():
-        print(f"nothing to resume in {folder}; starting from the first step")
-    trainer.fit(task, data, ckpt_path=last if settings.resume and last.exists() else None)
-
+    trainer.fit(task, data, ckpt_path=last if resume else None, weights_only=True if resume else None)
     task.load_weights(best)
     limit = 2 if settings.tiny else None
     scores = score_splits(task, data, ("validation",), progress=settings.progress, limit_batches=limit)

@@ -36,7 +36,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
 
     Args:
         metrics_csv: the ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
-            ``train/loss``, ``validation/loss``, ``validation/exact`` and ``validation/f1``.
+            ``train/loss``, ``validation/nll``, ``validation/exact`` and ``validation/f1``.
         out: the PNG file to write.
 
     Raises:
@@ -44,14 +44,14 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
         ImportError: matplotlib is missing.
     """
     rows = _read_rows(Path(metrics_csv))
-    names = ("train/loss", "validation/loss", "validation/exact", "validation/f1")
+    names = ("train/loss", "validation/nll", "validation/exact", "validation/f1")
     curves = {name: _curve(rows, name) for name in names}
     if not any(len(steps) for steps, _ in curves.values()):
         known = ", ".join(rows[0]) if rows else "nothing"
         raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
     figure = _figure(10, 3.8)
     left, right = figure.subplots(1, 2)
-    _draw_losses(left, curves["train/loss"], curves["validation/loss"])
+    _draw_losses(left, curves["train/loss"], curves["validation/nll"])
     _draw_scores(right, curves["validation/exact"], curves["validation/f1"])
     for axes in (left, right):
         axes.set_xlabel("training step")

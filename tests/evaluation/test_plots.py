@@ -14,7 +14,7 @@ from matplotlib.image import imread
 from ctxzoo.evaluation import plots
 from ctxzoo.evaluation.plots import plot_learning_curves, plot_similarity
 
-METRICS = """epoch,step,train/loss,validation/loss,validation/f1,validation/exact
+METRICS = """epoch,step,train/loss,validation/nll,validation/f1,validation/exact
 0,0,9.5,,,
 0,9,8.5,,,
 0,9,,8.0,20.0,10.0
