@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _quieten()
     try:
         status: int = options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough (`| head`); Python must not write to it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except (OSError, ValueError, TypeError, ImportError) as error:
         if options.debug:
             raise

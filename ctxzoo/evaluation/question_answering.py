@@ -32,8 +32,8 @@ def evaluate_reader(
         dataset: Hub id, folder, SQuAD JSON file, or "sample".
         splits: names of splits, as the DataModule has them.
         data_dir, squad_version, cache_dir: see `SquadDataModule`.
-        no_answer_threshold: score above which "no answer" is given; default the one in the checkpoint's config, tuned on
-            validation, if any.
+        no_answer_threshold: score above which "no answer" is given; default the one in the checkpoint's config, tuned
+            on validation, if any.
         batch_size, precision, accelerator: how to run.
         progress: show a progress bar.
 
@@ -63,7 +63,6 @@ def score_splits(
     precision: str = "32-true",
     accelerator: str = "auto",
     progress: bool = True,
-    limit_batches: int | None = None,
 ) -> dict[str, dict[str, float]]:
     """Split name to metrics, for a task and data that are already there; on one device, every question once.
 
@@ -71,7 +70,6 @@ def score_splits(
         task: holds the model; its `no_answer_threshold`, when set, gives the scores at a tuned threshold.
         data: after `setup`.
         splits, precision, accelerator, progress: see `evaluate_reader`.
-        limit_batches: score only so many batches.
     """
     trainer = lightning.Trainer(
         accelerator=accelerator,
@@ -82,7 +80,6 @@ def score_splits(
         enable_progress_bar=progress,
         enable_model_summary=False,
         use_distributed_sampler=False,
-        limit_test_batches=limit_batches,
     )
     trainer.datamodule = data
     scores: dict[str, dict[str, float]] = {}

@@ -110,7 +110,7 @@ def _identity(result: RunResult, config: ZooConfig) -> str:
         ["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))],
         [
             "parameters",
-            f"{result.parameters['trainable']:,} trained, {result.parameters['total']:,} with frozen vectors",
+            f"{result.parameters['trainable']:,} trained, {result.parameters['total']:,} in all",
         ],
         ["weights", "safetensors, no pickles"],
     ]
@@ -186,7 +186,7 @@ def _data(result: RunResult, about: DatasetFacts) -> str:
     lines = [
         f"- data: `{result.dataset}`. {about.description}",
         f"- licence of the data: {about.licence}; of these weights and the code: Apache-2.0.",
-        f"- content: {result.data['fingerprint']}",
+        f"- content hashes: {result.data['fingerprint']}",
     ]
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")

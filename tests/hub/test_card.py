@@ -62,6 +62,7 @@ def test_every_section_has_content() -> None:
     assert "modeling_bidaf.py" in found["Code"]
     assert "--data_dir $CTXZOO_DATA" in found["Reproduce"]
     assert "0123abc" in found["Reproduce"]
+    assert "1,234 trained, 5,678 in all" in card
     assert "1611.01603" in found["Citation"]
 
 
