@@ -17,7 +17,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $(INSTALLED)
 
 demo: $(INSTALLED)
-	$(BIN)/python recipes/squad_bidaf.py --dataset sample --epochs 6 --results_dir runs/results
+	$(BIN)/python recipes/squad_bidaf.py --dataset sample --levers word_features --optimiser adamw \
+		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 6 --results_dir runs/results
 
 test: $(INSTALLED)
 	$(BIN)/ruff check .

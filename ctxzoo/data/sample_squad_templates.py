@@ -46,7 +46,7 @@ def _words(text: str) -> list[str]:
 
 
 # The article before the name of an entity of each type; the type is also the kind of its name.
-ARTICLES = {"company": "", "town": "", "person": "", "expedition": "the ", "landmark": "the "}
+ARTICLES = {"company": "the ", "town": "", "person": ""}
 
 WOMEN = _words("Ada Berit Clara Edith Greta Irma Katrin Nora")
 MEN = _words("Anton Bruno Emil Gustav Henrik Jakob Magnus Otto")
@@ -60,17 +60,11 @@ _TOWNS = _words(
     "Torstead Wendale"
 )
 _NEW_TOWNS = _words("Bramvik Corford Dunmere Farwick")
-_WILDS = _words("Arvenna Bellis Carrow Druna Estrel Galdra Hespen Korvan Lunda Mirren Ondra Pirova Ravna Sorrel")
-_NEW_WILDS = _words("Ambrel Brisna Coldra Essenor")
 
 NAME_KINDS = {
     "person": NameWords(WOMEN + MEN, _SURNAMES, _NEW_SURNAMES),
     "town": NameWords(_words("Port North Upper Old Saint Great Little Castle"), _TOWNS, _NEW_TOWNS),
-    "river": NameWords(_words("White Black Blue Green Red Swift"), _WILDS, _NEW_WILDS),
-    "peak": NameWords(_words("Mount Cape Fort Crag Point Glacier"), _WILDS, _NEW_WILDS),
-    "company": NameWords(_words("Works Mills Foundry Brothers Brewery Press"), _SURNAMES, _NEW_SURNAMES, False),
-    "expedition": NameWords(_words("Expedition Survey Voyage Mission Crossing"), _SURNAMES, _NEW_SURNAMES, False),
-    "landmark": NameWords(_words("Bridge Tower Lighthouse Viaduct Observatory Theatre"), _TOWNS, _NEW_TOWNS, False),
+    "company": NameWords(_words("Works Mills Foundry Brewery Press Bank"), _SURNAMES, _NEW_SURNAMES, False),
 }
 
 THINGS = {
@@ -118,8 +112,6 @@ THINGS = {
 # Smallest value, largest value, step, unit.
 NUMBERS = {
     "population": (1200, 64000, 100, "people"),
-    "crew": (11, 96, 1, "people"),
-    "height": (21, 189, 1, "metres"),
 }
 
 YEARS = (1620, 1949)
@@ -131,7 +123,7 @@ RELATIONS = (
         "company",
         "founder",
         "person",
-        ("{v} set up {o} with borrowed money", "{s} was the idea of {v}"),
+        ("{v} set up {o}", "{s} was the idea of {v}"),
         ("Who founded {s}?", "Which person established {s}?", "Who was the founder of {s}?"),
     ),
     Relation(
@@ -143,38 +135,10 @@ RELATIONS = (
     ),
     Relation(
         "company",
-        "seat",
-        "town",
-        ("{s} runs its main office in {v}", "the managers of {o} work in {v}"),
-        ("Where is {s} based?", "In which town is the seat of {s}?", "Which town is home to {s}?"),
-    ),
-    Relation(
-        "company",
         "product",
         "goods",
         ("{s} sells {v}", "most customers buy {v} from {o}"),
         ("What does {s} make?", "Which goods are produced by {s}?", "What is manufactured by {s}?"),
-    ),
-    Relation(
-        "town",
-        "river",
-        "river",
-        ("{s} lies on the {v}", "the {v} flows past {o}"),
-        ("Which river runs through {s}?", "What is the river at {s} called?", "On which river does {s} stand?"),
-    ),
-    Relation(
-        "town",
-        "year",
-        "year",
-        ("{s} received its charter in {v}", "settlers first came to {o} in {v}"),
-        ("When was {s} founded?", "In which year was {s} established?", "What is the founding year of {s}?"),
-    ),
-    Relation(
-        "town",
-        "population",
-        "population",
-        ("{s} counts {v}", "the last census found {v} in {o}"),
-        ("How many inhabitants does {s} have?", "What is the population of {s}?", "How large is {s}?"),
     ),
     Relation(
         "town",
@@ -184,11 +148,25 @@ RELATIONS = (
         ("Who is the mayor of {s}?", "Who heads the council of {s}?", "Which person is mayor of {s}?"),
     ),
     Relation(
-        "person",
-        "birthplace",
         "town",
-        ("{s} spent the first years of life in {v}", "the parents of {o} lived in {v}"),
-        ("What is the birthplace of {s}?", "Where does {s} come from?", "Which town is the home of {s}?"),
+        "year",
+        "year",
+        ("{s} received its charter in {v}", "settlers first came to {o} in {v}"),
+        ("When was {s} founded?", "In which year did {s} begin?", "What is the founding year of {s}?"),
+    ),
+    Relation(
+        "town",
+        "population",
+        "population",
+        ("{s} counts {v}", "the last census found {v} in {o}"),
+        ("How many inhabitants does {s} have?", "What is the population of {s}?", "How large is {s}?"),
+    ),
+    Relation(
+        "person",
+        "teacher",
+        "person",
+        ("{s} learned everything from {v}", "{s} studied under {v}"),
+        ("Who taught {s}?", "Who was the teacher of {s}?", "Which person instructed {s}?"),
     ),
     Relation(
         "person",
@@ -203,68 +181,5 @@ RELATIONS = (
         "profession",
         ("{s} earned a living as a {v}", "{s} worked as a {v}"),
         ("What was the profession of {s}?", "What job did {s} have?", "Which trade did {s} follow?"),
-    ),
-    Relation(
-        "person",
-        "teacher",
-        "person",
-        ("{s} learned everything from {v}", "{s} studied under {v}"),
-        ("Who taught {s}?", "Who was the teacher of {s}?", "Which person instructed {s}?"),
-    ),
-    Relation(
-        "expedition",
-        "leader",
-        "person",
-        ("{v} commanded {o}", "the captain of {o} was {v}"),
-        ("Who led {s}?", "Who was in charge of {s}?", "Which person headed {s}?"),
-    ),
-    Relation(
-        "expedition",
-        "goal",
-        "peak",
-        ("{s} set out for {v}", "the maps of {o} show the way to {v}"),
-        ("What was the destination of {s}?", "Where did {s} go?", "Which place did {s} explore?"),
-    ),
-    Relation(
-        "expedition",
-        "year",
-        "year",
-        ("{s} left harbour in {v}", "crowds waved farewell to {o} in {v}"),
-        ("When did {s} take place?", "In which year did {s} depart?", "What was the year of {s}?"),
-    ),
-    Relation(
-        "expedition",
-        "crew",
-        "crew",
-        ("{s} had {v} on board", "the cook of {o} fed {v} every day"),
-        ("How many members did {s} have?", "What was the crew size of {s}?", "How large was {s}?"),
-    ),
-    Relation(
-        "landmark",
-        "architect",
-        "person",
-        ("{v} drew the plans for {o}", "{s} follows a sketch by {v}"),
-        ("Who designed {s}?", "Who was the architect of {s}?", "Which person planned {s}?"),
-    ),
-    Relation(
-        "landmark",
-        "year",
-        "year",
-        ("{s} was finished in {v}", "the ribbon at {o} was cut in {v}"),
-        ("When was {s} completed?", "In which year did {s} open?", "What is the opening year of {s}?"),
-    ),
-    Relation(
-        "landmark",
-        "height",
-        "height",
-        ("{s} rises {v} above the ground", "{s} stands {v} over the valley"),
-        ("How tall is {s}?", "What is the height of {s}?", "How high is {s}?"),
-    ),
-    Relation(
-        "landmark",
-        "town",
-        "town",
-        ("{s} is the pride of {v}", "children in {v} see {o} every day"),
-        ("Where is {s} located?", "In which town can {s} be found?", "Which town contains {s}?"),
     ),
 )

@@ -13,8 +13,8 @@ from ctxzoo.data.sample_squad import SPLITS, Paragraph, generate_paragraphs, sam
 from ctxzoo.data.sample_squad_templates import NAME_KINDS, NUMBERS, RELATIONS
 from ctxzoo.data.squad_reader import check_squad
 
-SIZES = {"train": 4000, "validation": 400, "test": 400}
-FROZEN = "d376a466e36893528dd55d20e47299521f516a829e8b01430c3274321709d3ca"
+SIZES = {"train": 6000, "validation": 400, "test": 400}
+FROZEN = "f4e3af78ce3bc16160b2bb9b51800f5a32d3fa08e4181f59d48365396ad62ab4"
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_facts_stand_where_they_say_and_only_there(every):
 
 def test_paragraphs_are_of_the_promised_shape(every):
     for paragraph in every:
-        assert 40 <= len(paragraph.context.split()) <= 110
+        assert 30 <= len(paragraph.context.split()) <= 60
         assert len({fact.entity for fact in paragraph.facts}) >= 3
         assert re.fullmatch(r"([A-Z0-9][^.?]*\. )*[A-Z0-9][^.?]*\.", paragraph.context), paragraph.context
     counts = Counter(len(paragraph.questions) for paragraph in every)
