@@ -127,10 +127,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
 
     trainer.fit(task, data, ckpt_path=last if resume else None, weights_only=True if resume else None)
     task.load_weights(best)
-    limit = 2 if settings.tiny else None
-    scores = score_splits(task, data, ("validation",), progress=settings.progress, limit_batches=limit)
+    scores = score_splits(task, data, ("validation",), progress=settings.progress)
     task.tune_threshold(scores["validation"])
-    scores |= score_splits(task, data, ("validation", "test"), progress=settings.progress, limit_batches=limit)
+    scores |= score_splits(task, data, ("validation", "test"), progress=settings.progress)
     finish_reader(
         task,
         data,

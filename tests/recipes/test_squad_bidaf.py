@@ -1,0 +1,122 @@
+"""The recipe as a person runs it: in a process of its own, on the generated sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.evaluation.question_answering import evaluate_reader
+from ctxzoo.evaluation.results import read_results
+from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+RECIPE = REPOSITORY_ROOT / "recipes" / "squad_bidaf.py"
+TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--precision", "32-true")
+
+
+def recipe(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
+    return subprocess.run(
+        [sys.executable, str(RECIPE), *arguments],
+        cwd=folder,
+        env={**os.environ, **settings, **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def only_run(folder: Path) -> Path:
+    (run,) = (folder / "runs" / "squad_bidaf").iterdir()
+    return run
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("recipe")
+    run = recipe(folder, *TINY)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return folder, run.stdout
+
+
+def test_it_writes_results_figures_and_a_checkpoint_folder(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    (result,) = read_results(folder / "results")
+    assert (result.recipe, result.architecture, result.variant) == ("squad_bidaf", "bidaf", "learned_char7")
+    assert result.dataset == "sample"
+    assert result.settings["squad_version"] == "2.0"
+    assert result.metrics["epochs"] == 1
+    assert result.wall_seconds > 0
+    for name in ("learning_curves.png", "attention.png"):
+        assert (only_run(folder) / name).read_bytes().startswith(b"\x89PNG")
+    names = {path.name for path in (only_run(folder) / "checkpoint").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "modeling_bidaf.py"} <= names
+
+
+def test_it_prints_how_to_load_and_one_answer(finished: tuple[Path, str]) -> None:
+    folder, printed = finished
+    assert "trust_remote_code=True" in printed
+    assert str(only_run(folder) / "checkpoint") in printed
+    assert "question: " in printed
+    assert "answer: " in printed
+
+
+def test_the_tuned_threshold_is_saved_and_comes_from_validation(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    (result,) = read_results(folder / "results")
+    config = json.loads((only_run(folder) / "checkpoint" / "config.json").read_text())
+    assert config["no_answer_threshold"] == pytest.approx(result.metrics["validation/best_f1_thresh"], rel=1e-5)
+
+
+def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    (result,) = read_results(folder / "results")
+    checkpoint = only_run(folder) / "checkpoint"
+    scores = evaluate_reader(str(checkpoint), "sample", progress=False, cache_dir=str(folder / "cache"))
+    for name in ("exact", "f1", "AvNA", "nll", "f1_at_threshold"):
+        assert scores["test"][name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-4), name
+
+
+def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -> None:
+    run = recipe(tmp_path, HF_HUB_OFFLINE="1", CTXZOO_DATA=str(tmp_path / "nothing"), HF_HOME=str(tmp_path / "hf"))
+    assert run.returncode != 0
+    assert "Traceback" not in run.stderr
+    for word in ("rajpurkar/squad_v2", "--dataset sample", "--data_dir"):
+        assert word in run.stderr
+
+
+def test_resume_without_a_run_starts_and_says_so(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--resume", "--variant", "baseline")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "nothing to resume" in run.stdout
+
+
+def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where the folder should be")
+    run = recipe(tmp_path, *TINY)
+    assert run.returncode != 0
+    assert "cannot write to" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "results" / "squad_bidaf").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"learned_char7", "baseline"}))
+def test_every_variant_runs(tmp_path: Path, variant: str) -> None:
+    run = recipe(tmp_path, *TINY, "--variant", variant)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--seeds", "1", "2", "--query_to_context", "max")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert [result.seed for result in read_results(tmp_path / "results")] == [1, 2]
+    checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
+    more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--name", "more")
+    assert more.returncode == 0, more.stdout + more.stderr
