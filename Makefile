@@ -18,16 +18,16 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 demo: $(INSTALLED)
 	$(BIN)/python recipes/squad_bidaf.py --dataset sample --levers word_features --optimiser adamw \
-		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 6 --results_dir runs/results
+		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 4 --results_dir runs/results
 
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 quick: $(INSTALLED)
-	$(BIN)/python -m pytest -m "not slow and not data"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not data"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check --fix .
