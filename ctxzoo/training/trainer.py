@@ -18,6 +18,7 @@ from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
+from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
 from ctxzoo.training.step_seed import StepSeed
 
 LAST, BEST = "last.ckpt", "best.ckpt"
@@ -95,8 +96,9 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
     if settings.ema_decay:
         callbacks.append(ExponentialMovingAverage(settings.ema_decay))
     if settings.patience:
-        callbacks.append(EarlyStopping(monitor, mode="max", patience=settings.patience))
+        callbacks += [EarlyStopping(monitor, mode="max", patience=settings.patience), StayStopped()]
     callbacks += [
+        KeepCsvRows(folder / "logs" / "csv" / "metrics.csv"),
         StopOnInterrupt(checkpoints / LAST),
         ModelCheckpoint(
             dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode="max", enable_version_counter=False
@@ -108,7 +110,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
     return lightning.Trainer(
         max_epochs=settings.epochs,
         max_steps=settings.max_steps,
-        precision=choose_precision(settings.precision),  # type: ignore[arg-type, unused-ignore]
+        precision=choose_precision(settings.precision, settings.accelerator),  # type: ignore[arg-type, unused-ignore]
         gradient_clip_val=settings.gradient_clip or None,
         accelerator=settings.accelerator,
         devices=settings.devices,
@@ -130,7 +132,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
 
 
 def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
-    """CSV always, TensorBoard by default where it is installed, W&B on request."""
+    """CSV always, TensorBoard unless switched off, W&B on request."""
     loggers: list[Logger] = [CSVLogger(folder, name="csv", version="")]
     if settings.tensorboard:
         try:
@@ -151,14 +153,14 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
     return loggers
 
 
-def choose_precision(asked: str) -> str:
+def choose_precision(asked: str, accelerator: str = "auto") -> str:
     """`asked`, or for "auto" bf16-mixed where the device multiplies bfloat16 natively, else 32-true."""
     if asked != "auto":
         return asked
-    if torch.cuda.is_available():
+    if accelerator != "cpu" and torch.cuda.is_available():
         return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "16-mixed"
     capabilities = torch.backends.cpu.get_cpu_capability()
-    has_bf16 = bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()) and "AVX512" in capabilities
+    has_bf16 = "AVX512" in capabilities and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     return "bf16-mixed" if has_bf16 else "32-true"
 
 

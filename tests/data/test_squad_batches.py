@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from ctxzoo.data.sources import dataset_fingerprint
-from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, LengthLimits, SquadBatches, rows_within
+from ctxzoo.data.squad_batches import (
+    EVALUATION_LIMITS,
+    LENGTH_MULTIPLE,
+    TRAINING_LIMITS,
+    LengthLimits,
+    SquadBatches,
+    rows_within,
+)
 from ctxzoo.data.squad_preparation import prepare_squad
 from ctxzoo.data.type_tables import build_type_tables
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
@@ -47,6 +54,7 @@ def test_a_prepared_batch_is_what_the_tokenizer_gives(tmp_path, features, charac
         [split[row]["question"] for row in order],
         [split[row]["context"] for row in order],
         padding=True,
+        pad_to_multiple_of=LENGTH_MULTIPLE,
         return_tensors="pt",
     )
     assert set(batch) - {"start_positions", "end_positions", "row"} == set(expected)
@@ -63,9 +71,10 @@ def test_a_cut_context_is_what_the_tokenizer_cuts(tmp_path):
         split["question"][:], split["context"][:], truncation="only_second", max_length=6, return_tensors="pt"
     )
     batch = data[[0]]
-    assert batch["input_ids"].shape == (1, 6)
     for name, value in expected.items():
-        assert torch.equal(batch[name].to(value.dtype), value), name
+        kept, padding = batch[name].to(value.dtype).tensor_split([value.size(1)], dim=1)
+        assert torch.equal(kept, value), name
+        assert not padding.any(), name
 
 
 def test_labels_count_the_extra_token_and_no_answer_is_its_place(tmp_path):
@@ -85,8 +94,7 @@ def test_an_answer_beyond_the_cut_counts_as_none(tmp_path, answer, labels):
     split = rows(question("1", words(12), words(5, "q"), answer=answer))
     data, _ = batches(tmp_path, split, LengthLimits(context=10, question=3))
     batch = data[[0]]
-    assert batch["input_ids"].shape == (1, 11)
-    assert batch["question_input_ids"].shape == (1, 4)
+    assert int(batch["question_attention_mask"].sum()) == 4
     assert (int(batch["start_positions"]), int(batch["end_positions"])) == labels
     assert int(batch["attention_mask"].sum()) == 11
 
@@ -94,8 +102,8 @@ def test_an_answer_beyond_the_cut_counts_as_none(tmp_path, answer, labels):
 def test_evaluation_reads_1000_words_of_a_context_and_100_of_a_question(tmp_path):
     split = rows(question("1", words(1001), words(101, "q")), question("2", words(1000), words(100, "q")))
     batch = batches(tmp_path, split, EVALUATION_LIMITS)[0][[0, 1]]
-    assert batch["input_ids"].shape == (2, 1001)
-    assert batch["question_input_ids"].shape == (2, 101)
+    assert batch["attention_mask"].sum(dim=1).tolist() == [1001, 1001]
+    assert batch["question_attention_mask"].sum(dim=1).tolist() == [101, 101]
 
 
 def test_training_leaves_out_what_is_longer_than_400_50_30_words(tmp_path):
@@ -126,3 +134,10 @@ def test_a_batch_of_one_and_tensors_of_their_own(tmp_path):
     first = data[[0]]
     first["input_ids"].zero_()
     assert data[[0]]["input_ids"].tolist() != first["input_ids"].tolist()
+
+
+@pytest.mark.parametrize(("count", "length"), [(1, 8), (7, 8), (8, 16), (15, 16)])
+def test_lengths_are_rounded_up(tmp_path, count, length):
+    batch = batches(tmp_path, rows(question("1", words(count), words(count, "q"))))[0][[0]]
+    for name in ("input_ids", "attention_mask", "question_input_ids", "question_attention_mask"):
+        assert batch[name].shape == (1, length)

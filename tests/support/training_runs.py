@@ -85,17 +85,36 @@ class _StopHere(lightning.Callback):
             os.kill(os.getpid(), self.stop.signal)
 
 
-def train(data_folder: Path, output: Path, stop: Stop | None = None, **settings: Any) -> lightning.Trainer:
-    """Train from `last.ckpt` where there is one, else from the first step: dropout, EMA, schedule, validation."""
+def train(
+    data_folder: Path,
+    output: Path,
+    stop: Stop | None = None,
+    *,
+    learning_rate: float = 0.01,
+    eval_batch_size: int = 8,
+    model: dict[str, Any] | None = None,
+    **settings: Any,
+) -> lightning.Trainer:
+    """Train from `last.ckpt` where there is one, else from the first step: dropout, EMA, schedule, validation.
+
+    Args:
+        data_folder: see `tiny_data`.
+        output: of `build_trainer`.
+        stop: where to send a signal.
+        learning_rate: of AdamW.
+        eval_batch_size: of the data.
+        model: changed fields of the model's config.
+        settings: changed fields of `TrainerSettings`.
+    """
     torch.set_num_threads(1)
     lightning.seed_everything(1, verbose=False)
-    data = tiny_data(data_folder)
+    data = tiny_data(data_folder, eval_batch_size=eval_batch_size)
     data.prepare_data()
     data.setup()
     task = QuestionAnsweringTask(
-        model_config=tiny_config(data, dropout=0.3),
+        model_config=tiny_config(data, **{"dropout": 0.3, **(model or {})}),
         optimiser="adamw",
-        learning_rate=0.01,
+        learning_rate=learning_rate,
         warmup_steps=3,
         decay_steps=30,
     )

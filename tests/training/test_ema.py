@@ -11,7 +11,8 @@ from ctxzoo.training.ema import ExponentialMovingAverage, ema_decay
 
 
 @pytest.mark.parametrize(
-    ("update", "decay"), [(0, 0.1), (1, 2 / 11), (8, 0.5), (90, 0.91), (8990, 0.999), (8989, 8990 / 8999), (10**6, 0.999)]
+    ("update", "decay"),
+    [(0, 0.1), (1, 2 / 11), (8, 0.5), (90, 0.91), (8989, 8990 / 8999), (8990, 0.999), (10**6, 0.999)],
 )
 def test_ramp(update, decay):
     assert ema_decay(update, 0.999) == pytest.approx(decay, rel=1e-12)

@@ -1,0 +1,51 @@
+"""What Lightning does not carry over into a resumed run by itself."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.loggers import CSVLogger
+
+
+class KeepCsvRows(lightning.Callback):
+    """The CSV log of a resumed run begins with the rows of its earlier parts; Lightning begins with an empty file.
+
+    Create it before the training starts: Lightning removes the file then.
+
+    Args:
+        path: the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.rows: list[dict[str, str]] = []
+        if path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                self.rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file)]
+
+    def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        # Later rows are of steps that are done again; a row without a step was torn off.
+        kept = [row for row in self.rows if row.get("step", "").isdigit()]
+        kept = [row for row in kept if int(row["step"]) < checkpoint["global_step"]]
+        if trainer.is_global_zero:
+            for logger in _csv_loggers(trainer):
+                logger.experiment.metrics[:0] = kept
+                logger.save()
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        for logger in _csv_loggers(trainer):
+            logger.save()
+
+
+class StayStopped(lightning.Callback):
+    """A run that early stopping has ended trains no further epoch when it is resumed."""
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if any(stopping.wait_count >= stopping.patience for stopping in trainer.early_stopping_callbacks):
+            trainer.should_stop = True
+
+
+def _csv_loggers(trainer: Any) -> list[Any]:
+    return [logger for logger in trainer.loggers if isinstance(logger, CSVLogger)]
