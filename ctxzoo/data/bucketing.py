@@ -16,11 +16,13 @@ class BucketSampler(Sampler[list[int]]):
     """Yields lists of row numbers, one list a batch.
 
     Shuffled: rows are drawn in a random order fixed by (seed, epoch), sorted by length within pools of
-    `POOL_BATCHES` batches, cut into batches, and the batches are shuffled. Not shuffled: sorted by length, longest first,
+    `POOL_BATCHES` batches, cut into batches, and the batches are shuffled. Not shuffled: sorted by length, longest
+    first,
     so that a batch too large for memory fails at once.
 
     With several processes each takes every `world_size`-th batch. When shuffled, the few batches that would leave some
-    process without one are left out, since every process must take the same number of steps; otherwise processes may have
+    process without one are left out, since every process must take the same number of steps; otherwise processes may
+    have
     different numbers of batches and every row occurs exactly once.
 
     Args:
@@ -84,7 +86,8 @@ class BucketSampler(Sampler[list[int]]):
 class ResumableLoader(DataLoader[Any]):
     """A DataLoader over a `BucketSampler` that can go on in the middle of an epoch.
 
-    `dataset[list of rows]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and gives it back
+    `dataset[list of rows]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and gives it
+    back
     before the first batch; the batches of that epoch that were already seen are then left out without being built.
     """
 

@@ -23,7 +23,8 @@ class LengthLimits:
     answer: int | None = None
 
 
-# oneDNN keeps compiled code for every length it meets, some 15 MB for a training step of BiDAF; with all lengths rounded
+# oneDNN keeps compiled code for every length it meets, some 15 MB for a training step of BiDAF; with all lengths
+# rounded
 # up there are few of them.
 LENGTH_MULTIPLE = 8
 

@@ -32,8 +32,10 @@ Rows = npt.NDArray[np.int64]
 class SquadDataModule(lightning.LightningDataModule):
     """SQuAD 1.1 or 2.0 in bucketed batches.
 
-    Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation split
-    is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for choosing
+    Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
+    split
+    is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for
+    choosing
     the best epoch and the no-answer threshold.
 
     Args:

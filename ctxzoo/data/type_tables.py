@@ -19,7 +19,8 @@ class TypeTables:
     Attributes:
         word_ids: (types + 2,) rows of the word table.
         char_ids: (types + 2, L), or None without characters.
-        forms: (types + 2, 2) numbers of the lower-cased form and of its stem, equal for equal forms; None without features.
+        forms: (types + 2, 2) numbers of the lower-cased form and of its stem, equal for equal forms; None without
+            features.
         shapes: (types + 2,) word shape, -1 for the extra token and padding; None without features.
     """
 

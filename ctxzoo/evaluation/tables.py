@@ -22,7 +22,9 @@ from typing import Any
 
 from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 
-COMMAND = "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant}"
+COMMAND = (
+    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --epochs 8 --seeds 1"
+)
 V1_MINI = "ctxzoo-data/squad_v1_mini"
 V2_MINI = "ctxzoo-data/squad_v2_mini"
 VARIANTS = (

@@ -44,7 +44,8 @@ def finish_reader(
 ) -> None:
     """Write everything that a run leaves behind, and say where it is.
 
-    `folder` gets learning_curves.png, attention.png and the checkpoint folder `checkpoint`; `results_dir` the results file.
+    `folder` gets learning_curves.png, attention.png and the checkpoint folder `checkpoint`; `results_dir` the results
+    file.
 
     Args:
         task: with its final weights.
@@ -120,7 +121,8 @@ def _attention_figure(task: QuestionAnsweringTask, data: SquadDataModule, exampl
     question = [example["question"][begin:end] for begin, end in _offsets(data, example["question"])]
     with torch.inference_mode():
         attentions = task.model(**inputs, output_attentions=True).attentions
-    # The logarithm of S1 differs from S by a constant for each context word, which the figure's softmax takes out again.
+    # The logarithm of S1 differs from S by a constant for each context word, which the figure's softmax takes out
+    # again.
     similarity = attentions[0][0].float().clamp(min=1e-30).log().cpu().numpy()
     answer = [
         place

@@ -24,7 +24,8 @@ class BidafConfig(ZooConfig):
         max_position_embeddings: rows of the learned table; a longer input is an error.
         position_scale: [ours] factor of the sinusoids; 1 in the paper.
         scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
-        self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal layer).
+        self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
+            layer).
         self_attention_residual: [ours] x + attention, then LayerNorm.
         char_vocab_size: rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
         char_embedding_size, char_channels, char_kernel_size: width of a character, filters, their width w.
@@ -33,7 +34,8 @@ class BidafConfig(ZooConfig):
         query_to_context: coattention (the paper's, after the course starter) or max (Seo et al. 2017).
         squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
         max_answer_length: longest answer in words that decoding considers.
-        no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's probability;
+        no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
+            probability;
             tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
         word_features: lever 3; exact match in three forms, term frequency and word shape beside each word.
         num_word_features: width of these features; fixed by the tokenizer.

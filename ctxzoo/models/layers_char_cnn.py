@@ -52,7 +52,8 @@ class CharCnn(nn.Module):
         char_ids = F.pad(char_ids, (0, self.max_word_length - length))
         if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
             return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
-        # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share their vector,
+        # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share their
+        # vector,
         # and in training their dropout mask.
         distinct, inverse = unique_rows(char_ids.flatten(0, 1))
         return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))

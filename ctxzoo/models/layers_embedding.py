@@ -65,8 +65,8 @@ class PositionEmbedding(nn.Module):
             return x + self.scale * sinusoidal_positions(length, self.width, device=x.device, dtype=x.dtype)
         if length > self.max_positions:
             raise ValueError(
-                f"input of {length} words is longer than max_position_embeddings={self.max_positions}; cut it, read it in "
-                "windows, or use position_embedding='sinusoidal'"
+                f"input of {length} words is longer than max_position_embeddings={self.max_positions}; cut it, read it "
+                "in windows, or use position_embedding='sinusoidal'"
             )
         return x + self.table[:length].to(x.dtype)
 

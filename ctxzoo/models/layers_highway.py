@@ -5,7 +5,7 @@ from torch import nn
 
 
 class Highway(nn.Module):
-    """`num_layers` times: g = sigmoid(W_g x + b), t = relu(W_t x + b), x <- g t + (1 - g) x. Shape (…, width) is kept."""
+    """`num_layers` times: g = sigmoid(W_g x + b), t = relu(W_t x + b), x <- g t + (1 - g) x; (…, width) stays."""
 
     def __init__(self, width: int, num_layers: int) -> None:
         super().__init__()

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .layers_recurrent import MaskedBiRNN
 from .layers_dropout import SequenceDropout
+from .layers_recurrent import MaskedBiRNN
 from .layers_similarity import TrilinearSimilarity
 from .ops_masking import masked_softmax
 
@@ -49,7 +49,8 @@ class SingleHeadSelfAttention(nn.Module):
 class ContextSelfAttention(nn.Module):
     """Self-attention of the context after the attention flow, with a residual connection (Clark and Gardner 2018, 3.2).
 
-    x = relu(W G); r = BiGRU(x); a = trilinear self-attention of r, no word attending to itself; x + relu(W' [r ; a ; r*a]).
+    x = relu(W G); r = BiGRU(x); a = trilinear self-attention of r, no word attending to itself; x + relu(W' [r ; a ;
+    r*a]).
 
     Args:
         input_size: width of G.

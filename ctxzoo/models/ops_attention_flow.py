@@ -1,4 +1,4 @@
-"""Trilinear similarity and the attention flow of BiDAF (Seo et al. 2017), without any (B, C, Q, d) or (B, C, C) tensor."""
+"""Trilinear similarity and attention flow of BiDAF (Seo et al. 2017), without (B, C, Q, d) or (B, C, C) tensors."""
 
 from typing import Literal
 
@@ -49,7 +49,8 @@ def attention_flow(
         query_to_context: the coattention form, or Seo et al.'s max-and-softmax.
 
     Returns:
-        G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for "max".
+        G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for
+        "max".
     """
     to_question = masked_softmax(similarity, question_mask.unsqueeze(1), dim=2)
     attended_question = torch.bmm(to_question.to(question.dtype), question)  # a (B, C, d)

@@ -6,7 +6,7 @@ import torch
 def span_scores(
     start_scores: torch.Tensor, end_scores: torch.Tensor, mask: torch.Tensor, max_length: int
 ) -> torch.Tensor:
-    """(B, C, max_length): start_scores[i] + end_scores[i + k] for spans inside `mask` that start at 1 or later; else -inf.
+    """(B, C, max_length): start_scores[i] + end_scores[i + k] for spans inside `mask` from 1 on, -inf elsewhere.
 
     Position 0 (no answer) is never part of a span.
 

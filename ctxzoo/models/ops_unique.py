@@ -6,7 +6,8 @@ import torch
 def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Distinct rows (U, L) and, for each of the N rows, the number of its equal among them (N,).
 
-    Rows are told apart by a 64-bit hash, much faster than by sorting whole rows; should two different rows share a hash,
+    Rows are told apart by a 64-bit hash, much faster than by sorting whole rows; should two different rows share a
+    hash,
     the rows are returned as they are.
 
     Args:

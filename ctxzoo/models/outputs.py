@@ -15,8 +15,8 @@ class ContextQuestionModelOutput(ModelOutput):
         attended_context: (B, C, e) context words after the attention flow (G).
         question_summary: (B, f) one vector for each question: the mean of its encoded words.
         hidden_states: encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
-        attentions: on request, context to question S1 (B, C, Q), question to context S2 (B, C, Q), and the self-attention
-            maps that the variant has.
+        attentions: on request, context to question S1 (B, C, Q), question to context S2 (B, C, Q), and the
+            self-attention maps that the variant has.
     """
 
     last_hidden_state: torch.Tensor | None = None
