@@ -117,7 +117,7 @@ class Runner:
         with self._precision():
             loss = self._read(batch)[2]
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.model.parameters(), GRADIENT_CLIP)
         self.optimiser.step()
 
@@ -142,7 +142,8 @@ class Runner:
         inputs = {name: value for name, value in batch.items() if name not in LABELS}
         longest, may_refuse = self.config.max_answer_length, self.config.squad_version == "2.0"
         if isinstance(self.model, TextbookBidaf):
-            return textbook_decode(*self.model(**inputs), longest, may_refuse)
+            log_start, log_end = self.model(**inputs)
+            return textbook_decode(log_start, log_end, longest, may_refuse)
         spans = decode_answers(self.model(**inputs), batch["attention_mask"], longest)
         refuse = (spans.no_answer_log_probs > spans.span_log_probs) & may_refuse
         return spans.starts.masked_fill(refuse, 0), spans.ends.masked_fill(refuse, 0)
@@ -173,7 +174,8 @@ def timed(work: Callable[[], Any], device: torch.device) -> float:
         begin = time.perf_counter()
         work()
         return time.perf_counter() - begin
-    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+    last = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
     torch.cuda.synchronize()
     first.record()
     work()

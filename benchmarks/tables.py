@@ -98,9 +98,10 @@ def render(text: str, results: Path = RESULTS) -> str:
             raise ValueError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
         pattern = rf"(?<=<!-- table: {re.escape(name)} -->\n).*?(?=<!-- /table: {re.escape(name)} -->)"
         content = f"\n{_content(name, results / f'{name}.csv')}\n\n"
-        text, found = re.subn(pattern, lambda _, content=content: content, text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"table {name!r}: {found} pairs of markers, expected one")
+        found = list(re.finditer(pattern, text, flags=re.DOTALL))
+        if len(found) != 1:
+            raise ValueError(f"table {name!r}: {len(found)} pairs of markers, expected one")
+        text = text[: found[0].start()] + content + text[found[0].end() :]
     return text
 
 

@@ -103,17 +103,22 @@ class TextbookBidaf(nn.Module):
         modelled_end = self.end_encoder(modelled, context_mask)
         start = self.start_from_flow(flow) + self.start_from_modelling(modelled)
         end = self.end_from_flow(flow) + self.end_from_modelling(modelled_end)
-        return tuple(  # type: ignore[return-value]
-            logits.squeeze(-1).float().masked_fill(~context_mask, MASKED).log_softmax(dim=1) for logits in (start, end)
-        )
+        return self._log_softmax(start, context_mask), self._log_softmax(end, context_mask)
 
     def loss(self, log_start: torch.Tensor, log_end: torch.Tensor, labels: dict[str, torch.Tensor]) -> torch.Tensor:
         """Sum of both negative log-likelihoods in nats, mean over the batch."""
-        return F.nll_loss(log_start, labels["start_positions"]) + F.nll_loss(log_end, labels["end_positions"])
+        start_loss = F.nll_loss(log_start, labels["start_positions"])
+        return start_loss + F.nll_loss(log_end, labels["end_positions"])
+
+    @staticmethod
+    def _log_softmax(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """(B, C, 1) -> (B, C), in float32."""
+        masked = logits.squeeze(-1).float().masked_fill(~mask, MASKED)
+        return masked.log_softmax(dim=1)
 
     def _embed(self, ids: torch.Tensor, char_ids: torch.Tensor | None) -> torch.Tensor:
         """(B, n) -> (B, n, h) or, with characters, (B, n, h + channels), after the highway layers."""
-        x = self.projection(self._drop(self.words(ids)))
+        x: torch.Tensor = self.projection(self._drop(self.words(ids)))
         if self.positions is not None:
             x = self._drop(x + self.positions(torch.arange(ids.size(1), device=ids.device)))
         if self.characters is not None:
@@ -130,7 +135,8 @@ class TextbookBidaf(nn.Module):
         batch, length, _ = char_ids.shape
         x = self._drop(self.characters(char_ids.flatten(0, 1)))  # (B n, L, E)
         x = torch.relu(self.convolution(x.transpose(1, 2).unsqueeze(1)))  # (B n, channels, 1, L - w + 1)
-        return x.squeeze(2).max(dim=2).values.view(batch, length, -1)
+        vectors: torch.Tensor = x.squeeze(2).amax(dim=2)
+        return vectors.view(batch, length, -1)
 
     def _attend(
         self, c: torch.Tensor, q: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
@@ -148,7 +154,8 @@ class TextbookBidaf(nn.Module):
         if self.similarity_form == "concatenation":
             shape = (-1, c.size(1), q.size(1), -1)
             rows, columns = c.unsqueeze(2).expand(shape), q.unsqueeze(1).expand(shape)
-            return self.similarity(torch.cat([rows, columns, rows * columns], dim=-1)).squeeze(-1).float()
+            scores: torch.Tensor = self.similarity(torch.cat([rows, columns, rows * columns], dim=-1))
+            return scores.squeeze(-1).float()
         w_c, w_q, w_cq = self.similarity.weight.to(c.dtype).squeeze(0).chunk(3)
         from_context = (c @ w_c).unsqueeze(2).expand(-1, -1, q.size(1))
         from_question = (q @ w_q).unsqueeze(1).expand(-1, c.size(1), -1)

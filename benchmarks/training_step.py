@@ -28,6 +28,7 @@ from benchmarks.reporting import RESULTS, Value, write_rows
 from benchmarks.sides import Batch, Phase, Side
 from benchmarks.worker import Worker, WorkerEndedError
 from ctxzoo.data.bucketing import POOL_BATCHES
+from ctxzoo.data.squad_batches import SquadBatches
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.models.configuration_bidaf import BidafConfig, bidaf_variant
@@ -76,7 +77,7 @@ COMPARISONS = (
     Comparison("characters", CTXZOO, replace(CTXZOO, label="every word", characters="every word"), devices=("cpu",)),
     Comparison("precision", HALF, replace(CTXZOO, label="32-true")),
     Comparison(
-        "starter, bf16", HALF, replace(STARTER, label="starter, bf16", precision="bf16-mixed"), devices=("cuda",)
+        "starter-bf16", HALF, replace(STARTER, label="starter, bf16", precision="bf16-mixed"), devices=("cuda",)
     ),
 )
 
@@ -148,7 +149,8 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
     data.setup()
     loader = data.train_dataloader()
     pool = loader.dataset
-    questions = choose_questions(pool.lengths(), batch_size, batches)  # type: ignore[attr-defined]
+    assert isinstance(pool, SquadBatches)
+    questions = choose_questions(pool.lengths(), batch_size, batches)
     shuffled = np.random.default_rng(SEED).permutation(questions.flatten()).reshape(questions.shape)
     stored = {
         name: [model_inputs(pool[rows]) for rows in order]
@@ -158,7 +160,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
     if quick:
         sizes |= {"word_embedding_size": 8, "hidden_size": 8, "char_channels": 8}
     for variant, file in files.items():
-        config = bidaf_variant(variant, squad_version=data.squad_version, **sizes)  # type: ignore[arg-type]
+        config = bidaf_variant(variant, squad_version=data.squad_version, **sizes)
         torch.manual_seed(SEED)
         weights = BidafForQuestionAnswering(config).state_dict()
         fields = {name: getattr(config, name) for name in BidafConfig.__annotations__ if name != "model_type"}
@@ -227,7 +229,9 @@ def compare(
                 row |= measure(workers, phase, options.rounds, questions)
                 row["largest_difference"] = difference
         except WorkerEndedError as error:
-            rows[-1]["note"] = str(error)
+            for row in rows:
+                if row["ratio"] is None:
+                    row["note"] = str(error)
     for row in rows:
         print(line(row), flush=True)
     return rows

@@ -79,19 +79,21 @@ def main() -> None:
     torch.manual_seed(0)
     runner = Runner(Side(**options.side), options.inputs, options.device)
     for line in sys.stdin:
-        command, _, argument = line.strip().partition(" ")
-        if command == "check":
-            torch.save(runner.answers(), argument)
-            answer: float | None = None
-        elif command == "memory":
-            answer = runner.peak_memory()
-        elif command == "reset":
-            answer = runner.reset_peak()
-        elif command in ("evaluation", "training"):
-            answer = runner.round(command)  # type: ignore[arg-type]
-        else:
-            raise ValueError(f"unknown command {command!r}")
-        print(json.dumps(answer), file=answers, flush=True)
+        print(json.dumps(answer(runner, line.strip())), file=answers, flush=True)
+
+
+def answer(runner: Runner, line: str) -> float | None:
+    """Do what one command says."""
+    command, _, argument = line.partition(" ")
+    if command == "check":
+        torch.save(runner.answers(), argument)
+        return None
+    if command == "memory":
+        return runner.peak_memory()
+    if command == "reset":
+        runner.reset_peak()
+        return None
+    return runner.round("evaluation" if command == "evaluation" else "training")
 
 
 if __name__ == "__main__":

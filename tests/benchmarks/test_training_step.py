@@ -13,6 +13,7 @@ from benchmarks import sides, training_step
 from benchmarks.reporting import read_rows
 from benchmarks.sides import Runner, Side, build_model
 from benchmarks.training_step import COMPARISONS, DisagreementError, choose_questions, largest_difference
+from benchmarks.worker import WorkerEndedError, answer
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_char_cnn import CharCnn
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
@@ -109,7 +110,28 @@ def test_chosen_questions_go_from_long_to_short_without_repetition() -> None:
         choose_questions(lengths[:30], 10, 4)
 
 
-def test_quick_run_writes_a_whole_table(tmp_path: Path) -> None:
+class WorkerHere:
+    """A worker in this process: interpreters of their own would take most of the test's time."""
+
+    def __init__(self, side: Side, inputs: Path, device: str, threads: int) -> None:
+        self.side = side
+        self.runner = Runner(side, inputs, device)
+
+    def __enter__(self) -> WorkerHere:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def ask(self, command: str) -> float | None:
+        return answer(self.runner, command)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("own_processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_quick_run_writes_a_whole_table(own_processes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not own_processes:
+        monkeypatch.setattr(training_step, "Worker", WorkerHere)
     output = tmp_path / "quick.csv"
     training_step.main(["--quick", "--comparisons", "starter", "--variants", "learned_char7", "--output", str(output)])
     rows = read_rows(output)
@@ -124,6 +146,24 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path) -> None:
         assert row["commit"]
         assert row["torch"] == torch.__version__
         assert row["note"] == ""
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_side_that_dies_leaves_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dying(WorkerHere):
+        def ask(self, command: str) -> float | None:
+            if command == "training" and self.side.model == "textbook":
+                raise WorkerEndedError("textbook: the process ended with status -9 at 'training'")
+            return super().ask(command)
+
+    monkeypatch.setattr(training_step, "Worker", Dying)
+    output = tmp_path / "quick.csv"
+    training_step.main(["--quick", "--comparisons", "textbook", "--variants", "baseline", "--output", str(output)])
+    evaluation, training = read_rows(output)
+    assert float(evaluation["ratio"]) > 0
+    assert evaluation["note"] == ""
+    assert training["ratio"] == ""
+    assert "status -9" in training["note"]
 
 
 def test_quick_numbers_never_replace_results() -> None:
