@@ -14,6 +14,8 @@ from pathlib import Path
 
 import torch
 
+_STATUS = Path("/proc/self/status")  # Linux only
+
 LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics")
 
 
@@ -24,13 +26,15 @@ def git_commit() -> str:
 
     Returns:
         The full sha, with ``-dirty`` when tracked files differ from it, or ``unknown`` outside a git checkout. Changes
-        below ``results/`` do not count: they are what earlier runs wrote and do not alter what this run computes.
+        below ``results/`` and ``benchmarks/results/`` do not count: they are what earlier runs wrote and do not alter
+        what this run computes.
     """
     folder = _script().parent
     sha = _git(folder, "rev-parse", "HEAD")
     if not sha:
         return "unknown"
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(top,exclude)results")
+    counted = (":(top)", ":(top,exclude)results", ":(top,exclude)benchmarks/results")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
     return sha if changes == "" else f"{sha}-dirty"
 
 
@@ -58,10 +62,7 @@ def peak_memory_mb() -> float:
 
     The GPU part is the sum of ``torch.cuda.max_memory_allocated`` over the devices; worker processes are not counted.
     """
-    import resource  # only on Unix, and only needed here
-
-    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    peak = _peak_resident_bytes()
     if torch.cuda.is_available():
         peak += sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
     return peak / 2**20
@@ -82,6 +83,21 @@ def command_line() -> str:
         words = [shlex.quote(script.name)]  # an installed console script
     words += ["".join(map(_shown, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
     return " ".join(words)
+
+
+def _peak_resident_bytes() -> int:
+    # Linux hands ru_maxrss on through exec: a process started from a large one would report its parent's peak.
+    try:
+        text = _STATUS.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    match = re.search(r"^VmHWM:\s*(\d+) kB$", text, flags=re.MULTILINE)
+    if match:
+        return int(match.group(1)) * 1024
+    import resource  # only on Unix, and only needed here
+
+    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _script() -> Path:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,8 +28,11 @@ def checkout(tmp_path: Path) -> Path:
     root = tmp_path / "my zoo"
     (root / "recipes").mkdir(parents=True)
     (root / "results").mkdir()
+    (root / "benchmarks" / "results").mkdir(parents=True)
     (root / "recipes" / "squad.py").write_text("print()\n")
     (root / "results" / "run.json").write_text("{}\n")
+    (root / "benchmarks" / "results" / "step.json").write_text("{}\n")
+    (root / "benchmarks" / "step.py").write_text("print()\n")
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "start")
@@ -54,6 +59,17 @@ def test_commit_is_dirty_when_tracked_code_differs_only(checkout: Path, monkeypa
     (checkout / "results" / "run.json").write_text('{"written": "by an earlier run"}\n')
     assert environment.git_commit() == sha
     script.write_text("print(1)\n")
+    assert environment.git_commit() == f"{sha}-dirty"
+
+
+def test_commit_ignores_what_benchmarks_wrote_but_not_their_code(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_argv(monkeypatch, checkout / "benchmarks" / "step.py")
+    sha = git(checkout, "rev-parse", "HEAD")
+    (checkout / "benchmarks" / "results" / "step.json").write_text('{"written": "by an earlier run"}\n')
+    assert environment.git_commit() == sha
+    (checkout / "benchmarks" / "step.py").write_text("print(1)\n")
     assert environment.git_commit() == f"{sha}-dirty"
 
 
@@ -143,7 +159,23 @@ def test_peak_memory_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     lines = Path("/proc/self/status").read_text().splitlines()
     kibibytes = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    # What a child of a large process would be told.
+    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=2**40))
     assert environment.peak_memory_mb() == pytest.approx(kibibytes / 1024, rel=0.05)
+
+
+@pytest.mark.parametrize("status", [None, "Name:\tpython\nVmRSS:\t 7 kB\n"])
+@pytest.mark.parametrize(("system", "unit"), [("linux", 1024), ("darwin", 1)])
+def test_peak_memory_without_the_account_of_linux(
+    status: str | None, system: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if status is not None:
+        (tmp_path / "status").write_text(status)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(environment, "_STATUS", tmp_path / "status")
+    monkeypatch.setattr(environment, "sys", SimpleNamespace(platform=system))
+    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))
+    assert environment.peak_memory_mb() == 3 * unit
 
 
 def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
