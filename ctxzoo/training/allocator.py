@@ -46,8 +46,8 @@ class KeepFreedMemory(lightning.Callback):
         self._library: Any | None = None
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        if pl_module.device.type == "cpu" and keep_freed_memory():
-            self._library = _glibc()
+        # Set either way: the same callback may have served a training on the CPU before.
+        self._library = _glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         if self._library is not None and (batch_idx + 1) % self.every == 0:
