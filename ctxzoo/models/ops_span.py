@@ -34,7 +34,8 @@ def best_spans(
     Of equal scores the smallest i wins, then the smallest j.
 
     Returns:
-        starts (B,), ends (B,), scores (B,). A row with no real position after 0 gives (0, 0, -inf).
+        starts (B,), ends (B,), scores (B,). A row with no real position after 0 gives (0, 0, -inf), a row in which a
+        span's score is NaN (0, 0, nan).
     """
     band = span_scores(start_scores, end_scores, mask, max_length).flatten(1)
     best = band.amax(dim=1)
@@ -43,8 +44,8 @@ def best_spans(
     flat = torch.where(band == best.unsqueeze(1), places, band.size(1)).amin(dim=1)
     starts = torch.div(flat, max_length, rounding_mode="floor")
     ends = starts + flat % max_length
-    empty = torch.isneginf(best)
-    return starts.masked_fill(empty, 0), ends.masked_fill(empty, 0), best
+    none = torch.isneginf(best) | torch.isnan(best)  # amax passes NaN on, and NaN equals nothing
+    return starts.masked_fill(none, 0), ends.masked_fill(none, 0), best
 
 
 def reference_best_span(

@@ -97,6 +97,22 @@ def test_a_context_without_words_gives_the_place_of_no_answer() -> None:
     assert best.tolist() == [float("-inf"), 0.0]
 
 
+@pytest.mark.parametrize("place", ["start", "end"])
+def test_nan_gives_the_place_of_no_answer_in_its_row_only(place: str) -> None:
+    start, end = torch.zeros(3, 6), torch.zeros(3, 6)
+    start[:, 2] = end[:, 4] = 1.0
+    mask = torch.ones(3, 6, dtype=torch.bool)
+    mask[2, 5] = False
+    # The third row has NaN only where it is not looked at: at "no answer" and in the padding.
+    for row, column in ((1, 3), (2, 0), (2, 5)):
+        (start if place == "start" else end)[row, column] = float("nan")
+    starts, ends, scores = best_spans(start, end, mask, 15)
+    assert starts.tolist() == [2, 0, 2]
+    assert ends.tolist() == [4, 0, 4]
+    assert scores[[0, 2]].tolist() == [2.0, 2.0]
+    assert scores[1].isnan()
+
+
 def test_the_band_holds_each_allowed_span_once() -> None:
     start, end = torch.arange(6.0)[None], 10 * torch.arange(6.0)[None]
     mask = torch.tensor([[True, True, True, True, True, False]])
