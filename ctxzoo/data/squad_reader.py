@@ -69,7 +69,7 @@ def read_squad(
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
-        DatasetFileError: a file cannot be read or is not JSON.
+        DatasetFileError: a file cannot be read or is not JSON, or `Dataset.save_to_disk` wrote the folder.
         SquadFormatError: a row is not as it should be; the message names split or file, row and id.
     """
     if source == SAMPLE:
@@ -338,9 +338,24 @@ def _json_files(path: Path) -> list[Path]:
         if path.suffix != ".json":
             raise ValueError(f"{path} is not a .json file; name a SQuAD JSON file, a folder, or a Hub id")
         return [path]
+    _refuse_saved_to_disk(path)
     if not path.is_dir() or (path / "README.md").exists() or any(path.glob("*.parquet")):
         return []
     return sorted(file for file in path.glob("*.json") if not file.name.startswith("dataset_info"))
+
+
+def _refuse_saved_to_disk(path: Path) -> None:
+    """Its JSON files describe Arrow files; they hold no questions."""
+    if (path / "dataset_dict.json").is_file():
+        kind, steps = "DatasetDict", "write each split with `split.to_parquet('<new folder>/<split name>.parquet')`"
+    elif (path / "state.json").is_file() and (path / "dataset_info.json").is_file():
+        kind, steps = "Dataset", "write it with `.to_parquet('<new folder>/train.parquet')` (or another split's name)"
+    else:
+        return
+    raise DatasetFileError(
+        f"{path} was written by `{kind}.save_to_disk`; expected SQuAD JSON files or a folder as on the Hub. "
+        f"Load it with `datasets.load_from_disk`, {steps}, and name the new folder"
+    )
 
 
 def _split_name(file: Path) -> str:

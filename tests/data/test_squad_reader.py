@@ -130,6 +130,25 @@ def test_a_folder_in_hub_form_keeps_extra_columns(tmp_path):
     assert split.to_dict() == {**_columns(), "source": ["x", "y", "z"]}
 
 
+@pytest.mark.parametrize("readme", [False, True])
+def test_a_folder_of_save_to_disk_is_named_and_the_advice_works(tmp_path, readme):
+    saved, new = tmp_path / "saved", tmp_path / "new"
+    datasets.DatasetDict({"train": _dataset(), "validation": _dataset()}).save_to_disk(saved)
+    if readme:
+        (saved / "README.md").write_text("# Mill\n")
+    with pytest.raises(DatasetFileError, match=r"saved was written by `DatasetDict\.save_to_disk`.*load_from_disk"):
+        read_squad(str(saved))
+    with pytest.raises(DatasetFileError, match=r"train was written by `Dataset\.save_to_disk`.*to_parquet"):
+        read_squad(str(saved / "train"))
+    new.mkdir()
+    for name, split in datasets.load_from_disk(saved).items():
+        split.to_parquet(new / f"{name}.parquet")
+    assert {name: split.to_dict() for name, split in read_squad(str(new)).splits.items()} == {
+        "train": _columns(),
+        "validation": _columns(),
+    }
+
+
 def test_wider_types_become_the_usual_ones():
     features = squad_features()
     wide = datasets.Features(
