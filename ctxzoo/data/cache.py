@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 
 
 def default_cache_folder() -> Path:
@@ -31,7 +35,8 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
     """`folder`, filled by `build(temporary folder)` if it is not there yet.
 
     The temporary folder gets its name only when `build` has returned: an interrupted write leaves nothing that a later
-    run would take for whole. Of several processes that build at once the first to finish wins.
+    run would take for whole. Of several processes that build at once the first to finish wins. What a killed build of
+    the same folder left more than a day ago is removed.
 
     Raises:
         OSError: the cache cannot be written or is full; the message names the folder and `CTXZOO_CACHE`.
@@ -40,6 +45,7 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(folder)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
         raise _not_writable(folder, error) from error
@@ -60,6 +66,15 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return folder
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Temporary folders of this name that no running build can still be writing to."""
+    # A parallel build may remove the same ones, or they are another user's: neither may stop this build.
+    with contextlib.suppress(OSError):
+        for path in folder.parent.iterdir():
+            if path.name.startswith(f".{folder.name}-") and time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _not_writable(folder: Path, error: OSError) -> OSError:

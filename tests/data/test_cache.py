@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import stat
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_a_killed_builder_leaves_no_half_folder_behind(tmp_path):
     assert process.exitcode == -signal.SIGKILL
     assert not target.exists()
     assert sorted(path.name for path in cached_folder(target, write).iterdir()) == ["second"]
+
+
+def test_old_leftovers_of_the_same_folder_go_when_it_is_built(tmp_path):
+    old, young, other = tmp_path / ".squad-1-abcd_123", tmp_path / ".squad-1-efgh4567", tmp_path / ".squad-2-abcd_123"
+    for scratch, age in ((old, 25), (young, 23), (other, 25)):
+        (scratch / "squad").mkdir(parents=True)
+        (scratch / "squad" / "first").write_text("half")
+        hours_ago = time.time() - age * 3600
+        os.utime(scratch, (hours_ago, hours_ago))
+    cached_folder(tmp_path / "squad-1", write)
+    assert {path.name for path in tmp_path.iterdir()} == {"squad-1", young.name, other.name}
+    assert (young / "squad" / "first").read_text() == "half"
 
 
 def test_of_two_builders_at_once_the_first_to_finish_wins_and_both_read_it(tmp_path):
