@@ -231,7 +231,7 @@ def doctor(options: argparse.Namespace) -> int:
 
     findings = examine(DATASET_FACTS)
     _print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
-    missing = [finding.subject for finding in findings if finding.status == "missing"]
+    missing = sorted(finding.subject for finding in findings if finding.status == "missing")
     if missing:
         print(f"not fit: {', '.join(missing)}")
     return FAILED if missing else OK

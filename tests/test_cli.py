@@ -297,7 +297,7 @@ def test_doctor_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: p
 
     monkeypatch.setattr(doctor.metadata, "version", version)
     assert main(["doctor"]) == 1
-    assert "not fit: transformers, evaluate" in capsys.readouterr().out
+    assert "not fit: evaluate, transformers" in capsys.readouterr().out
     found = known(doctor.examine([]))
     assert found["transformers"].detail.startswith("4.57.1 is not supported")
     assert found["evaluate"].detail.startswith("not installed")

@@ -1,17 +1,24 @@
 """The registry: one call per architecture."""
 
+from typing import Any
+
 from .configuration_bidaf import BidafConfig
-from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
-from .pipeline_question_answering import QuestionAnsweringPipeline
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word_char import WordCharTokenizer
 
-register(
-    BidafConfig,
-    tokenizer=WordCharTokenizer,
-    pipelines={"question-answering": QuestionAnsweringPipeline},
-    AutoModel=BidafModel,
-    AutoModelForQuestionAnswering=BidafForQuestionAnswering,
-)
+
+def _bidaf() -> dict[str, Any]:
+    from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
+
+    return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
+
+
+def _question_answering() -> dict[str, Any]:
+    from .pipeline_question_answering import QuestionAnsweringPipeline
+
+    return {"question-answering": QuestionAnsweringPipeline}
+
+
+register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

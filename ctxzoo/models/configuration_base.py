@@ -1,8 +1,9 @@
 """`ZooConfig`: the base of every configuration. Strict types, and no unknown names."""
 
 import difflib
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
@@ -54,7 +55,13 @@ class ZooConfig(PreTrainedConfig):
         StrictDataclassError: a value has the wrong type, or a `validate_*` rule is broken.
     """
 
+    # Set by the registry: imports and registers the models of this config. None in the code of a checkpoint.
+    before_first_use: ClassVar[Callable[[], object] | None] = None
+
     def __post_init__(self, **kwargs: Any) -> None:
+        load = type(self).before_first_use
+        if load is not None:
+            load()
         known = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
         for name in kwargs:
             if name in TRANSFORMERS_NAMES:

@@ -1,13 +1,16 @@
 """`register`: one call per architecture makes it known to the Auto classes, to `ctxzoo list` and to the test suite."""
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import transformers
 from transformers import AutoConfig, AutoTokenizer
 
 from .configuration_base import ZooConfig
-from .modeling_base import ZooPreTrainedModel
+
+if TYPE_CHECKING:
+    from .modeling_base import ZooPreTrainedModel
 
 MODEL_TYPE_PREFIX = "ctxzoo_"
 
@@ -26,58 +29,100 @@ class Architecture:
 
     name: str
     config_class: type[ZooConfig]
-    model_classes: dict[str, type[ZooPreTrainedModel]]
+    model_classes: "dict[str, type[ZooPreTrainedModel]]"
     tokenizer_class: type[Any] | None = None
     pipeline_classes: dict[str, type[Any]] = field(default_factory=dict)
 
 
-ARCHITECTURES: dict[str, Architecture] = {}
+class _Architectures(Mapping[str, Architecture]):
+    """Architectures by name. The code of one is imported when it is looked up; listing the names imports nothing."""
+
+    def __init__(self) -> None:
+        self.loaders: dict[str, Callable[[], Architecture]] = {}
+        self._loaded: dict[str, Architecture] = {}
+
+    def __getitem__(self, name: str) -> Architecture:
+        if name not in self._loaded:
+            self._loaded[name] = self.loaders[name]()
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.loaders
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.loaders)
+
+    def __len__(self) -> int:
+        return len(self.loaders)
+
+
+ARCHITECTURES = _Architectures()
 
 
 def register(
     config_class: type[ZooConfig],
     *,
+    load: "Callable[[], dict[str, type[ZooPreTrainedModel]]]",
     tokenizer: type[Any] | None = None,
-    pipelines: dict[str, type[Any]] | None = None,
-    **model_classes: type[ZooPreTrainedModel],
+    load_pipelines: Callable[[], dict[str, type[Any]]] = dict,
 ) -> None:
-    """Register one architecture: `register(BidafConfig, AutoModel=BidafModel, AutoModelForQuestionAnswering=...)`.
+    """Register one architecture.
 
-    Every class is registered with its Auto class, so that `AutoModel….from_pretrained` finds it once ctxzoo is
-    imported, and marked for `trust_remote_code`, so that saving a checkpoint copies its source files. The model classes
-    receive the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved. `pipelines` maps
-    a task to a pipeline class whose `auto_model` names the head it runs; checkpoints of that head carry its code.
+    The config class and the tokenizer are made known to the Auto classes at once. `load` imports the models; it runs
+    when the first config of this architecture is made, which every way of loading a model does first, or when the
+    architecture is looked up in `ARCHITECTURES`. So `import ctxzoo` does not pay for models that are not used.
+
+    Every class is also marked for `trust_remote_code`, so that saving a checkpoint copies its source files. The model
+    classes receive the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved.
+
+    Args:
+        config_class: with its `model_type`.
+        load: returns the heads by Auto class name, e.g. {"AutoModel": BidafModel}; "AutoModel" is the base model.
+        tokenizer: saved beside checkpoints.
+        load_pipelines: returns task to pipeline class, whose `auto_model` names the head it runs; checkpoints of that
+            head carry its code.
 
     Raises:
-        ValueError: the model type lacks the prefix "ctxzoo_", "AutoModel" is missing, or a pipeline's head is.
+        ValueError: the model type lacks the prefix "ctxzoo_"; when loading, the base model or a pipeline's head is
+            missing.
     """
     model_type = config_class.model_type
     if not model_type.startswith(MODEL_TYPE_PREFIX):
         raise ValueError(f"model_type {model_type!r} of {config_class.__name__} must start with {MODEL_TYPE_PREFIX!r}")
-    if "AutoModel" not in model_classes:
-        raise ValueError(f"{config_class.__name__}: register its base model as AutoModel=…")
+    name = model_type.removeprefix(MODEL_TYPE_PREFIX)
 
     AutoConfig.register(model_type, config_class, exist_ok=True)
     config_class.register_for_auto_class()
+    if tokenizer is not None:
+        AutoTokenizer.register(config_class, fast_tokenizer_class=tokenizer, exist_ok=True)
+        tokenizer.register_for_auto_class("AutoTokenizer")
+    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines())
+    config_class.before_first_use = staticmethod(lambda: ARCHITECTURES[name])
+
+
+def _load(
+    name: str,
+    config_class: type[ZooConfig],
+    model_classes: "dict[str, type[ZooPreTrainedModel]]",
+    tokenizer: type[Any] | None,
+    pipelines: dict[str, type[Any]],
+) -> Architecture:
+    if "AutoModel" not in model_classes:
+        raise ValueError(f"{config_class.__name__}: register its base model as AutoModel")
+    for pipeline in pipelines.values():
+        if pipeline.auto_model not in model_classes:
+            raise ValueError(f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {name} as well")
     auto_map = {"AutoConfig": _reference(config_class)}
     for auto_name, model_class in model_classes.items():
         getattr(transformers, auto_name).register(config_class, model_class, exist_ok=True)
         model_class.register_for_auto_class(auto_name)
         auto_map[auto_name] = _reference(model_class)
-    if tokenizer is not None:
-        AutoTokenizer.register(config_class, fast_tokenizer_class=tokenizer, exist_ok=True)
-        tokenizer.register_for_auto_class("AutoTokenizer")
     for model_class in model_classes.values():
         model_class.zoo_auto_map = auto_map
-    for task, pipeline in (pipelines or {}).items():
-        head = model_classes.get(pipeline.auto_model)
-        if head is None:
-            raise ValueError(
-                f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {model_type} as well"
-            )
+    for task, pipeline in pipelines.items():
+        head = model_classes[pipeline.auto_model]
         head.zoo_pipelines = {**head.zoo_pipelines, task: pipeline}
-    name = model_type.removeprefix(MODEL_TYPE_PREFIX)
-    ARCHITECTURES[name] = Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines or {}))
+    return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines))
 
 
 def _reference(cls: type[Any]) -> str:

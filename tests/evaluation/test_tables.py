@@ -153,7 +153,7 @@ def test_main_table() -> None:
     }
     assert list(found["baseline"].values()) == ["1,439,405", "30.00", "40.00", "41.00", "1", "3", "1.5"]
     assert found["sinusoidal"]["test EM"] == "not run yet"
-    command = "python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v1_mini --variant {}\n"
+    command = "python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v1_mini --variant {} --word_vectors FILE"
     assert [variant for variant in VARIANTS if command.format(variant) in table] == [
         "sinusoidal",
         "learned",

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoModel, pipeline
 
-from ctxzoo.models import register
+from ctxzoo.models import ARCHITECTURES, register
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel
 from ctxzoo.models.ops_answer import decode_answers, no_answer_score
@@ -362,8 +362,19 @@ def test_bad_input(
 
 
 def test_pipeline_needs_its_head() -> None:
-    with pytest.raises(ValueError, match=r"QuestionAnsweringPipeline runs AutoModelForQuestionAnswering"):
-        register(BidafConfig, pipelines={"question-answering": QuestionAnsweringPipeline}, AutoModel=BidafModel)
+    class HeadlessConfig(BidafConfig):
+        model_type = "ctxzoo_headless"
+
+    register(
+        HeadlessConfig,
+        load=lambda: {"AutoModel": BidafModel},
+        load_pipelines=lambda: {"question-answering": QuestionAnsweringPipeline},
+    )
+    try:
+        with pytest.raises(ValueError, match=r"QuestionAnsweringPipeline runs AutoModelForQuestionAnswering"):
+            ARCHITECTURES["headless"]
+    finally:
+        del ARCHITECTURES.loaders["headless"]
 
 
 @pytest.fixture(scope="module")
