@@ -21,21 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
+from ctxzoo.models.configuration_bidaf import VARIANTS
 
 COMMAND = (
     "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --epochs 8 --seeds 1"
 )
 V1_MINI = "ctxzoo-data/squad_v1_mini"
 V2_MINI = "ctxzoo-data/squad_v2_mini"
-VARIANTS = (
-    "baseline",
-    "sinusoidal",
-    "learned",
-    "learned_attention",
-    "learned_char3",
-    "learned_char7",
-    "learned_char9",
-)
 LEVER_VARIANT = "learned_char7"
 NOTHING = "–"
 
@@ -191,7 +183,7 @@ def v1_mini(results: list[RunResult]) -> str:
     runs = [run for run in _bidaf(results, V1_MINI) if is_plain(run)]
     official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
     commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
-    return _results_table(runs, V1_COLUMNS, VARIANTS, V1_MINI, [official], commands)
+    return _results_table(runs, V1_COLUMNS, list(VARIANTS), V1_MINI, [official], commands)
 
 
 def v2_mini(results: list[RunResult]) -> str:
