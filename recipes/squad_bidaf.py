@@ -129,7 +129,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     task.load_weights(best)
     scores = score_splits(task, data, ("validation",), progress=settings.progress)
     task.tune_threshold(scores["validation"])
-    scores |= score_splits(task, data, ("validation", "test"), progress=settings.progress)
+    # With a threshold, validation has a score at it as well.
+    left = ("test",) if task.no_answer_threshold is None else ("validation", "test")
+    scores |= score_splits(task, data, left, progress=settings.progress)
     finish_reader(
         task,
         data,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import datasets
 import pyarrow as pa
@@ -16,18 +15,13 @@ import pyarrow.compute as pc
 
 from ctxzoo.data.sample_squad import sample_squad, squad_features
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.squad_json import SquadFormatError, SquadVersion, read_squad_json
 
 logger = logging.getLogger(__name__)
 
 SAMPLE = "sample"
 TEXT_COLUMNS = ("id", "title", "context", "question")
 COLUMNS = (*TEXT_COLUMNS, "answers")
-
-SquadVersion = Literal["1.1", "2.0"]
-
-
-class SquadFormatError(ValueError):
-    """The data is not SQuAD-shaped, or a row contradicts itself."""
 
 
 @dataclass(frozen=True)
@@ -368,72 +362,6 @@ def _split_name(file: Path) -> str:
 
 def _read_json(file: Path) -> tuple[datasets.Dataset, SquadVersion | None]:
     """The questions of an official SQuAD file and the version that the file names."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DatasetFileError(f"{file}: not UTF-8 text at byte {error.start}") from error
-    except json.JSONDecodeError as error:
-        raise DatasetFileError(f"{file}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
-    rows = list(_json_rows(str(file), content))
+    rows, version = read_squad_json(file)
     columns = {column: [row[column] for row in rows] for column in COLUMNS}
-    return datasets.Dataset.from_dict(columns, features=squad_features()), _declared_version(content.get("version"))
-
-
-def _declared_version(value: object) -> SquadVersion | None:
-    number = value.lower().lstrip("v") if isinstance(value, str) else ""
-    if number.startswith("2"):
-        return "2.0"
-    return "1.1" if number.startswith("1.1") else None
-
-
-def _json_rows(file: str, content: object) -> Iterable[dict[str, Any]]:
-    row = 0
-    for a, article in enumerate(_member(file, content, "data", list, "the file")):
-        in_article = f"data[{a}]"
-        title = (
-            _member(file, article, "title", str, in_article) if "title" in _mapping(file, article, in_article) else ""
-        )
-        for p, paragraph in enumerate(_member(file, article, "paragraphs", list, in_article)):
-            in_paragraph = f"{in_article}.paragraphs[{p}]"
-            context = _member(file, paragraph, "context", str, in_paragraph)
-            for q, question in enumerate(_member(file, paragraph, "qas", list, in_paragraph)):
-                place = f"row {row}, {in_paragraph}.qas[{q}]"
-                yield {"title": title, "context": context, **_json_question(file, question, place)}
-                row += 1
-
-
-def _json_question(file: str, question: object, place: str) -> dict[str, Any]:
-    identifier = _member(file, question, "id", str, place)
-    place = f"{place} (id {identifier!r})"
-    answers = _member(file, question, "answers", list, place)
-    texts = [_member(file, answer, "text", str, f"{place}.answers[{i}]") for i, answer in enumerate(answers)]
-    starts = [_member(file, answer, "answer_start", int, f"{place}.answers[{i}]") for i, answer in enumerate(answers)]
-    if _mapping(file, question, place).get("is_impossible") is True and answers:
-        raise SquadFormatError(f"{file}, {place}: is_impossible is true, but there are answers: {texts}")
-    return {
-        "id": identifier,
-        "question": _member(file, question, "question", str, place),
-        "answers": {"text": texts, "answer_start": starts},
-    }
-
-
-def _mapping(file: str, value: object, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise SquadFormatError(f"{file}, {place}: {_short(value)}; expected a JSON object")
-    return value
-
-
-def _member(file: str, value: object, key: str, kind: type, place: str) -> Any:
-    mapping = _mapping(file, value, place)
-    if key not in mapping:
-        raise SquadFormatError(f"{file}, {place}: no key {key!r}; found {', '.join(mapping) or 'none'}")
-    found = mapping[key]
-    if not isinstance(found, kind) or isinstance(found, bool):
-        names = {list: "a list", str: "text", int: "a whole number"}
-        raise SquadFormatError(f"{file}, {place}: {key!r} is {_short(found)}; expected {names[kind]}")
-    return found
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return datasets.Dataset.from_dict(columns, features=squad_features()), version

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.data.squad_reader import SquadFormatError
+from ctxzoo.data.squad_json import SquadFormatError, read_squad_json
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 
 
@@ -52,15 +49,11 @@ def read_questions(file: Path) -> list[dict[str, str]]:
 
     Raises:
         FileNotFoundError: no such file.
-        SquadFormatError: not JSON, not of SQuAD's form, or an id twice; the message names the place.
+        DatasetFileError: not UTF-8 or not JSON.
+        SquadFormatError: not of SQuAD's form, no question, or an id twice; the message names the place.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"no file {str(file)!r}; expected a SQuAD JSON file")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        raise SquadFormatError(f"{file} is not a JSON file: {error}") from error
-    questions = list(_questions(str(file), content))
+    rows, _ = read_squad_json(file, answers=False)
+    questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]
     seen: set[str] = set()
     for question in questions:
         if question["id"] in seen:
@@ -69,21 +62,3 @@ def read_questions(file: Path) -> list[dict[str, str]]:
     if not questions:
         raise SquadFormatError(f"{file} holds no question")
     return questions
-
-
-def _questions(file: str, content: Any) -> Iterator[dict[str, str]]:
-    for a, article in enumerate(_member(file, content, "data", list, "the file")):
-        for p, paragraph in enumerate(_member(file, article, "paragraphs", list, f"data[{a}]")):
-            place = f"data[{a}].paragraphs[{p}]"
-            context = _member(file, paragraph, "context", str, place)
-            for q, entry in enumerate(_member(file, paragraph, "qas", list, place)):
-                fields = {name: _member(file, entry, name, str, f"{place}.qas[{q}]") for name in ("id", "question")}
-                yield {**fields, "context": context}
-
-
-def _member(file: str, value: Any, key: str, kind: type, place: str) -> Any:
-    found = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(found, kind):
-        wanted = "a list" if kind is list else "text"
-        raise SquadFormatError(f"{file}, {place}: expected an object whose {key!r} is {wanted}, as in SQuAD")
-    return found

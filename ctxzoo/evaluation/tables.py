@@ -24,7 +24,8 @@ from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 from ctxzoo.models.configuration_bidaf import VARIANTS
 
 COMMAND = (
-    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --epochs 8 --seeds 1"
+    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --epochs 8 --seeds 1 "
+    "--precision bf16-mixed"
 )
 V1_MINI = "ctxzoo-data/squad_v1_mini"
 V2_MINI = "ctxzoo-data/squad_v2_mini"

@@ -12,7 +12,7 @@ class BidafConfig(ZooConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
     Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `VARIANTS` in
-    this file names the rows of the paper's table.
+    this file names the rows of the paper's table, and one of ours.
 
     Args:
         vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
@@ -122,6 +122,8 @@ VARIANTS: dict[str, dict[str, bool | int | str]] = {
     "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
     "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
     "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
+    # [ours], in no row of the paper: what the characters are worth without the learned positions.
+    "char7": {"char_kernel_size": 7},
 }
 
 
@@ -137,7 +139,7 @@ def bidaf_variant(
     char_vocab_size: int,
     **changes: bool | int | float | str,
 ) -> BidafConfig:
-    """The config of a named row of the paper's table for a given vocabulary; `changes` override its fields.
+    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
 
     Raises:
         ValueError: unknown variant name; the message lists the known ones.

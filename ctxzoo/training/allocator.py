@@ -44,11 +44,13 @@ class KeepFreedMemory(lightning.Callback):
     def __init__(self, every: int = 50) -> None:
         self.every = every
         self._library: Any | None = None
+        self._batches = 0  # of all epochs: one epoch may be shorter than `every`
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         # Set either way: the same callback may have served a training on the CPU before.
         self._library = _glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        if self._library is not None and (batch_idx + 1) % self.every == 0:
+        self._batches += 1
+        if self._library is not None and self._batches % self.every == 0:
             self._library.malloc_trim(0)

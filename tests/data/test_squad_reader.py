@@ -9,7 +9,8 @@ import pytest
 
 from ctxzoo.data.sample_squad import squad_features
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
-from ctxzoo.data.squad_reader import SquadFormatError, check_squad, read_squad
+from ctxzoo.data.squad_json import SquadFormatError
+from ctxzoo.data.squad_reader import check_squad, read_squad
 
 
 @pytest.fixture(autouse=True)

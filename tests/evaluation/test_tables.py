@@ -160,6 +160,7 @@ def test_main_table() -> None:
         "learned_attention",
         "learned_char3",
         "learned_char9",
+        "char7",
     ]
     assert found["SQuAD 2.0, official train split"]["test EM"] == "not run here: needs the Hub's train split"
     assert table.endswith("\npython recipes/squad_bidaf.py\n```")
@@ -265,7 +266,7 @@ def test_paper_table_never_takes_our_numbers() -> None:
     assert all(line.endswith("| not run here | not run here |") for line in lines)
     assert lines[5] == "| learned_char7 | dev | 64.57 | 61.49 | not run here | not run here |"
     assert lines[6] == "| learned_char9 | dev | not finished | not finished | not run here | not run here |"
-    assert {row.variant for row in PAPER} == set(VARIANTS)
+    assert {row.variant for row in PAPER} == set(VARIANTS) - {"char7"}
 
 
 @pytest.fixture

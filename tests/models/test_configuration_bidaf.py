@@ -112,7 +112,7 @@ def test_json_round_trip(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "ctxzoo_bidaf"
 
 
-def test_the_table_of_the_paper_has_seven_rows() -> None:
+def test_variants_are_the_seven_rows_of_the_paper_and_characters_alone() -> None:
     sizes: dict[str, Any] = {"vocab_size": 9, "word_embedding_size": 4, "char_vocab_size": 8}
     seen = {}
     for name in VARIANTS:
@@ -128,6 +128,7 @@ def test_the_table_of_the_paper_has_seven_rows() -> None:
         "learned_char3": ("learned", False, 3),
         "learned_char7": ("learned", False, 7),
         "learned_char9": ("learned", False, 9),
+        "char7": ("none", False, 7),
     }
 
 

@@ -401,6 +401,7 @@ def test_parameters_of_the_baseline_by_component() -> None:
         ("learned_char3", 1_659_105 + 64 * 90 + 100 * 1024),
         ("learned_char7", 1_684_705 + 64 * 90 + 100 * 1024),
         ("learned_char9", 1_697_505 + 64 * 90 + 100 * 1024),
+        ("char7", 1_684_705 + 64 * 90),
     ],
 )
 def test_trainable_parameters_of_the_paper(name: str, expected: int) -> None:

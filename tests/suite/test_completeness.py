@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxzoo.hub.card_facts import architecture_facts
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -69,6 +70,20 @@ def test_has_a_docs_page(architecture: Architecture) -> None:
 @each_architecture
 def test_has_a_recipe(architecture: Architecture) -> None:
     assert list((ROOT / "recipes").glob(f"*_{architecture.name}.py")), f"add recipes/<data>_{architecture.name}.py"
+
+
+@each_architecture
+def test_has_facts_for_its_cards(architecture: Architecture) -> None:
+    facts = architecture_facts(architecture)
+    assert all([facts.title, facts.summary, facts.limits, facts.citation]), "fill in ctxzoo/hub/card_facts.py"
+
+
+@each_architecture
+def test_is_in_the_readme(architecture: Architecture) -> None:
+    (recipe, *_) = (ROOT / "recipes").glob(f"*_{architecture.name}.py")
+    rows = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    links = (f"docs/models/{architecture.name}.md", f"recipes/{recipe.name}")
+    assert any(all(link in row for link in links) for row in rows), f"README: a row that names {' and '.join(links)}"
 
 
 @each_architecture

@@ -39,12 +39,13 @@ def use(monkeypatch: pytest.MonkeyPatch, library: Any, system: str = "linux") ->
     monkeypatch.setattr(allocator, "ctypes", SimpleNamespace(CDLL=lambda name: library))
 
 
-def train(callback: KeepFreedMemory, device: str, batches: int) -> None:
+def train(callback: KeepFreedMemory, device: str, batches: int, epochs: int = 1) -> None:
     trainer: Any = None
     module = SimpleNamespace(device=torch.device(device))
     callback.on_train_start(trainer, module)
-    for batch_idx in range(batches):
-        callback.on_train_batch_end(trainer, module, None, None, batch_idx)
+    for _ in range(epochs):
+        for batch_idx in range(batches):
+            callback.on_train_batch_end(trainer, module, None, None, batch_idx)
 
 
 @pytest.mark.skipif(not GLIBC, reason="only glibc has mallopt and malloc_trim as used here")
@@ -117,6 +118,13 @@ def test_the_cpu_trims_after_every_so_many_batches(
     train(KeepFreedMemory(every), "cpu", batches)
     assert library.options
     assert library.trims == [0] * trims
+
+
+def test_epochs_shorter_than_that_are_trimmed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    use(monkeypatch, library)
+    train(KeepFreedMemory(every=4), "cpu", batches=3, epochs=3)
+    assert len(library.trims) == 2
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps", "meta"])
