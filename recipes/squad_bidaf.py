@@ -47,14 +47,15 @@ class Settings:
     batch_size: int = 64
     optimiser: str = field(default="adadelta", metadata={"help": "adadelta or adamw"})
     learning_rate: float = 0.5
-    warmup_steps: int = 0
+    warmup_steps: int = field(default=0, metadata={"help": "AdamW: steps of linear warm-up"})
+    decay: bool = field(default=False, metadata={"help": "AdamW: the rate falls linearly to zero"})
     ema_decay: float = 0.999
     patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better F1; 0: never"})
     precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
     seeds: list[int] = field(default_factory=lambda: [224])
     tiny: bool = field(default=False, metadata={"help": "a small model on a few batches: does the recipe run?"})
     resume: bool = field(default=False, metadata={"help": "go on where the run of the same name stopped"})
-    name: str | None = field(default=None, metadata={"help": "name of the run; default: from variant, data and seed"})
+    name: str | None = field(default=None, metadata={"help": "tells the run from others; default: levers and the like"})
     output_dir: str = "runs"
     results_dir: str = "results"
     accelerator: str = "auto"
@@ -78,9 +79,8 @@ def main(settings: Settings) -> None:
 
 
 def run(settings: Settings, seed: int, commit: str) -> None:
-    name = settings.name or "-".join(
-        [settings.variant, *sorted(settings.levers), Path(settings.dataset).name, f"seed{seed}"]
-    )
+    tag = settings.name or what_differs(settings)
+    name = "-".join(part for part in (settings.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     folder = Path(settings.output_dir) / RECIPE / name
     last, best = (folder / "lightning" / file for file in (LAST, BEST))
     resume = settings.resume and last.exists()
@@ -110,6 +110,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         "optimiser": settings.optimiser,
         "learning_rate": settings.learning_rate,
         "warmup_steps": settings.warmup_steps,
+        "decay_steps": len(data.train_dataloader()) // trainer.world_size * settings.epochs if settings.decay else None,
     }
     if settings.init_from is not None:
         task = QuestionAnsweringTask(pretrained=settings.init_from, **optimiser)
@@ -145,6 +146,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         seed=seed,
         commit=commit,
         settings=reported(settings, data),
+        tag=tag,
         push_to=settings.push_to,
     )
 
@@ -168,6 +170,18 @@ def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
     )
 
 
+def what_differs(settings: Settings) -> str:
+    """What names of folders and results files say beside variant, data and seed."""
+    parts = sorted(settings.levers)
+    if settings.query_to_context != Settings.query_to_context:
+        parts.append(settings.query_to_context)
+    if settings.optimiser != Settings.optimiser:
+        parts.append(settings.optimiser)
+    if settings.init_from is not None:
+        parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
+    return "-".join(parts)
+
+
 def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
     """The settings that decide a result, as they go into the results file."""
     return {
@@ -176,6 +190,7 @@ def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
         "optimiser": settings.optimiser,
         "learning_rate": settings.learning_rate,
         "warmup_steps": settings.warmup_steps,
+        **({"decay": True} if settings.decay else {}),
         "ema_decay": settings.ema_decay,
         "patience": settings.patience,
         "precision": settings.precision,

@@ -40,6 +40,7 @@ def finish_reader(
     seed: int,
     commit: str,
     settings: dict[str, Any],
+    tag: str = "",
     push_to: str | None = None,
 ) -> None:
     """Write everything that a run leaves behind, and say where it is.
@@ -53,6 +54,7 @@ def finish_reader(
         scores: split name to metrics.
         folder, results_dir: where to write.
         recipe, architecture, variant, seed, commit, settings: for the results file.
+        tag: what its name says beside variant, data and seed.
         push_to: Hub repository that receives the checkpoint folder.
     """
     result = RunResult(
@@ -80,9 +82,6 @@ def finish_reader(
         versions=versions(),
         wall_seconds=training_seconds(trainer),
         peak_memory_mb=peak_memory_mb(),
-    )
-    tag = "-".join(
-        [*settings["levers"], *([f"finish_{settings['finish_source']}"] if settings["finish_source"] else [])]
     )
     path = write_result(result, results_dir, tag=tag or None)
 

@@ -26,12 +26,14 @@ def build_optimiser(
     `total_steps` is given, decays linearly to zero.
 
     Raises:
-        ValueError: unknown name, or a rate that is not positive.
+        ValueError: unknown name, a rate that is not positive, or a schedule for Adadelta.
     """
     if learning_rate <= 0:
         raise ValueError(f"learning_rate must be positive, got {learning_rate}")
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "adadelta":
+        if warmup_steps or total_steps is not None:
+            raise ValueError("adadelta keeps its rate; warm-up and decay belong to adamw")
         return {"optimizer": torch.optim.Adadelta(trainable, lr=learning_rate, rho=0.9, weight_decay=weight_decay)}
     if name != "adamw":
         raise ValueError(f"unknown optimiser {name!r}; known: adadelta, adamw")

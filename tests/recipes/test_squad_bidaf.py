@@ -118,5 +118,14 @@ def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(t
     assert run.returncode == 0, run.stdout + run.stderr
     assert [result.seed for result in read_results(tmp_path / "results")] == [1, 2]
     checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
-    more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--name", "more")
+    schedule = ("--optimiser", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
+    more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--seeds", "1", *schedule)
     assert more.returncode == 0, more.stdout + more.stderr
+    # Neither the folder nor the results file of the run it goes on from is replaced.
+    results = read_results(tmp_path / "results")
+    assert sorted((result.seed, result.settings.get("decay", False)) for result in results) == [
+        (1, False),
+        (1, True),
+        (2, False),
+    ]
+    assert len(list((tmp_path / "runs" / "squad_bidaf").iterdir())) == 3

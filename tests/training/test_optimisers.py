@@ -23,11 +23,17 @@ def rates(steps: int, **options) -> list[float]:
 
 
 def test_adadelta_is_the_starters():
-    built = build_optimiser("adadelta", weights(), learning_rate=0.5, warmup_steps=10, total_steps=20)
+    built = build_optimiser("adadelta", weights(), learning_rate=0.5)
     assert set(built) == {"optimizer"}  # a constant rate
     optimiser = built["optimizer"]
     assert isinstance(optimiser, torch.optim.Adadelta)
     assert (optimiser.defaults["lr"], optimiser.defaults["rho"], optimiser.defaults["weight_decay"]) == (0.5, 0.9, 0)
+
+
+@pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"total_steps": 20}])
+def test_adadelta_refuses_a_schedule(schedule):
+    with pytest.raises(ValueError, match="adadelta keeps its rate; warm-up and decay belong to adamw"):
+        build_optimiser("adadelta", weights(), learning_rate=0.5, **schedule)
 
 
 def test_first_step_of_adadelta_by_hand():
