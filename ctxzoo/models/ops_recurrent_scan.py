@@ -1,7 +1,8 @@
 """One direction of an LSTM or GRU as a scan over time, for `torch.export`.
 
 `torch.lstm` unrolls when it is exported, which fixes the number of steps; a scan stays a loop, so that the exported
-program runs at any length and batch size. It is slower than `torch.lstm` and is meant for export alone.
+program runs at any length and batch size. It is slower than `torch.lstm` and is meant for export alone, and for values:
+with torch 2.11 the gradients of a scan are wrong.
 """
 
 from collections.abc import Sequence
