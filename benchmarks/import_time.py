@@ -3,8 +3,8 @@
     python -m benchmarks.import_time
 
 Each import runs in a fresh interpreter, in turns; seconds are medians. transformers loads most of itself only when it
-is asked for: "the Auto classes" shows what it costs to ask for those that ctxzoo registers with, "the base classes" what
-a package pays that imports its models at once.
+is asked for: "the Auto classes" shows what it costs to ask for those that ctxzoo registers with, "the base classes"
+what a package pays that imports its models at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ AIM_SECONDS = 0.3
 PEER = "transformers, torch"
 IMPORTS = {
     PEER: "import transformers, torch",
-    "transformers, torch, the Auto classes": "import transformers, torch; from transformers import AutoConfig, AutoTokenizer",
+    "transformers, torch, the Auto classes": (
+        "import transformers, torch; from transformers import AutoConfig, AutoTokenizer"
+    ),
     "transformers, torch, the base classes": (
         "import transformers, torch; from transformers import "
         "AutoModel, Pipeline, PreTrainedConfig, PreTrainedModel, TokenizersBackend, initialization"
