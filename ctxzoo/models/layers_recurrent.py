@@ -50,7 +50,8 @@ class MaskedBiRNN(nn.Module):
         suffix = "_l0_reverse" if reverse else "_l0"
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         weights = [getattr(self.rnn, name + suffix) for name in names]
-        if torch.compiler.is_exporting():
+        # The second half, because torch 2.11 calls `torch.compile` exporting too.
+        if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
             return recurrent_scan(x, weights, self.cell)
         state = x.new_zeros(1, x.size(0), self.hidden_size)
         if self.cell == "lstm":
