@@ -30,6 +30,8 @@ from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
+# Scores of validation that can pick the best epoch; the last needs questions without an answer.
+MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc")
 
 
 @dataclass
@@ -50,7 +52,8 @@ class Settings:
     warmup_steps: int = field(default=0, metadata={"help": "AdamW: steps of linear warm-up"})
     decay: bool = field(default=False, metadata={"help": "AdamW: the rate falls linearly to zero"})
     ema_decay: float = 0.999
-    patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better F1; 0: never"})
+    monitor: str = field(default="f1", metadata={"help": f"validation score of the best epoch: {', '.join(MONITORS)}"})
+    patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better score; 0: never"})
     precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
     seeds: list[int] = field(default_factory=lambda: [224])
     tiny: bool = field(default=False, metadata={"help": "a small model on a few batches: does the recipe run?"})
@@ -79,6 +82,8 @@ def main(settings: Settings) -> None:
 
 
 def run(settings: Settings, seed: int, commit: str) -> None:
+    if settings.monitor not in MONITORS:
+        raise ValueError(f"monitor={settings.monitor!r}: expected one of {', '.join(MONITORS)}")
     tag = settings.name or what_differs(settings)
     name = "-".join(part for part in (settings.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     folder = Path(settings.output_dir) / RECIPE / name
@@ -104,7 +109,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     )
     data.prepare_data()
     data.setup()
-    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor="validation/f1")
+    if settings.monitor == "no_answer_auc" and data.squad_version == "1.1":
+        raise ValueError(f"monitor=no_answer_auc: every question of {settings.dataset} has an answer; try f1")
+    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor=f"validation/{settings.monitor}")
     lightning.seed_everything(seed)
     optimiser = {
         "optimiser": settings.optimiser,
@@ -179,6 +186,8 @@ def what_differs(settings: Settings) -> str:
         parts.append(settings.optimiser)
     if settings.init_from is not None:
         parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
+    if settings.monitor != Settings.monitor:
+        parts.append(settings.monitor)
     return "-".join(parts)
 
 
@@ -192,6 +201,7 @@ def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
         "warmup_steps": settings.warmup_steps,
         **({"decay": True} if settings.decay else {}),
         "ema_decay": settings.ema_decay,
+        **({"monitor": settings.monitor} if settings.monitor != Settings.monitor else {}),
         "patience": settings.patience,
         "precision": settings.precision,
         "levers": sorted(settings.levers),

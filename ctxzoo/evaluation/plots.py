@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import unicodedata
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ctxzoo.evaluation.learning_curve import read_rows
 from ctxzoo.evaluation.results import write_atomically
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
         ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.
         ImportError: matplotlib is missing.
     """
-    rows = _read_rows(Path(metrics_csv))
+    rows = read_rows(metrics_csv)
     names = ("train/loss", "validation/nll", "validation/exact", "validation/f1")
     curves = {name: _curve(rows, name) for name in names}
     if not any(len(steps) for steps, _ in curves.values()):
@@ -163,11 +163,6 @@ def _shown(word: str) -> str:
     plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
     plain = plain.strip() or "␣"
     return plain if len(plain) <= 18 else f"{plain[:17]}…"
-
-
-def _read_rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
 
 
 def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

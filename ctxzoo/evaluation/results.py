@@ -41,7 +41,8 @@ class RunResult:
         split: the split reported; ``metrics`` may hold others too, each name starting with its split.
         fold: number of the fold in cross-validation, else None.
         seed: seed of the run.
-        metrics: numbers by ``split/name``, percentages from 0 to 100.
+        metrics: numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
+            ``split/epoch3/name``.
         settings: what the run was told (epochs, batch size, …), plain JSON.
         parameters: ``trainable`` and ``total`` numbers of parameters.
         command: shell command that repeats the run (see ``environment.command_line``).

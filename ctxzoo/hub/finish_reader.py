@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, versions
+from ctxzoo.evaluation.learning_curve import scores_by_epoch
 from ctxzoo.evaluation.plots import plot_learning_curves, plot_similarity
 from ctxzoo.evaluation.results import RunResult, write_result
 from ctxzoo.hub.card import build_card
@@ -22,6 +23,8 @@ from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import training_seconds
 
+# Kept for every epoch in the results file.
+CURVES = ("nll", "exact", "f1", "span_exact", "span_f1", "no_answer_auc")
 SHOWN = ("exact", "f1", "span_exact", "span_f1", "AvNA", "no_answer_auc", "f1_at_threshold", "always_no_answer", "nll")
 
 
@@ -57,6 +60,7 @@ def finish_reader(
         tag: what its name says beside variant, data and seed.
         push_to: Hub repository that receives the checkpoint folder.
     """
+    log = folder / "logs" / "csv" / "metrics.csv"
     result = RunResult(
         recipe=recipe,
         architecture=architecture,
@@ -67,6 +71,7 @@ def finish_reader(
         seed=seed,
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+            **scores_by_epoch(log, CURVES),
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,
         },
@@ -87,7 +92,7 @@ def finish_reader(
 
     task.model.eval()
     example = _example(task, data)
-    plot_learning_curves(folder / "logs" / "csv" / "metrics.csv", folder / "learning_curves.png")
+    plot_learning_curves(log, folder / "learning_curves.png")
     _attention_figure(task, data, example, folder / "attention.png")
     checkpoint = write_checkpoint_folder(
         folder / "checkpoint",

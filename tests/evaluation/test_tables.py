@@ -196,8 +196,8 @@ def test_the_same_run_twice_is_refused() -> None:
 
 def test_two_point_zero_table() -> None:
     metrics = {
-        "test/HasAns_exact": 18.0,
-        "test/HasAns_f1": 27.7,
+        "test/span_exact": 18.0,
+        "test/span_f1": 27.7,
         "test/no_answer_auc": 0.5678,
         "test/f1_at_threshold": 55.0,
         "test/always_no_answer": 54.4,
@@ -212,7 +212,16 @@ def test_two_point_zero_table() -> None:
     values = ["18.00", "27.70", "0.568", "55.00", "54.40", "56.00", "7.12", "1", "3", "10"]
     assert list(found["baseline"].values()) == values
     assert "not run yet" not in table
-    assert rows(TABLES["bidaf-squad-v2-mini"]([]))["baseline"]["answerable EM"] == "not run yet"
+    assert rows(TABLES["bidaf-squad-v2-mini"]([]))["baseline"]["span EM"] == "not run yet"
+
+
+def test_the_starter_beside_ours_at_equal_epochs() -> None:
+    metrics = {f"validation/epoch{epoch}/span_{name}": 10.0 * epoch for epoch in (1, 2, 3) for name in ("exact", "f1")}
+    run = make_run("learned_char7", dataset="ctxzoo-data/squad_v2_mini", metrics=metrics)
+    finished = make_run(dataset="ctxzoo-data/squad_v2_mini", metrics=metrics, settings={"finish_source": "v2"})
+    found = rows(TABLES["bidaf-starter"]([run, finished, make_run()]))
+    assert list(found) == ["CS224N starter (data's README)", "learned_char7"]
+    assert list(found["learned_char7"].values()) == ["10.00", "10.00", "20.00", "20.00"]
 
 
 def test_levers_are_compared_at_equal_seed_and_epochs() -> None:

@@ -51,6 +51,7 @@ def test_it_writes_results_figures_and_a_checkpoint_folder(finished: tuple[Path,
     assert result.dataset == "sample"
     assert result.settings["squad_version"] == "2.0"
     assert result.metrics["epochs"] == 1
+    assert 0 <= result.metrics["validation/epoch1/span_f1"] <= 100
     assert result.wall_seconds > 0
     for name in ("learning_curves.png", "attention.png"):
         assert (only_run(folder) / name).read_bytes().startswith(b"\x89PNG")
@@ -105,6 +106,14 @@ def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Pat
     assert not (tmp_path / "results" / "squad_bidaf").exists()
 
 
+def test_an_unknown_monitor_stops_it_before_training(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--monitor", "F1")
+    assert run.returncode != 0
+    assert "monitor='F1': expected one of f1, exact, span_f1" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"learned_char7", "baseline"}))
 def test_every_variant_runs(tmp_path: Path, variant: str) -> None:
@@ -119,6 +128,7 @@ def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(t
     assert [result.seed for result in read_results(tmp_path / "results")] == [1, 2]
     checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
     schedule = ("--optimiser", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
+    schedule += ("--monitor", "no_answer_auc")
     more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--seeds", "1", *schedule)
     assert more.returncode == 0, more.stdout + more.stderr
     # Neither the folder nor the results file of the run it goes on from is replaced.
