@@ -20,10 +20,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ctxzoo.hub.inspection import Part
+    from ctxzoo.hub.task_facts import TaskFacts
     from ctxzoo.models import Architecture
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 WIDTH_OF_FILES = 160  # where the output is no terminal
+# Command -> task -> options that checkpoints of this task alone have.
+OPTIONS_OF_TASKS = {
+    "evaluate": {
+        "question-answering": ("squad_version", "threshold"),
+        "text-classification": ("text_column", "label_column", "folds", "fold", "fold_seed", "max_length"),
+    },
+    "predict": {
+        "question-answering": ("question", "context", "na_prob", "threshold"),
+        "text-classification": ("text",),
+    },
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,28 +80,41 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = add("evaluate", evaluate, "Score a checkpoint on a split.")
     sub.add_argument("checkpoint", help="folder or Hub id")
-    sub.add_argument("--dataset", required=True, help="Hub id, folder, SQuAD JSON file, or: sample")
+    sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
     sub.add_argument(
         "--split", default="test", help="default: test; of a single file: train, validation or test by its name"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
-    sub.add_argument("--squad_version", choices=("auto", "1.1", "2.0"), default="auto", help="default: as the data is")
     sub.add_argument("--batch_size", type=_positive, default=128)
     sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
-    sub.add_argument(
+    sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
+    readers = sub.add_argument_group("question answering")
+    readers.add_argument("--squad_version", choices=("auto", "1.1", "2.0"), help="default: auto, as the data is")
+    readers.add_argument(
         "--threshold", type=_probability, help="no-answer score above which it abstains; default: the model's"
     )
-    sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
+    classifiers = sub.add_argument_group("text classification")
+    classifiers.add_argument("--text_column", help="default: text or the like")
+    classifiers.add_argument("--label_column", help="default: label or the like")
+    classifiers.add_argument("--folds", type=_positive, help="of the cross-validation that the checkpoint is from")
+    classifiers.add_argument("--fold", type=int, help="which of them, from 0")
+    classifiers.add_argument("--fold_seed", type=int, help="of the folds")
+    classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
 
-    sub = add("predict", predict, "Answer one question, or all of a SQuAD JSON file in the official prediction format.")
+    sub = add("predict", predict, "Answer questions with a reader, or label texts with a classifier.")
     sub.add_argument("checkpoint", help="folder or Hub id")
-    sub.add_argument("--question")
-    sub.add_argument("--context", help="the text that answers it")
-    sub.add_argument("--file", type=Path, help="SQuAD JSON file; answers in it are not needed")
-    sub.add_argument("--output", type=Path, help="JSON file of id to answer; with --file")
-    sub.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
-    sub.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
+    sub.add_argument(
+        "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
+    )
+    sub.add_argument("--output", type=Path, help="JSON file of id to answer, or of labels and scores; with --file")
     sub.add_argument("--batch_size", type=_positive, default=32)
+    readers = sub.add_argument_group("question answering")
+    readers.add_argument("--question")
+    readers.add_argument("--context", help="the text that answers it")
+    readers.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
+    readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
+    classifiers = sub.add_argument_group("text classification")
+    classifiers.add_argument("--text", help="one text")
 
     sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
     sub.add_argument("folder", type=Path)
@@ -134,24 +159,15 @@ def info(options: argparse.Namespace) -> int:
 
 def evaluate(options: argparse.Namespace) -> int:
     from ctxzoo.evaluation.environment import versions
-    from ctxzoo.evaluation.question_answering import evaluate_reader
     from ctxzoo.evaluation.results import write_atomically
-    from ctxzoo.hub.eval_results import METRICS
 
-    _refuse_other_heads(options.checkpoint)
-    scores = evaluate_reader(
-        options.checkpoint,
-        options.dataset,
-        (options.split,),
-        data_dir=options.data_dir,
-        squad_version=options.squad_version,
-        no_answer_threshold=options.threshold,
-        batch_size=options.batch_size,
-        precision=options.precision,
-        progress=sys.stdout.isatty(),
-    )[options.split]
+    task = _task_of(options.checkpoint)
+    own = _own_options("evaluate", options, task)
+    score = {"question-answering": _score_reader, "text-classification": _score_classifier}[task.pipeline_tag]
+    scores = score(options, own)[options.split]
     rows = [
-        [METRICS[name][1] if name in METRICS else name, f"{value:.4f}"] for name, value in _in_order(scores).items()
+        [task.metrics[name].name if name in task.metrics else name, f"{value:.4f}"]
+        for name, value in _in_order(scores, task).items()
     ]
     _print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
     if options.output is not None:
@@ -159,9 +175,8 @@ def evaluate(options: argparse.Namespace) -> int:
             "checkpoint": options.checkpoint,
             "dataset": options.dataset,
             "split": options.split,
-            "squad_version": options.squad_version,
+            **own,
             "precision": options.precision,
-            "threshold": options.threshold,
             "metrics": scores,
             "versions": versions(),
         }
@@ -169,7 +184,43 @@ def evaluate(options: argparse.Namespace) -> int:
     return OK
 
 
+def _score_reader(options: argparse.Namespace, own: dict[str, Any]) -> dict[str, dict[str, float]]:
+    from ctxzoo.evaluation.question_answering import evaluate_reader
+
+    return evaluate_reader(
+        options.checkpoint,
+        options.dataset,
+        (options.split,),
+        squad_version=own["squad_version"] or "auto",
+        no_answer_threshold=own["threshold"],
+        **_how_to_score(options),
+    )
+
+
+def _score_classifier(options: argparse.Namespace, own: dict[str, Any]) -> dict[str, dict[str, float]]:
+    from ctxzoo.evaluation.text_classification import evaluate_classifier
+
+    given = {name: value for name, value in own.items() if value is not None}
+    return evaluate_classifier(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **given)
+
+
+def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "data_dir": options.data_dir,
+        "batch_size": options.batch_size,
+        "precision": options.precision,
+        "progress": sys.stdout.isatty(),
+    }
+
+
 def predict(options: argparse.Namespace) -> int:
+    task = _task_of(options.checkpoint)
+    _own_options("predict", options, task)
+    commands = {"question-answering": _predict_answers, "text-classification": _predict_labels}
+    return commands[task.pipeline_tag](options)
+
+
+def _predict_answers(options: argparse.Namespace) -> int:
     one = options.question is not None or options.context is not None
     if one == (options.file is not None):
         raise ValueError("give either --question with --context, or --file with --output")
@@ -181,10 +232,8 @@ def predict(options: argparse.Namespace) -> int:
         raise ValueError("--file needs --output, the JSON file to write")
 
     from ctxzoo.evaluation.predictions import answer_questions, load_reader, read_questions
-    from ctxzoo.evaluation.results import write_atomically
 
     questions = [] if one else read_questions(options.file)
-    _refuse_other_heads(options.checkpoint)
     reader = load_reader(options.checkpoint)
     if one:
         parameters = {} if options.threshold is None else {"no_answer_threshold": options.threshold}
@@ -195,9 +244,31 @@ def predict(options: argparse.Namespace) -> int:
     )
     files = {options.output: texts} | ({} if options.na_prob is None else {options.na_prob: scores})
     for file, content in files.items():
-        write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+        _write_json(file, content)
     empty = sum(not text for text in texts.values())
     print(f"{len(texts)} answers, {empty} of them empty: {', '.join(map(str, files))}")
+    return OK
+
+
+def _predict_labels(options: argparse.Namespace) -> int:
+    if (options.text is not None) == (options.file is not None):
+        raise ValueError("give either --text, or --file with --output")
+    if options.text is not None and options.output is not None:
+        raise ValueError("--output belongs to --file")
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+    if options.text is not None and not options.text.strip():
+        raise ValueError(f"--text is {options.text!r}; expected a text")
+
+    from ctxzoo.evaluation.text_predictions import classify_texts, load_classifier, read_text_lines
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    predictions = classify_texts(load_classifier(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.file is None:
+        print(json.dumps(predictions[0], ensure_ascii=False))
+        return OK
+    _write_json(options.output, predictions)
+    print(f"{len(predictions)} labels: {options.output}")
     return OK
 
 
@@ -282,21 +353,42 @@ def _checkpoint_info(checkpoint: str) -> int:
     return OK
 
 
-def _refuse_other_heads(checkpoint: str) -> None:
-    """A clear error for a folder or Hub id that is no reader of the zoo, before its weights are read."""
+def _task_of(checkpoint: str) -> TaskFacts:
+    """What a folder or Hub id does; a clear error before its weights are read where that is nothing we can score."""
     from ctxzoo.hub.inspection import read_checkpoint
+    from ctxzoo.hub.tasks import task_of
 
     facts = read_checkpoint(checkpoint)
-    reader = facts.architecture.model_classes.get("AutoModelForQuestionAnswering")
-    if reader is None or facts.model_class != reader.__name__:
-        raise ValueError(f"{checkpoint!r} holds a {facts.model_class}, which answers no questions")
+    try:
+        return task_of(facts.architecture, facts.model_class)
+    except ValueError as error:
+        raise ValueError(f"{checkpoint!r}: {error}") from error
 
 
-def _in_order(scores: dict[str, float]) -> dict[str, float]:
+def _own_options(command: str, options: argparse.Namespace, task: TaskFacts) -> dict[str, Any]:
+    """The options that only checkpoints of this task have; those of other tasks are refused."""
+    names = OPTIONS_OF_TASKS[command]
+    own = names[task.pipeline_tag]
+    for other, others in names.items():
+        given = [f"--{name}" for name in others if name not in own and getattr(options, name) is not None]
+        if given:
+            raise ValueError(
+                f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {task.pipeline_tag}; "
+                f"it takes {', '.join(f'--{name}' for name in own)}"
+            )
+    return {name: getattr(options, name) for name in own}
+
+
+def _in_order(scores: dict[str, float], task: TaskFacts) -> dict[str, float]:
     """Metrics in the order of cards; the others after them."""
-    from ctxzoo.hub.eval_results import METRICS
+    names = (*task.metrics, *sorted(set(scores) - set(task.metrics)))
+    return {name: scores[name] for name in names if name in scores}
 
-    return {name: scores[name] for name in (*METRICS, *sorted(set(scores) - set(METRICS))) if name in scores}
+
+def _write_json(file: Path, content: object) -> None:
+    from ctxzoo.evaluation.results import write_atomically
+
+    write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _print_answer(answer: dict[str, Any]) -> None:

@@ -23,8 +23,8 @@ from transformers import HfArgumentParser
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.question_answering import score_splits
-from ctxzoo.hub.finish_reader import finish_reader
+from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.hub.finish import finish_run
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
@@ -140,7 +140,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     # With a threshold, validation has a score at it as well.
     left = ("test",) if task.no_answer_threshold is None else ("validation", "test")
     scores |= score_splits(task, data, left, progress=settings.progress)
-    finish_reader(
+    finish_run(
         task,
         data,
         trainer,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,14 @@ import ctxzoo
 from ctxzoo.cli import main
 from ctxzoo.evaluation import doctor
 from ctxzoo.evaluation.question_answering import evaluate_reader
+from ctxzoo.evaluation.text_classification import evaluate_classifier
+from ctxzoo.evaluation.text_predictions import load_classifier
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.configuration_bidaf import VARIANTS
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
 from tests.support.squad_files import squad_references, write_squad_file
+from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +242,91 @@ def test_evaluate_refuses(
     with pytest.raises(SystemExit):
         main(["evaluate", str(checkpoint), "--dataset", file, "--batch_size", "0"])
     assert "0 is less than 1" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A classifier's checkpoint folder and its data."""
+    with registered_toy():
+        root = tmp_path_factory.mktemp("classifier")
+        data = toy_data(root)
+        yield str(write_toy(root / "toy-tiny", data)), data.dataset
+
+
+def test_evaluate_a_classifier(classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint, dataset = classifier
+    out = tmp_path / "scores.json"
+    for options in ({}, {"folds": 2, "fold": 1}):
+        more = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        assert main(["evaluate", checkpoint, "--dataset", dataset, "--output", str(out), *more]) == 0
+        content = json.loads(out.read_text())
+        expected = evaluate_classifier(checkpoint, dataset, progress=False, **options)["test"]
+        assert content["metrics"] == pytest.approx(expected, rel=1e-6)
+        assert {name: content[name] for name in options} == options
+        assert "threshold" not in content
+        text = capsys.readouterr().out
+        places = [text.index(name) for name in ("accuracy", "macro F1", "calibration error, 15 bins", "nats")]
+        assert places == sorted(places)
+        assert f"{expected['macro_f1']:.4f}" in text
+
+
+def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint, _ = classifier
+    texts = ["w1 w2", "w3", "w4 w5 w6 unknown"]
+    expected = load_classifier(checkpoint)(texts)
+    assert main(["predict", checkpoint, "--text", texts[0]]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {"label": expected[0]["label"], "score": pytest.approx(expected[0]["score"], rel=1e-5)}
+    lines, objects, out = tmp_path / "t.txt", tmp_path / "t.jsonl", tmp_path / "p.json"
+    lines.write_text("\n".join(texts))
+    objects.write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    for file in (lines, objects):
+        assert main(["predict", checkpoint, "--file", str(file), "--output", str(out), "--batch_size", "2"]) == 0
+        found = json.loads(out.read_text())
+        assert [row["label"] for row in found] == [row["label"] for row in expected]
+        assert [row["score"] for row in found] == pytest.approx([row["score"] for row in expected], rel=1e-5)
+        out.unlink()
+    assert "3 labels: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["predict"], "give either --text, or --file with --output"),
+        (["predict", "--text", "a", "--file", "f", "--output", "o"], "give either --text"),
+        (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
+        (["predict", "--file", "f"], "--file needs --output"),
+        (["predict", "--file", "absent.txt", "--output", "o"], "no file 'absent.txt'"),
+        (["predict", "--text", "\n "], "--text is '\\n '; expected a text"),
+        (["predict", "--text", "a", "--question", "q"], "--question: for question-answering, but"),
+        (["predict", "--context", "c", "--threshold", "0"], "--context, --threshold: for question-answering, but"),
+        (["evaluate", "--dataset", "sample", "--squad_version", "1.1"], "--squad_version: for question-answering"),
+        (["evaluate", "--dataset", "sample", "--threshold", "0"], "does text-classification; it takes --text_column"),
+        (["evaluate", "--dataset", "sample", "--fold", "1"], "fold=1 without folds"),
+        (["evaluate", "--dataset", "sample"], "the model's labels are"),
+    ],
+)
+def test_classifier_refuses(
+    classifier: tuple[str, str], capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert message in refused([options[0], classifier[0], *options[1:]], capsys)
+
+
+def test_reader_refuses_options_of_classifiers(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(["predict", str(checkpoint), "--text", "a"], capsys)
+    assert "--text: for text-classification, but" in message
+    assert "it takes --question, --context, --na_prob, --threshold" in message
+    message = refused(["evaluate", str(checkpoint), "--dataset", "sample", "--folds", "5", "--fold", "0"], capsys)
+    assert "--folds, --fold: for text-classification, but" in message
+
+
+def test_base_model_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_checkpoint_folder(
+        tmp_path / "base", model=tiny_model().bidaf, tokenizer=tiny_tokenizer(), card="# Card"
+    )
+    message = refused(["evaluate", str(folder), "--dataset", "sample"], capsys)
+    assert "a BidafModel does no task" in message
+    assert "question answering (AutoModelForQuestionAnswering), text classification" in message
 
 
 def test_verify(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-import io
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ctxzoo.evaluation.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word
 from ctxzoo.evaluation.learning_curve import read_rows
-from ctxzoo.evaluation.results import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WINDOW = 40
-TRAIN, VALIDATION, EXACT, ANSWER = "#9aa5b1", "#1f5fa8", "#d1792b", "#c8501e"
-# Tried in this order for each character; only those installed are used.
-FONTS = (
-    "DejaVu Sans",
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "Noto Sans Arabic",
-    "Noto Sans Devanagari",
-    "Arial Unicode MS",
-)
+TRAIN, VALIDATION, SECOND, ANSWER = "#9aa5b1", "#1f5fa8", "#d1792b", "#c8501e"
 
 
-def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
-    """Draw loss (left) and exact match with F1 (right) over the training steps.
+def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mapping[str, str]) -> None:
+    """Draw loss (left) and scores of validation (right) over the training steps.
 
     Args:
         metrics_csv: the ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
-            ``train/loss``, ``validation/nll``, ``validation/exact`` and ``validation/f1``.
+            ``train/loss``, ``validation/nll`` and the scores.
         out: the PNG file to write.
+        scores: one or two scores in percent with their names for readers, as ``{"f1": "F1"}`` for ``validation/f1``.
 
     Raises:
         ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.
         ImportError: matplotlib is missing.
     """
     rows = read_rows(metrics_csv)
-    names = ("train/loss", "validation/nll", "validation/exact", "validation/f1")
+    names = ("train/loss", "validation/nll", *(f"validation/{score}" for score in scores))
     curves = {name: _curve(rows, name) for name in names}
     if not any(len(steps) for steps, _ in curves.values()):
         known = ", ".join(rows[0]) if rows else "nothing"
         raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
-    figure = _figure(10, 3.8)
+    figure = new_figure(10, 3.8)
     left, right = figure.subplots(1, 2)
     _draw_losses(left, curves["train/loss"], curves["validation/nll"])
-    _draw_scores(right, curves["validation/exact"], curves["validation/f1"])
+    _draw_scores(right, {label: curves[f"validation/{score}"] for score, label in scores.items()})
     for axes in (left, right):
         axes.set_xlabel("training step")
         axes.spines[["top", "right"]].set_visible(False)
@@ -60,7 +49,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path) -> None:
         axes.set_axisbelow(True)
         axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
         axes.xaxis.get_major_locator().set_params(nbins=6, integer=True)
-    _save(figure, out)
+    save_figure(figure, out)
 
 
 def plot_similarity(
@@ -94,12 +83,12 @@ def plot_similarity(
     weights /= weights.sum(axis=1, keepdims=True)
     first, stop = _window(len(context_words), highlight)
 
-    figure = _figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
+    figure = new_figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
     axes = figure.subplots()
     image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": _fonts()}
-    axes.set_xticks(range(stop - first), [_shown(word) for word in context_words[first:stop]], rotation=90, **text)
-    axes.set_yticks(range(len(question_words)), [_shown(word) for word in question_words], **text)
+    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": fonts()}
+    axes.set_xticks(range(stop - first), [shown_word(word) for word in context_words[first:stop]], rotation=90, **text)
+    axes.set_yticks(range(len(question_words)), [shown_word(word) for word in question_words], **text)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
@@ -110,16 +99,16 @@ def plot_similarity(
         [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
     )
     notes += ["box: predicted answer"] if highlight is not None else []
-    axes.set_xlabel("; ".join(notes), fontsize=9, color="#56606b")
+    axes.set_xlabel("; ".join(notes), fontsize=9, color=SMALL_PRINT)
     if highlight is not None:
         _mark_answer(axes, highlight[0] - first, min(highlight[1], stop - 1) - first, len(question_words))
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=_fonts(), wrap=True)
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, aspect=12)
     bar.set_label("attention", fontsize=9)
     bar.ax.tick_params(labelsize=8, length=0)
     bar.outline.set_visible(False)
-    _save(figure, out)
+    save_figure(figure, out)
 
 
 def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
@@ -158,13 +147,6 @@ def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
     return first, first + WINDOW
 
 
-def _shown(word: str) -> str:
-    """A word as a label: no line breaks or control characters, at most 18 characters, never empty."""
-    plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
-    plain = plain.strip() or "␣"
-    return plain if len(plain) <= 18 else f"{plain[:17]}…"
-
-
 def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Steps and values of the rows that have both, in the order of the steps; NaN and infinite values left out."""
     pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
@@ -193,45 +175,14 @@ def _draw_losses(
         axes.legend(frameon=False)
 
 
-def _draw_scores(
-    axes: Axes,
-    exact: tuple[NDArray[np.float64], NDArray[np.float64]],
-    f1: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> None:
-    for name, (steps, values), color in (("F1", f1, VALIDATION), ("EM", exact, EXACT)):
+def _draw_scores(axes: Axes, curves: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
+    for (name, (steps, values)), color in zip(curves.items(), (VALIDATION, SECOND), strict=False):
         if not len(steps):
             continue
         best = int(values.argmax())
         label = f"{name}, best {values[best]:.1f}"
         axes.plot(steps, values, color=color, linewidth=2, marker="o", markersize=4, label=label)
         axes.plot(steps[best], values[best], "o", color=color, markersize=10, fillstyle="none", markeredgewidth=1.5)
-    axes.set_title("Validation EM and F1 (%)", loc="left", fontweight="bold")
+    axes.set_title(f"Validation {' and '.join(curves)} (%)", loc="left", fontweight="bold")
     if axes.lines:
         axes.legend(frameon=False)
-
-
-def _figure(width: float, height: float) -> Figure:
-    """A figure of its own, outside pyplot's global state, drawn by Agg."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "ctxzoo[plots]"') from error
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _fonts() -> list[str]:
-    from matplotlib import font_manager
-
-    installed = set(font_manager.get_font_names())
-    return [name for name in FONTS if name in installed] or ["sans-serif"]
-
-
-def _save(figure: Figure, out: str | Path) -> None:
-    if Path(out).suffix != ".png":
-        raise ValueError(f"{str(out)!r}: plots are PNG files, give a name that ends in .png")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
-    write_atomically(Path(out), buffer.getvalue())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import lightning
 from transformers import AutoTokenizer
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
+from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 
 
@@ -53,38 +53,3 @@ def evaluate_reader(
     )
     data.setup()
     return score_splits(task, data, splits, precision=precision, accelerator=accelerator, progress=progress)
-
-
-def score_splits(
-    task: QuestionAnsweringTask,
-    data: SquadDataModule,
-    splits: tuple[str, ...],
-    *,
-    precision: str = "32-true",
-    accelerator: str = "auto",
-    progress: bool = True,
-) -> dict[str, dict[str, float]]:
-    """Split name to metrics, for a task and data that are already there; on one device, every question once.
-
-    Args:
-        task: holds the model; its `no_answer_threshold`, when set, gives the scores at a tuned threshold.
-        data: after `setup`.
-        splits, precision, accelerator, progress: see `evaluate_reader`.
-    """
-    trainer = lightning.Trainer(
-        accelerator=accelerator,
-        devices=1,
-        precision=precision,  # type: ignore[arg-type, unused-ignore]
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=progress,
-        enable_model_summary=False,
-        use_distributed_sampler=False,
-    )
-    trainer.datamodule = data
-    scores: dict[str, dict[str, float]] = {}
-    for split in splits:
-        task.test_split = split
-        (values,) = trainer.test(task, dataloaders=data.split_dataloader(split), verbose=False)
-        scores[split] = {name.removeprefix("test/"): value for name, value in values.items()}
-    return scores

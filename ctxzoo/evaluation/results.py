@@ -77,10 +77,7 @@ class RunResult:
 
 
 def write_result(result: RunResult, folder: str | Path, tag: str | None = None) -> Path:
-    """Write ``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
-
-    The name follows from the run alone, so repeating a run replaces its file; ``tag`` tells apart runs that differ in
-    their settings only. Floats are rounded to 6 significant digits.
+    """Write the file that `result_path` names; repeating a run replaces it. Floats get 6 significant digits.
 
     Returns:
         The path of the file.
@@ -91,16 +88,46 @@ def write_result(result: RunResult, folder: str | Path, tag: str | None = None) 
     """
     content = {name: _rounded(value) for name, value in asdict(result).items()}
     _check(content)
-    parts = [result.variant, result.dataset.rsplit("/", 1)[-1], result.split, f"seed{result.seed}"]
-    parts += [] if result.fold is None else [f"fold{result.fold}"]
-    parts += [] if tag is None else [tag]
-    for part in (result.recipe, *parts):
-        if not _NAME.fullmatch(part):
-            raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
+    path = result_path(
+        folder,
+        recipe=result.recipe,
+        variant=result.variant,
+        dataset=result.dataset,
+        split=result.split,
+        seed=result.seed,
+        fold=result.fold,
+        tag=tag,
+    )
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-    path = Path(folder) / result.recipe / f"{'-'.join(parts)}.json"
     write_atomically(path, text.encode())
     return path
+
+
+def result_path(
+    folder: str | Path,
+    *,
+    recipe: str,
+    variant: str,
+    dataset: str,
+    split: str,
+    seed: int,
+    fold: int | None = None,
+    tag: str | None = None,
+) -> Path:
+    """``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
+
+    The name follows from the run alone; ``tag`` tells apart runs that differ in their settings only.
+
+    Raises:
+        ValueError: a part cannot stand in a file name.
+    """
+    parts = [variant, dataset.rsplit("/", 1)[-1], split, f"seed{seed}"]
+    parts += [] if fold is None else [f"fold{fold}"]
+    parts += [] if tag is None else [tag]
+    for part in (recipe, *parts):
+        if not _NAME.fullmatch(part):
+            raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
+    return Path(folder) / recipe / f"{'-'.join(parts)}.json"
 
 
 def read_result(path: str | Path) -> RunResult:

@@ -11,19 +11,17 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 import ctxzoo
-from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS
 from ctxzoo.evaluation.results import RunResult
 from ctxzoo.evaluation.tables import PAPER, mean_and_deviation
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
-from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER, WITH_PACKAGE, WITHOUT_PACKAGE, example_block, pipeline_block
+from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER
 from ctxzoo.hub.code_files import sha256, travelling_files
-from ctxzoo.hub.eval_results import METRICS, TASK, is_hub_id, model_index, split_metrics
-from ctxzoo.hub.inspection import untrained_positions
+from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
+from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
 
 LICENCE = "apache-2.0"
-EXAMPLE_KEYS = ("question", "context", "answer", "score")
 # Datasets whose test questions are those of the paper's table, or the whole of which these are a half.
 PAPER_DATASETS = ("rajpurkar/squad_v2",)
 
@@ -32,6 +30,7 @@ def build_card(
     result: RunResult,
     config: ZooConfig,
     *,
+    task: TaskFacts,
     example: Mapping[str, Any],
     other_runs: Sequence[RunResult] = (),
     repo_id: str = REPO_PLACEHOLDER,
@@ -42,8 +41,8 @@ def build_card(
     Args:
         result: of the run that trained this checkpoint.
         config: of the checkpoint.
-        example: question, context, and what the pipeline answered: answer, score, and perhaps start, end and
-            no_answer_score.
+        task: that the checkpoint does, one of `hub.tasks.TASKS`.
+        example: inputs of the pipeline and what it gave for them; `task.example_keys` and more.
         other_runs: runs that differ from it in seed or fold only; the card then also gives mean and deviation.
         repo_id: what the snippets load.
         dataset_facts: of a dataset that `DATASET_FACTS` does not know.
@@ -53,25 +52,28 @@ def build_card(
     """
     if result.architecture not in ARCHITECTURES:
         raise ValueError(f"unknown architecture {result.architecture!r}; known: {', '.join(ARCHITECTURES)}")
-    missing = [key for key in EXAMPLE_KEYS if key not in example]
+    missing = [key for key in task.example_keys if key not in example]
     if missing:
-        raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(EXAMPLE_KEYS)}")
+        raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
     _refuse_other_kinds(result, other_runs)
     architecture = ARCHITECTURES[result.architecture]
     facts = architecture_facts(architecture)
-    about = dataset_facts or DATASET_FACTS.get(result.dataset) or _unknown_dataset(result.dataset)
+    known = {**DATASET_FACTS, "sample": task.sample}
+    about = dataset_facts or known.get(result.dataset) or _unknown_dataset(result.dataset)
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
+    snippets = task.snippets(example, repo_id)
     body = template.substitute(
         title=f"{facts.title}, {result.variant}, on {result.dataset}",
         summary=facts.summary,
-        identity=_identity(result, config),
-        example=_code(example_block(example["question"], example["context"], repo_id)),
-        with_package=_code(WITH_PACKAGE),
-        without_package=_code(WITHOUT_PACKAGE),
-        as_pipeline=_code(pipeline_block(example)),
-        results=_results(result, other_runs),
+        identity=_identity(result, config, task),
+        example=_code(snippets.example),
+        with_package=_code(snippets.with_package),
+        without_package=_code(snippets.without_package),
+        pipeline_note=task.pipeline_note,
+        as_pipeline=_code(snippets.as_pipeline),
+        results=_results(result, other_runs, task),
         comparable=_comparable(result, about),
-        limits=_bullets(_limits(result, config, facts, seeds=1 + len(other_runs))),
+        limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
         data=_data(result, about),
         settings=_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
@@ -85,29 +87,29 @@ def build_card(
         reproduce=_reproduce(result),
         citation=_code(facts.citation, "bibtex"),
     )
-    return f"---\n{_metadata(result, facts, about).to_yaml()}\n---\n\n{body}"
+    return f"---\n{_metadata(result, facts, about, task).to_yaml()}\n---\n\n{body}"
 
 
-def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts) -> ModelCardData:
+def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, task: TaskFacts) -> ModelCardData:
     return ModelCardData(
         language=about.language,
         license=LICENCE,
         library_name="transformers",
-        pipeline_tag=TASK,
+        pipeline_tag=task.pipeline_tag,
         tags=["ctxzoo", "pytorch-lightning", *facts.tags],
         datasets=[result.dataset] if is_hub_id(result.dataset) else None,
-        metrics=["exact_match", "f1"],
+        metrics=[metric.hub_type for metric in list(task.metrics.values())[:2]],
         model_name=f"{result.architecture}-{result.dataset.rsplit('/', 1)[-1]}-{result.variant}",
-        eval_results=model_index(result),
+        eval_results=model_index(result, task),
     )
 
 
-def _identity(result: RunResult, config: ZooConfig) -> str:
+def _identity(result: RunResult, config: ZooConfig, task: TaskFacts) -> str:
     levers = ", ".join(result.settings.get("levers") or [])
     rows = [
         ["architecture", f"`{result.architecture}` (model type `{config.model_type}`)"],
         ["variant", f"`{result.variant}`" + (f" with {levers}" if levers else "")],
-        ["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))],
+        *task.identity(config),
         [
             "parameters",
             f"{result.parameters['trainable']:,} trained, {result.parameters['total']:,} in all",
@@ -117,27 +119,25 @@ def _identity(result: RunResult, config: ZooConfig) -> str:
     return _table(["", ""], rows)
 
 
-def _results(result: RunResult, other_runs: Sequence[RunResult]) -> str:
+def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskFacts) -> str:
     """Both splits of this run, and mean ± sample deviation where there are more runs."""
     splits = dict.fromkeys([result.split, "validation", "test"])
-    shown = {split: values for split in splits if (values := split_metrics(result, split))}
-    headings = ["metric", *(f"{split}, this checkpoint (seed {result.seed})" for split in shown)]
+    shown = {split: values for split in splits if (values := split_metrics(result, split, task))}
+    headings = ["metric", *(f"{split}, this checkpoint ({run_place(result)})" for split in shown)]
     runs = [result, *other_runs]
     if other_runs:
         headings.append(f"{result.split}, mean ± sd of {len(runs)} runs")
-    names = [name for name in METRICS if any(name in values for values in shown.values())]
+    names = [name for name in task.metrics if any(name in values for values in shown.values())]
     rows = []
     for name in names:
-        row = [METRICS[name][1]]
+        row = [task.metrics[name].name]
         row += [f"{values[name]:.2f}" if name in values else "–" for values in shown.values()]
         if other_runs:
             row.append(mean_and_deviation([run.metrics.get(f"{result.split}/{name}") for run in runs]))
         rows.append(row)
     if not rows:
-        return "This run reported none of the metrics of question answering."
-    seeds = ", ".join(str(run.seed) for run in runs)
-    note = "Percentages unless said otherwise, over the whole split, with the rules of the official SQuAD script."
-    return f"{_table(headings, rows)}\n\n{note} Seeds: {seeds}."
+        return f"This run reported none of the metrics of {task.title}."
+    return f"{_table(headings, rows)}\n\n{task.results_note} {_places(runs)}."
 
 
 def _comparable(result: RunResult, about: DatasetFacts) -> str:
@@ -150,35 +150,23 @@ def _comparable(result: RunResult, about: DatasetFacts) -> str:
     return text
 
 
-def _limits(result: RunResult, config: ZooConfig, facts: ArchitectureFacts, seeds: int) -> Iterable[str]:
+def _places(runs: Sequence[RunResult]) -> str:
+    """Seeds of the runs, and where there are folds those of each seed."""
+    if all(run.fold is None for run in runs):
+        return f"Seeds: {', '.join(str(run.seed) for run in runs)}"
+    return f"Runs: {'; '.join(map(run_place, runs))}"
+
+
+def _limits(
+    result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskFacts, runs: int
+) -> Iterable[str]:
     if result.settings.get("tiny"):
-        yield "**A trial run on a few batches. Its answers mean nothing.**"
+        yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
-    metrics = split_metrics(result, result.split)
-    if getattr(config, "squad_version", "2.0") == "1.1":
-        yield "It was trained on answerable questions only and always answers, also where the text holds no answer."
-    elif "NoAns_f1" in metrics and "HasAns_f1" in metrics:
-        yield (
-            f"Measured: F1 {metrics['HasAns_f1']:.2f} on answerable and {metrics['NoAns_f1']:.2f} on unanswerable "
-            f"questions; it is right about which of the two a question is in {metrics.get('AvNA', 0):.2f} % of cases."
-        )
-    best = max((metrics[name] for name in ("f1", "f1_at_threshold") if name in metrics), default=None)
-    if best is not None and best <= metrics.get("always_no_answer", -1):
-        yield (
-            f"Its F1 of {best:.2f} is not above the {metrics['always_no_answer']:.2f} of a reader that never answers: "
-            "use the spans, not its choice of whether to answer."
-        )
-    if hasattr(config, "max_answer_length"):
-        yield f"Answers are at most {config.max_answer_length} words long."
-    yield (
-        f"It was trained on texts of up to {TRAINING_LIMITS.context} words and scored on up to "
-        f"{EVALUATION_LIMITS.context}; the pipeline reads longer ones in windows."
-    )
-    untrained = untrained_positions(config)
-    if untrained is not None:
-        yield f"Position rows {untrained[0]} to {untrained[1]} were never trained: expect less from words beyond them."
-    if seeds == 1:
-        yield "One seed: differences of a point or two to another checkpoint may be chance."
+    yield from task.limits(config, split_metrics(result, result.split, task))
+    if runs == 1:
+        which = "One seed" if result.fold is None else "One seed and one fold"
+        yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
 
 def _data(result: RunResult, about: DatasetFacts) -> str:
@@ -211,7 +199,7 @@ def _environment(result: RunResult) -> str:
 
 
 def _reproduce(result: RunResult) -> str:
-    note = f"Seed {result.seed}, commit `{result.commit}`."
+    note = f"{run_place(result).capitalize()}, commit `{result.commit}`."
     if result.commit.endswith("-dirty"):
         note += " The checkout had changes that are in no commit."
     return f"{_code(result.command, 'bash')}\n\n{note} Run it in a checkout of ctxzoo with the data in `$CTXZOO_DATA`."

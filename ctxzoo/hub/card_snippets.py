@@ -1,64 +1,53 @@
-"""Program text in a model card: three ways to use the checkpoint, with the answer that it gave when it was saved."""
+"""Program text in a model card: ways to use the checkpoint, with the prediction that it gave when it was saved."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 REPO_PLACEHOLDER = "path/to/this/folder"
 LINE_LENGTH = 96
 _REPO_LINE = re.compile(r'^repo = ".*"', flags=re.MULTILINE)
 
-WITH_PACKAGE = """\
-import ctxzoo  # registers the architecture
-import torch
-from ctxzoo.models.ops_answer import decode_answers
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-tokenizer = AutoTokenizer.from_pretrained(repo)
-model = AutoModelForQuestionAnswering.from_pretrained(repo)
-inputs = tokenizer(question, context, return_tensors="pt", return_offsets_mapping=True)
-offsets = inputs.pop("offset_mapping")[0]
-with torch.no_grad():
-    outputs = model(**inputs)
-best = decode_answers(outputs, inputs["attention_mask"], model.config.max_answer_length)
-print(context[offsets[best.starts[0], 0] : offsets[best.ends[0], 1]])  # the best span"""
+@dataclass(frozen=True)
+class Snippets:
+    """The programs of a card.
 
-WITHOUT_PACKAGE = """\
-import torch
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+    Attributes:
+        example: the names that the others use, `repo` first (see `repo_line`).
+        with_package, without_package: model and tokenizer, with ctxzoo and with the code of the repository.
+        as_pipeline: transformers' pipeline, and what it printed.
+    """
 
-options = {"trust_remote_code": True, "revision": "main"}  # better: the commit whose code you have read
-tokenizer = AutoTokenizer.from_pretrained(repo, **options)
-model = AutoModelForQuestionAnswering.from_pretrained(repo, **options)
-with torch.no_grad():
-    outputs = model(**tokenizer(question, context, return_tensors="pt"))
-print(outputs.start_logits.softmax(dim=1))  # one probability for each word; position 0 stands for "no answer\""""
-
-AS_PIPELINE = """\
-from transformers import pipeline
-
-reader = pipeline("question-answering", model=repo, trust_remote_code=True)
-print(reader(question=question, context=context))"""
+    example: str
+    with_package: str
+    without_package: str
+    as_pipeline: str
 
 
-def example_block(question: str, context: str, repo_id: str) -> str:
-    """The names that all snippets use."""
-    pieces = "\n".join(f"    {piece!r}" for piece in _pieces(context))
-    return f'repo = "{repo_id}"\nquestion = {question!r}\ncontext = (\n{pieces}\n)'
+def repo_line(repo_id: str) -> str:
+    """The line that says what the programs load."""
+    return f'repo = "{repo_id}"'
 
 
-def pipeline_block(answer: Mapping[str, Any]) -> str:
-    """The pipeline, and what it printed."""
-    shown = {name: answer[name] for name in ("score", "start", "end", "answer", "no_answer_score") if name in answer}
-    shown = {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
-    return f"{AS_PIPELINE}\n# {shown!r}"
+def text_assignment(name: str, text: str) -> str:
+    """`name = (…)` with the text cut at blanks into pieces that fit a line."""
+    pieces = "\n".join(f"    {piece!r}" for piece in _pieces(text))
+    return f"{name} = (\n{pieces}\n)"
+
+
+def shown_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the named entries that are there, numbers with four significant digits."""
+    shown = {name: prediction[name] for name in names if name in prediction}
+    return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
 
 
 def with_repo_id(card: str, repo_id: str) -> str:
     """The card, its snippets naming this repository."""
-    return _REPO_LINE.sub(lambda _: f'repo = "{repo_id}"', card, count=1)
+    return _REPO_LINE.sub(lambda _: repo_line(repo_id), card, count=1)
 
 
 def _pieces(text: str) -> list[str]:

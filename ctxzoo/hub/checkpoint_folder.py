@@ -12,6 +12,7 @@ from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.code_files import travelling_files
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import CARD, CONFIG, CheckpointFolderError, architecture_of, check_checkpoint_folder
+from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
@@ -44,6 +45,7 @@ def write_checkpoint_folder(
     Raises:
         CheckpointFolderError: the result would not pass `check_checkpoint_folder`; `folder` stays as it was.
         FileExistsError: `folder` holds something that is not a checkpoint.
+        ValueError: evaluation results of a head without a task.
     """
     folder = Path(folder).absolute()
     if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
@@ -71,7 +73,8 @@ def _fill(folder: Path, model: ZooPreTrainedModel, tokenizer: Any, card: str, ev
         shutil.copyfile(source, folder / name)
     (folder / CARD).write_text(card, encoding="utf-8")
     if eval_results is not None:
-        for name, text in eval_results_files(eval_results).items():
+        task = task_of(architecture, type(model).__name__)
+        for name, text in eval_results_files(eval_results, task).items():
             file = folder / name
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")

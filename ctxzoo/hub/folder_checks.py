@@ -150,7 +150,9 @@ def _check_weights(folder: Path, model_class: type[ZooPreTrainedModel], config: 
         raise CheckpointFolderError(
             f"{file} is damaged or incomplete ({_one_line(error)}); copy or save it again"
         ) from error
-    expected = {name: tuple(x.shape) for name, x in empty_model(model_class, config).state_dict().items()}
+    model = empty_model(model_class, config)
+    left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
+    expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}
     wrong = [f"{name} is missing" for name in expected if name not in found]
     wrong += [f"{name} is unknown" for name in found if name not in expected]
     wrong += [

@@ -3,7 +3,9 @@
 from typing import Any
 
 from .configuration_bidaf import BidafConfig
+from .configuration_contextualizer import ContextualizerConfig
 from .registration import ARCHITECTURES, Architecture, register
+from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
 
 
@@ -13,6 +15,15 @@ def _bidaf() -> dict[str, Any]:
     return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
 
 
+def _contextualizer() -> dict[str, Any]:
+    from .modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
+
+    return {
+        "AutoModel": ContextualizerModel,
+        "AutoModelForSequenceClassification": ContextualizerForSequenceClassification,
+    }
+
+
 def _question_answering() -> dict[str, Any]:
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
@@ -20,5 +31,6 @@ def _question_answering() -> dict[str, Any]:
 
 
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
+register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

@@ -1,6 +1,7 @@
 """`ZooPreTrainedModel`: complete weight initialisation, strict loading, the auto_map of every head when saving."""
 
 import os
+import re
 from typing import Any, ClassVar
 
 import torch
@@ -16,17 +17,37 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     Initialisation: a module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
     through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
-    filled.
+    filled. A module whose tensors need not be saved, because they follow from the config, says so in an attribute
+    `follows_from_config`.
     """
 
     config: ZooConfig
     zoo_auto_map: ClassVar[dict[str, str]] = {}
     zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
+    _keys_to_ignore_on_save: Any = None
+    _keys_to_ignore_on_load_missing: Any = None
 
     def post_init(self) -> None:
         super().post_init()
+        rebuilt = {
+            f"{name}.{key}"
+            for name, module in self.named_modules()
+            if getattr(module, "follows_from_config", False)
+            for key in module.state_dict()
+        }
+        self._keys_to_ignore_on_save = set(self._keys_to_ignore_on_save or ()) | rebuilt
+        ignored = {f"(^|\\.){re.escape(name)}$" for name in rebuilt}
+        self._keys_to_ignore_on_load_missing = set(self._keys_to_ignore_on_load_missing or ()) | ignored
         # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
         self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
+
+    def wants(self, asked: bool | None, what: str) -> bool:
+        """Whether to return `what` ("attentions", "hidden_states"): as asked, else as the config says."""
+        return bool(getattr(self.config, f"output_{what}")) if asked is None else asked
+
+    def wants_dict(self, asked: bool | None) -> bool:
+        """Whether to return a `ModelOutput`, not a tuple: as asked, else as the config says."""
+        return bool(self.config.return_dict) if asked is None else asked
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -63,7 +84,8 @@ class ZooPreTrainedModel(PreTrainedModel):
                 f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
             ) from error
         # Of another checkpoint every name is unexpected and every weight of ours newly drawn: a warning is too little.
-        if info["unexpected_keys"] and len(info["missing_keys"]) == len(model.state_dict()):
+        expected = set(model.state_dict()) - set(model._keys_to_ignore_on_save or ())
+        if info["unexpected_keys"] and expected <= set(info["missing_keys"]):
             raise ValueError(
                 f"{str(source)!r} holds no weights of {cls.__name__}: it has {sorted(info['unexpected_keys'])[:3]}…, "
                 f"expected were {sorted(info['missing_keys'])[:3]}…"

@@ -134,17 +134,14 @@ class BidafModel(BidafPreTrainedModel):
 
         total = question_mask.sum(dim=1, keepdim=True).to(question.dtype)
         summary = (question * question_mask.unsqueeze(-1)).sum(dim=1) / total
-        return_dict = self.config.return_dict if return_dict is None else return_dict
         output = ContextQuestionModelOutput(
             last_hidden_state=x,
             attended_context=flow,
             question_summary=summary,
-            hidden_states=(context, question, flow)
-            if _wanted(output_hidden_states, self.config, "hidden_states")
-            else None,
-            attentions=tuple(attentions) if _wanted(output_attentions, self.config, "attentions") else None,
+            hidden_states=(context, question, flow) if self.wants(output_hidden_states, "hidden_states") else None,
+            attentions=tuple(attentions) if self.wants(output_attentions, "attentions") else None,
         )
-        return output if return_dict else output.to_tuple()
+        return output if self.wants_dict(return_dict) else output.to_tuple()
 
     def _encode(
         self,
@@ -159,7 +156,7 @@ class BidafModel(BidafPreTrainedModel):
         maps = []
         x = self.embeddings(ids)
         if self.self_attention is not None:
-            if _wanted(output_attentions, self.config, "attentions"):
+            if self.wants(output_attentions, "attentions"):
                 maps.append(self.self_attention.weights(x, mask))
             x = self.self_attention(x, mask)
         parts = [x]
@@ -286,7 +283,6 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if start_positions is not None and end_positions is not None:
             _check_labels(start_positions, end_positions, input_ids)
             loss = span_loss(start_logits, end_logits, no_answer_logits, start_positions, end_positions)
-        return_dict = self.config.return_dict if return_dict is None else return_dict
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
             start_logits=start_logits,
@@ -295,7 +291,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             hidden_states=outputs.hidden_states,
             attentions=outputs.attentions,
         )
-        return output if return_dict else output.to_tuple()
+        return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
 class NoAnswerHead(nn.Module):
@@ -367,7 +363,3 @@ def _check_labels(start: torch.Tensor, end: torch.Tensor, input_ids: torch.Tenso
             continue
         if values.numel() and (values.min() < 0 or values.max() >= length):
             raise ValueError(f"{name} must lie in 0..{length - 1}, got {values.tolist()}")
-
-
-def _wanted(asked: bool | None, config: BidafConfig, what: str) -> bool:
-    return bool(getattr(config, f"output_{what}")) if asked is None else asked

@@ -43,3 +43,42 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
     no_answer_logits: torch.Tensor | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class ContextModelOutput(ModelOutput):
+    """Output of a model that gathers a document into a context.
+
+    Attributes:
+        context: (B, m) context after the last step; with several starts, their mean.
+        last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, that it gave; 0 at padding.
+        features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
+        context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
+        hidden_states: tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
+        attentions: on request, one (B, n, m) for each step: how much each feature of each token counts; with several
+            starts, or token-wise over the contexts, their mean.
+    """
+
+    context: torch.Tensor | None = None
+    last_hidden_state: torch.Tensor | None = None
+    features: torch.Tensor | None = None
+    context_history: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class ContextClassifierOutput(ModelOutput):
+    """Output of a classifier of documents.
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        logits: (B, L); with several starts the logarithm of their mean probabilities.
+        context_history, hidden_states, attentions: see `ContextModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    context_history: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None

@@ -8,7 +8,9 @@ from typing import Any, Literal
 import torch
 from torch.optim.lr_scheduler import LambdaLR
 
-OptimiserName = Literal["adadelta", "adamw"]
+OptimiserName = Literal["adadelta", "adam", "adamw"]
+
+_ADAMS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
 def build_optimiser(
@@ -22,8 +24,8 @@ def build_optimiser(
 ) -> dict[str, Any]:
     """What Lightning's `configure_optimizers` returns.
 
-    Adadelta (rho 0.9, constant rate) is the course starter's. AdamW warms up linearly over `warmup_steps` and, when
-    `total_steps` is given, decays linearly to zero.
+    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) warm up linearly over
+    `warmup_steps` and, when `total_steps` is given, decay linearly to zero. Adam adds weight decay to the gradient.
 
     Raises:
         ValueError: unknown name, a rate that is not positive, or a schedule for Adadelta.
@@ -33,11 +35,11 @@ def build_optimiser(
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "adadelta":
         if warmup_steps or total_steps is not None:
-            raise ValueError("adadelta keeps its rate; warm-up and decay belong to adamw")
+            raise ValueError("adadelta keeps its rate; warm-up and decay belong to adam and adamw")
         return {"optimizer": torch.optim.Adadelta(trainable, lr=learning_rate, rho=0.9, weight_decay=weight_decay)}
-    if name != "adamw":
-        raise ValueError(f"unknown optimiser {name!r}; known: adadelta, adamw")
-    optimiser = torch.optim.AdamW(trainable, lr=learning_rate, weight_decay=weight_decay)
+    if name not in _ADAMS:
+        raise ValueError(f"unknown optimiser {name!r}; known: adadelta, {', '.join(_ADAMS)}")
+    optimiser = _ADAMS[name](trainable, lr=learning_rate, weight_decay=weight_decay)
 
     def factor(step: int) -> float:
         if step < warmup_steps:

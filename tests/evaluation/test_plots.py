@@ -23,19 +23,20 @@ METRICS = """epoch,step,train/loss,validation/nll,validation/f1,validation/exact
 2,29,nan,,,
 2,29,,7.5,30.0,25.0
 """
+SCORES = {"f1": "F1", "exact": "EM"}
 
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that were saved, for a look at what they hold."""
     figures: list[Figure] = []
-    save = plots._save
+    save = plots.save_figure
 
     def keep(figure: Figure, out: str | Path) -> None:
         figures.append(figure)
         save(figure, out)
 
-    monkeypatch.setattr(plots, "_save", keep)
+    monkeypatch.setattr(plots, "save_figure", keep)
     return figures
 
 
@@ -51,7 +52,7 @@ def lines(figure: Figure, axes: int) -> dict[str, tuple[list[float], list[float]
 
 
 def test_learning_curves_draw_the_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
-    plot_learning_curves(write_metrics(tmp_path), tmp_path / "new" / "curves.png")
+    plot_learning_curves(write_metrics(tmp_path), tmp_path / "new" / "curves.png", SCORES)
     (figure,) = drawn
     assert lines(figure, 0) == {
         "train": ([0.0, 9.0, 19.0], [9.5, 8.5, 7.5]),
@@ -67,7 +68,7 @@ def test_learning_curves_draw_the_numbers(tmp_path: Path, drawn: list[Figure]) -
 def test_many_batches_are_smoothed_around_their_mean(tmp_path: Path, drawn: list[Figure]) -> None:
     values = [5.0 + (-1) ** step for step in range(120)]
     text = "step,train/loss\n" + "".join(f"{step},{value}\n" for step, value in enumerate(values))
-    plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png")
+    plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png", SCORES)
     steps, losses = lines(drawn[0], 0)["train"]
     np.testing.assert_allclose(losses, 5.0)
     assert (steps[0], steps[-1]) == (1.5, 117.5)
@@ -76,7 +77,7 @@ def test_many_batches_are_smoothed_around_their_mean(tmp_path: Path, drawn: list
 @pytest.mark.parametrize("text", ["", "step,epoch\n1,0\n", "train/loss,epoch\n1.0,0\n", "step,train/loss\n1,\n2,nan\n"])
 def test_learning_curves_without_numbers(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"metrics\.csv: no numbers under step"):
-        plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png")
+        plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png", SCORES)
     assert not (tmp_path / "curves.png").exists()
 
 
@@ -164,12 +165,12 @@ def test_bad_input(tmp_path: Path, similarity: Any, changes: dict[str, Any], mes
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(ImportError, match=r'pip install "ctxzoo\[plots\]"'):
-        plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png")
+        plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png", SCORES)
 
 
 def test_a_failed_plot_keeps_the_old_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "curves.png"
-    plot_learning_curves(write_metrics(tmp_path), out)
+    plot_learning_curves(write_metrics(tmp_path), out, SCORES)
     before = out.read_bytes()
 
     def broken(*_: object, **__: object) -> None:
@@ -177,7 +178,7 @@ def test_a_failed_plot_keeps_the_old_picture(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Figure, "savefig", broken)
     with pytest.raises(OSError, match="no space left"):
-        plot_learning_curves(write_metrics(tmp_path), out)
+        plot_learning_curves(write_metrics(tmp_path), out, SCORES)
     assert out.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "metrics.csv"]
 
@@ -186,5 +187,5 @@ def test_pyplot_is_left_alone(tmp_path: Path) -> None:
     import matplotlib
 
     before = (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules)
-    plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png")
+    plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png", SCORES)
     assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before

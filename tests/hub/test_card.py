@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
 
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_snippets import example_block, with_repo_id
+from ctxzoo.hub.card_snippets import with_repo_id
+from ctxzoo.hub.task_question_answering import QUESTION_ANSWERING
+from ctxzoo.hub.tasks import TASKS, task_of
 from ctxzoo.models import ARCHITECTURES
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_config, tiny_model, tiny_result, tiny_tokenizer
 from tests.support.subprocesses import run_python
 
 EXAMPLE = {"question": QUESTION, "context": CONTEXT, "answer": "Oda", "score": 0.25, "start": 4, "end": 7}
+reader_card = partial(build_card, task=QUESTION_ANSWERING)
 SECTIONS = [
     *("Use it", "Results", "Limits", "Training data and licence", "Settings", "Environment", "Code", "Reproduce"),
     "Citation",
@@ -34,7 +38,7 @@ def python_blocks(card: str) -> list[str]:
 
 
 def test_metadata_is_what_the_hub_reads() -> None:
-    data = ModelCard(build_card(tiny_result(), tiny_config(), example=EXAMPLE)).data
+    data = ModelCard(reader_card(tiny_result(), tiny_config(), example=EXAMPLE)).data
     assert (data.license, data.library_name, data.pipeline_tag) == ("apache-2.0", "transformers", "question-answering")
     assert data.datasets == ["ctxzoo-data/squad_v2_mini"]
     assert data.model_name == "bidaf-squad_v2_mini-learned_char3"
@@ -48,7 +52,7 @@ def test_metadata_is_what_the_hub_reads() -> None:
 
 
 def test_every_section_has_content() -> None:
-    card = build_card(tiny_result(), tiny_config(), example=EXAMPLE)
+    card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE)
     found = sections(card)
     assert list(found) == SECTIONS
     assert all(len(text.split()) > 5 for text in found.values())
@@ -66,24 +70,33 @@ def test_every_section_has_content() -> None:
     assert "1611.01603" in found["Citation"]
 
 
-def test_every_architecture_has_a_card() -> None:
+def test_every_head_with_a_task_has_a_card() -> None:
     for name, architecture in ARCHITECTURES.items():
-        config = architecture.config_class()
-        card = build_card(tiny_result(architecture=name), config, example=EXAMPLE)
-        assert list(sections(card)) == SECTIONS, name
+        for task in TASKS:
+            if (head := architecture.model_classes.get(task.auto_model)) is None:
+                continue
+            assert task_of(architecture, head.__name__) is task
+            metrics = {f"test/{metric}": 50.0 for metric in task.metrics}
+            result = tiny_result(architecture=name, metrics=metrics, dataset="someone/data")
+            example = {key: 0.5 if key == "score" else "word" for key in task.example_keys}
+            card = build_card(result, architecture.config_class(), task=task, example=example)
+            assert list(sections(card)) == SECTIONS, name
+            data = ModelCard(card, ignore_metadata_errors=False).data
+            assert data.pipeline_tag == task.pipeline_tag
+            assert len(data.eval_results) == sum(metric.is_score for metric in task.metrics.values())
 
 
 def test_reader_of_squad_1_1_says_that_it_always_answers() -> None:
     metrics = {"test/exact": 20.0, "test/f1": 30.0}
     result = tiny_result(dataset="ctxzoo-data/squad_v1_mini", metrics=metrics)
-    limits = sections(build_card(result, tiny_config(squad_version="1.1"), example=EXAMPLE))["Limits"]
+    limits = sections(reader_card(result, tiny_config(squad_version="1.1"), example=EXAMPLE))["Limits"]
     assert "always answers" in limits
     assert "never answers" not in limits
 
 
 def test_several_seeds_give_mean_and_deviation() -> None:
     runs = [tiny_result(), *(tiny_result(seed=s, metrics={"test/f1": f}) for s, f in ((2, 46.5), (3, 48.5)))]
-    card = build_card(runs[0], tiny_config(), example=EXAMPLE, other_runs=runs[1:])
+    card = reader_card(runs[0], tiny_config(), example=EXAMPLE, other_runs=runs[1:])
     results = sections(card)["Results"]
     assert "| F1 | 44.50 | 43.00 | 46.50 ± 2.00 |" in results
     assert "Seeds: 1, 2, 3." in results
@@ -100,47 +113,48 @@ def test_several_seeds_give_mean_and_deviation() -> None:
 )
 def test_runs_of_another_kind_are_refused(other: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        build_card(tiny_result(), tiny_config(), example=EXAMPLE, other_runs=[other])  # type: ignore[list-item]
+        reader_card(tiny_result(), tiny_config(), example=EXAMPLE, other_runs=[other])  # type: ignore[list-item]
 
 
 def test_official_data_stands_beside_the_paper() -> None:
     result = tiny_result(dataset="rajpurkar/squad_v2", variant="learned_char7")
-    results = sections(build_card(result, tiny_config(), example=EXAMPLE))["Results"]
+    results = sections(reader_card(result, tiny_config(), example=EXAMPLE))["Results"]
     assert "| learned_char7 | dev | 64.57 | 61.49 |" in results
     assert "| baseline" not in results
-    assert "64.57" not in build_card(replace(result, dataset="sample"), tiny_config(), example=EXAMPLE)
+    assert "64.57" not in reader_card(replace(result, dataset="sample"), tiny_config(), example=EXAMPLE)
 
 
 def test_trial_run_and_dirty_checkout_are_told() -> None:
     result = tiny_result(commit="0123abc-dirty", dataset="sample")
-    card = build_card(replace(result, settings={**result.settings, "tiny": True}), tiny_config(), example=EXAMPLE)
+    card = reader_card(replace(result, settings={**result.settings, "tiny": True}), tiny_config(), example=EXAMPLE)
     assert "Its answers mean nothing" in card
     assert "changes that are in no commit" in card
     assert ModelCard(card).data.datasets is None
 
 
 def test_unknown_dataset_still_gives_a_whole_card() -> None:
-    found = sections(build_card(tiny_result(dataset="someone/questions"), tiny_config(), example=EXAMPLE))
+    found = sections(reader_card(tiny_result(dataset="someone/questions"), tiny_config(), example=EXAMPLE))
     assert "someone/questions" in found["Results"]
     assert "licence of the data: that of the dataset; see its source" in found["Training data and licence"]
 
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="unknown architecture 'gpt'; known: bidaf"):
-        build_card(tiny_result(architecture="gpt"), tiny_config(), example=EXAMPLE)
+        reader_card(tiny_result(architecture="gpt"), tiny_config(), example=EXAMPLE)
     with pytest.raises(ValueError, match="lacks answer, score"):
-        build_card(tiny_result(), tiny_config(), example={"question": "q", "context": "c"})
+        reader_card(tiny_result(), tiny_config(), example={"question": "q", "context": "c"})
 
 
 @pytest.mark.parametrize("text", [CONTEXT, "", "x" * 300, "a\\b \"c\" 'd'\n\n`e`  {f} $g\t", "word " * 100])
 def test_example_survives_as_a_program(text: str) -> None:
     names: dict[str, str] = {}
-    exec(example_block("What?", text, "someone/model"), names)
+    example = {"question": "What?", "context": text}
+    exec(QUESTION_ANSWERING.snippets(example, "someone/model").example, names)
     assert (names["context"], names["question"], names["repo"]) == (text, "What?", "someone/model")
 
 
 def test_repository_is_named_in_the_snippets_only() -> None:
-    card = build_card(tiny_result(), tiny_config(), example=EXAMPLE)
+    card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE)
     named = with_repo_id(card, "someone/tiny")
     assert named != card
     assert [(a, b) for a, b in zip(card.splitlines(), named.splitlines(), strict=True) if a != b] == [

@@ -11,6 +11,7 @@ import torch
 from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.task_question_answering import QUESTION_ANSWERING
 from ctxzoo.models.configuration_bidaf import BidafConfig, bidaf_variant
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -92,5 +93,5 @@ def write_tiny(folder: Path, *, seed: int = 2, result: RunResult | None = None, 
     """The checkpoint folder; `changes` are fields of the config."""
     model, tokenizer = tiny_model(seed, **changes), tiny_tokenizer()
     result = result or tiny_result()
-    card = build_card(result, model.config, example=ask(model, tokenizer))
+    card = build_card(result, model.config, task=QUESTION_ANSWERING, example=ask(model, tokenizer))
     return write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result)

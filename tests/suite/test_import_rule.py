@@ -64,6 +64,8 @@ def test_recipes_keep_the_rule() -> None:
         ("outputs", "from .ops_span import x", "must not import ops_span"),
         ("tokenization_x", "from .modeling_base import X", "must not import modeling_base"),
         ("modeling_this", "from . import outputs", "only `from .sibling"),
+        ("ops_a", "import triton", "triton is optional"),
+        ("ops_a", "try:\n    import triton\nexcept ValueError:\n    pass", "triton is optional"),
         ("modeling_this", "from .. import models", "only `from .sibling"),
         ("modeling_this", "from ..models.outputs import X", "only `from .sibling"),
         ("modeling_this", "from .folder.outputs import X", "only `from .sibling"),
@@ -97,6 +99,8 @@ def test_reader_allows_what_models_need() -> None:
     )
     assert violations_in_models("modeling_this", source, SIBLINGS) == []
     assert violations_in_models("registration", "from transformers import AutoConfig", SIBLINGS) == []
+    optional = "try:\n    import triton\n    import triton.language as tl\nexcept ImportError:\n    triton = None\n"
+    assert violations_in_models("ops_a", optional, SIBLINGS) == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
+# Allowed under `try: … except ImportError`; the loader on the Hub side does not ask for what stands there.
+OPTIONAL_TRAVELLING_PACKAGES = {"triton"}
 OPTIONAL_PACKAGES = {"matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
@@ -72,6 +74,9 @@ def violations_in_models(stem: str, source: str, siblings: set[str]) -> list[str
             top = name.partition(".")[0]
             if top == "ctxzoo":
                 found.append(f"{where}: imports {name}; a file that travels cannot find ctxzoo")
+            elif top in OPTIONAL_TRAVELLING_PACKAGES:
+                if not _may_be_missing(ast.parse(source), node.lineno):
+                    found.append(f"{where}: {top} is optional; import it under `try: … except ImportError`")
             elif top in NETWORK_MODULES:
                 found.append(f"{where}: imports {top}; models know nothing of the network")
             elif top == "importlib" or (top not in TRAVELLING_PACKAGES and top not in sys.stdlib_module_names):
@@ -161,6 +166,16 @@ def _imports(source: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[st
         elif isinstance(node, ast.ImportFrom):
             # `from ctxzoo import data` imports a folder as well as `from ctxzoo.data import x`.
             yield node, [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def _may_be_missing(tree: ast.Module, line: int) -> bool:
+    """Whether the import in this line stands under `try` with an `except ImportError`."""
+    return any(
+        isinstance(node, ast.Try)
+        and any(statement.lineno == line for statement in node.body)
+        and any(isinstance(handler.type, ast.Name) and handler.type.id == "ImportError" for handler in node.handlers)
+        for node in ast.walk(tree)
+    )
 
 
 def _runs_at_import(body: list[ast.stmt], line: int) -> bool:

@@ -10,9 +10,9 @@ def weights() -> list[torch.nn.Parameter]:
     return [torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3), requires_grad=False)]
 
 
-def rates(steps: int, **options) -> list[float]:
+def rates(steps: int, name: str = "adamw", **options) -> list[float]:
     """The learning rate of each step."""
-    built = build_optimiser("adamw", weights(), learning_rate=0.8, **options)
+    built = build_optimiser(name, weights(), learning_rate=0.8, **options)
     optimiser, scheduler = built["optimizer"], built["lr_scheduler"]["scheduler"]
     found = []
     for _ in range(steps):
@@ -32,7 +32,7 @@ def test_adadelta_is_the_starters():
 
 @pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"total_steps": 20}])
 def test_adadelta_refuses_a_schedule(schedule):
-    with pytest.raises(ValueError, match="adadelta keeps its rate; warm-up and decay belong to adamw"):
+    with pytest.raises(ValueError, match="adadelta keeps its rate; warm-up and decay belong to adam and adamw"):
         build_optimiser("adadelta", weights(), learning_rate=0.5, **schedule)
 
 
@@ -45,7 +45,7 @@ def test_first_step_of_adadelta_by_hand():
     assert weight.item() == pytest.approx(1 - 0.5 * (1e-6 / (0.4 + 1e-6)) ** 0.5 * 2, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["adadelta", "adamw"])
+@pytest.mark.parametrize("name", ["adadelta", "adam", "adamw"])
 def test_frozen_parameters_are_left_out_and_weight_decay_is_passed_on(name):
     given = weights()
     optimiser = build_optimiser(name, given, learning_rate=0.1, weight_decay=0.3)["optimizer"]
@@ -59,6 +59,20 @@ def test_adamw_warms_up_and_then_stays():
 
 def test_adamw_decays_linearly_to_zero_after_the_warm_up():
     assert rates(8, warmup_steps=2, total_steps=6) == pytest.approx([0.4, 0.8, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
+
+
+def test_first_steps_of_adam_by_hand():
+    weight = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    optimiser = build_optimiser("adam", [weight], learning_rate=0.5, weight_decay=2.0)["optimizer"]
+    assert type(optimiser) is torch.optim.Adam
+    weight.grad = torch.tensor([-3.0], dtype=torch.float64)
+    optimiser.step()
+    # The decay is part of the gradient, -3 + 2 · 1, whose size Adam's first step does not see.
+    assert weight.item() == pytest.approx(1 + 0.5, abs=1e-7)
+
+
+def test_adam_has_the_schedule_of_adamw():
+    assert rates(6, "adam", warmup_steps=2, total_steps=6) == rates(6, "adamw", warmup_steps=2, total_steps=6)
 
 
 def test_adamw_without_schedule_is_constant():
@@ -80,5 +94,5 @@ def test_a_rate_that_is_not_positive_is_refused(rate):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown optimiser 'adam'; known: adadelta, adamw"):
-        build_optimiser("adam", weights(), learning_rate=1.0)
+    with pytest.raises(ValueError, match="unknown optimiser 'sgd'; known: adadelta, adam, adamw"):
+        build_optimiser("sgd", weights(), learning_rate=1.0)

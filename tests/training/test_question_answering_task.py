@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.training.question_answering_task import NonFiniteLossError, QuestionAnsweringTask
+from ctxzoo.training.question_answering_task import QuestionAnsweringTask
+from ctxzoo.training.task import NonFiniteLossError
 from tests.support.reference_squad_v2 import reference_squad_v2
 from tests.support.tiny_squad import tiny_config, tiny_data
 
@@ -168,6 +169,12 @@ def test_scores_of_a_pass_do_not_run_into_the_next(data, tmp_path):
     runner = trainer(tmp_path)
     first = runner.validate(task, data, verbose=False)[0]
     assert runner.validate(task, data, verbose=False)[0] == first
+
+
+def test_training_follows_a_validation(data, tmp_path):
+    task = task_for(data)
+    trainer(tmp_path).validate(task, data, verbose=False)
+    trainer(tmp_path, max_steps=-1, max_epochs=1).fit(task, data)
 
 
 def test_test_split_names_the_split_that_is_scored(data, tmp_path):

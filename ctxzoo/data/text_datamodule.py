@@ -1,0 +1,405 @@
+"""Text classification for Lightning: from a Hub id, a folder, a file or the generated sample to batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import datasets
+import lightning
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed
+from tokenizers.trainers import WordLevelTrainer
+from torch.utils.data import Dataset
+from transformers import AutoTokenizer
+
+from ctxzoo.data.bucketing import BucketSampler, ResumableLoader
+from ctxzoo.data.text_folds import fold_rows, hold_out
+from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
+from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
+from ctxzoo.models.tokenization_word import PAD_TOKEN, WordTokenizer, build_word_tokenizer, word_cutter
+
+CHUNK = 4096  # texts that are encoded in one call; bounds the memory that their ids take as Python lists
+
+Rows = npt.NDArray[np.int64]
+
+
+class TextClassificationDataModule(lightning.LightningDataModule):
+    """Texts with one label each in bucketed batches.
+
+    Splits: `train`, `validation` and `test`. With `folds`, all splits of the dataset are joined in this order; fold
+    `fold` is `test`, `dev_share` of the rest is `validation`, and what remains is `train`; both draws keep the part of
+    every class. Without `folds` the dataset's own splits are read, and a missing `validation` is drawn from `train` in
+    the same way.
+
+    The vocabulary holds the words with `min_word_count` occurrences in the rows of `train`, so after those of
+    `validation` are taken out, the most frequent first.
+
+    A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
+    `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word.
+
+    Args:
+        dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
+        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        text_column, label_column: names of columns; default the usual ones.
+        folds: number of folds of the cross-validation; None reads the dataset's own splits.
+        fold: which fold is `test`, 0..folds-1.
+        fold_seed: of the folds and of the drawn validation rows.
+        dev_share: of the rows that are not `test`; above 0 and below 1.
+        min_word_count: a word needs this many occurrences.
+        lower_case, ngram_order, char_ngrams, ngram_buckets: as in `build_word_tokenizer`.
+        max_length: known words to which texts are cut; None: no limit.
+        word_vectors: file of pretrained vectors for `vector_table`.
+        batch_size, eval_batch_size: texts in a batch.
+        seed: of the order of batches, and of the table's rows without a vector.
+        num_workers: processes that build batches; 0 builds them in the training process.
+        tokenizer: use this one instead of building one from the data.
+        init_from: use the tokenizer of this checkpoint folder or Hub id.
+
+    Raises:
+        ValueError: an option out of range, or both `tokenizer` and `init_from`.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        text_column: str | None = None,
+        label_column: str | None = None,
+        folds: int | None = None,
+        fold: int = 0,
+        fold_seed: int = 0,
+        dev_share: float = 0.1,
+        min_word_count: int = 3,
+        lower_case: bool = True,
+        ngram_order: int = 1,
+        char_ngrams: tuple[int, int] | None = None,
+        ngram_buckets: int = 0,
+        max_length: int | None = None,
+        word_vectors: str | None = None,
+        batch_size: int = 64,
+        eval_batch_size: int = 256,
+        seed: int = 0,
+        num_workers: int = 0,
+        tokenizer: WordTokenizer | None = None,
+        init_from: str | None = None,
+    ) -> None:
+        super().__init__()
+        if folds is None and fold != 0:
+            raise ValueError(f"fold={fold} without folds; set folds, for example folds=5")
+        if not 0 < dev_share < 1:
+            raise ValueError(f"dev_share is {dev_share}; expected a number above 0 and below 1")
+        if min_word_count < 1:
+            raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
+        if tokenizer is not None and init_from is not None:
+            raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        self.dataset = dataset
+        self.data_dir = data_dir
+        self.text_column = text_column
+        self.label_column = label_column
+        self.folds = folds
+        self.fold = fold
+        self.fold_seed = fold_seed
+        self.dev_share = dev_share
+        self.min_word_count = min_word_count
+        self.lower_case = lower_case
+        self.ngram_order = ngram_order
+        self.char_ngrams = char_ngrams
+        self.ngram_buckets = ngram_buckets
+        self.max_length = max_length
+        self.word_vectors = word_vectors
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.seed = seed
+        self.num_workers = num_workers
+        self._tokenizer = tokenizer if init_from is None else _tokenizer_of(init_from)
+        self._data: TextSplits | None = None
+        self._texts: dict[str, datasets.Dataset] = {}
+        self._rows: dict[str, Rows] = {}
+        self._encoded: dict[str, EncodedTexts] = {}
+        self._vectors: WordVectors | None = None
+
+    # -- what a recipe asks for ------------------------------------------------------------------------------------
+
+    @property
+    def tokenizer(self) -> WordTokenizer:
+        """The tokenizer that belongs to this data; after `setup`."""
+        assert self._tokenizer is not None, "call setup() first"
+        return self._tokenizer
+
+    @property
+    def label_names(self) -> list[str]:
+        """The name of each label."""
+        return self._loaded().label_names
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return len(self.label_names)
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hashes of the dataset's own splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+
+    def model_sizes(self) -> dict[str, int]:
+        """The fields of a model's config that follow from the data."""
+        sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": self.num_labels}
+        if self._vectors is not None:
+            sizes["word_embedding_size"] = self._vectors.dim
+        return sizes
+
+    def vector_table(self) -> torch.Tensor | None:
+        """(num_ids, dim) pretrained vectors, or None without `word_vectors`.
+
+        Padding is 0. Words without a vector, and the buckets of n-grams, are drawn from a normal distribution around 0
+        with the standard deviation of the vectors found: they should neither stand out nor be equal to each other.
+        """
+        if self._vectors is None:
+            return None
+        rows = [self._vectors.lookup(word) for word in self._words()]
+        known = torch.tensor([place for place, row in enumerate(rows, start=1) if row is not None])
+        if not len(known):
+            raise ValueError(
+                f"{self.word_vectors} has a vector for none of the {len(rows)} words; choose vectors of this language"
+            )
+        vectors = self._vectors.vectors[[row for row in rows if row is not None]]
+        generator = torch.Generator().manual_seed(self.seed)
+        table = torch.randn(self.tokenizer.num_ids, self._vectors.dim, generator=generator) * vectors.std()
+        table[0] = 0
+        table[known] = vectors
+        return table
+
+    def vectors_name(self) -> str:
+        """The name of the word vectors' file, or "learned"."""
+        return self._vectors.name if self._vectors else "learned"
+
+    def texts(self, split: str) -> datasets.Dataset:
+        """The rows with `text` and `label` among which a split has its own; `row` of a batch counts in here."""
+        self.rows(split)
+        return self._texts[split]
+
+    def rows(self, split: str) -> Rows:
+        """The rows of `texts(split)` that belong to the split, ascending."""
+        if split not in self._rows:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
+        return self._rows[split]
+
+    def labels(self, split: str) -> npt.NDArray[np.int64]:
+        """The label of each of `rows(split)`."""
+        return _labels(self.texts(split))[self.rows(split)]
+
+    # -- Lightning ---------------------------------------------------------------------------------------------------
+
+    def prepare_data(self) -> None:
+        """Read and check; once, on one process of each machine."""
+        self._loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Choose the rows of each split, build the vocabulary; on every process."""
+        if self._rows:
+            return
+        splits = self._loaded().splits
+        if self.folds is not None:
+            texts, rows = self._cross_validation(splits, self.folds)
+        else:
+            texts, rows = self._own_splits(splits)
+        if self._tokenizer is None:
+            if "train" not in rows:
+                raise ValueError(
+                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer"
+                )
+            self._tokenizer = self._build_tokenizer(texts["train"], rows["train"])
+        if self.word_vectors is not None:
+            self._vectors = read_word_vectors(self.word_vectors, keep=self._words())
+        self._texts, self._rows = texts, rows
+
+    def train_dataloader(self) -> ResumableLoader:
+        return self._loader("train", shuffle=True)
+
+    def val_dataloader(self) -> ResumableLoader:
+        return self._loader("validation", shuffle=False)
+
+    def test_dataloader(self) -> ResumableLoader:
+        return self._loader("test", shuffle=False)
+
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Any split in evaluation order."""
+        return self._loader(split, shuffle=False)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _loaded(self) -> TextSplits:
+        if self._data is None:
+            self._data = read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
+        return self._data
+
+    def _cross_validation(
+        self, splits: dict[str, datasets.Dataset], folds: int
+    ) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
+        joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
+        labels = _labels(joined)
+        rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
+        train, validation = hold_out(labels, rest, self.dev_share, self.fold_seed)
+        return dict.fromkeys(SPLITS, joined), {"train": train, "validation": validation, "test": test}
+
+    def _own_splits(self, splits: dict[str, datasets.Dataset]) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
+        if "test" not in splits:
+            raise ValueError(
+                f"dataset {self.dataset!r} has no test split, only {sorted(splits)}; set folds for a cross-validation, "
+                "for example folds=5"
+            )
+        texts = dict(splits)
+        rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
+        if "train" in splits and "validation" not in splits:
+            texts["validation"] = splits["train"]
+            rows["train"], rows["validation"] = hold_out(
+                _labels(splits["train"]), rows["train"], self.dev_share, self.fold_seed
+            )
+        return texts, rows
+
+    def _build_tokenizer(self, texts: datasets.Dataset, rows: Rows) -> WordTokenizer:
+        words = _frequent_words(texts.select(rows)["text"][:], self.min_word_count, self.lower_case)
+        if not words:
+            raise ValueError(
+                f"no word occurs {self.min_word_count} times in the {len(rows)} training texts of {self.dataset!r}; "
+                "lower min_word_count"
+            )
+        return build_word_tokenizer(
+            words,
+            lower_case=self.lower_case,
+            ngram_buckets=self.ngram_buckets,
+            ngram_order=self.ngram_order,
+            char_ngrams=self.char_ngrams,
+        )
+
+    def _words(self) -> list[str]:
+        """The words of the tokenizer from id 1 on."""
+        words: list[str] = self.tokenizer.convert_ids_to_tokens(range(1, len(self.tokenizer)))
+        return words
+
+    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
+        assert self._rows, "call setup() first"
+        texts, rows = self.texts(split), self.rows(split)
+        # The splits of a cross-validation share their texts, which are encoded once.
+        source = next(name for name, other in self._texts.items() if other is texts)
+        if source not in self._encoded:
+            self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
+        batches = TextBatches(self._encoded[source], _labels(texts), rows)
+        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+        sampler = BucketSampler(
+            batches.lengths(),
+            self.batch_size if shuffle else self.eval_batch_size,
+            shuffle=shuffle,
+            seed=self.seed,
+            rank=torch.distributed.get_rank() if distributed else 0,
+            world_size=torch.distributed.get_world_size() if distributed else 1,
+        )
+        return ResumableLoader(
+            batches,
+            sampler,
+            num_workers=self.num_workers,
+            pin_memory=torch.cuda.is_available(),
+            persistent_workers=self.num_workers > 0,
+        )
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """Texts as ids. Text t has `ids[pointers[t] : pointers[t + 1]]`.
+
+    Attributes:
+        ids: (all ids,) of words and n-grams.
+        pointers: (texts + 1,).
+    """
+
+    ids: npt.NDArray[np.int32]
+    pointers: npt.NDArray[np.int64]
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Ids of each text."""
+        return np.diff(self.pointers)
+
+
+def encode_texts(tokenizer: WordTokenizer, texts: list[str], max_length: int | None) -> EncodedTexts:
+    """Encode texts, cut to `max_length` known words where that is given."""
+    ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
+    lengths: list[int] = []
+    for start in range(0, len(texts), CHUNK):
+        chunk = tokenizer(
+            texts[start : start + CHUNK],
+            truncation=max_length is not None,
+            max_length=max_length,
+            return_attention_mask=False,
+        )
+        for row in chunk["input_ids"]:
+            lengths.append(len(row))
+            ids.append(np.array(row, np.int32))
+    return EncodedTexts(np.concatenate(ids), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+class TextBatches(Dataset[dict[str, torch.Tensor]]):
+    """`batches[rows]` is a whole batch; see `TextClassificationDataModule`.
+
+    Args:
+        texts: the ids.
+        labels: (texts,).
+        rows: (n,) the texts that this dataset numbers 0..n-1.
+    """
+
+    def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows) -> None:
+        self.texts = texts
+        self.labels = labels
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Ids of each row, for bucketing."""
+        return self.texts.lengths()[self.rows]
+
+    def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows = self.rows[np.asarray(places)]
+        begins, ends = self.texts.pointers[rows], self.texts.pointers[rows + 1]
+        # No text may have a known word; a model still wants one position.
+        ids = np.zeros((len(rows), max(1, int((ends - begins).max()))), np.int64)
+        for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            ids[place, : end - begin] = self.texts.ids[begin:end]
+        batch = {
+            "input_ids": ids,
+            "attention_mask": (ids != 0).astype(np.int64),
+            "labels": self.labels[rows],
+            "row": rows,
+        }
+        return {name: torch.from_numpy(array) for name, array in batch.items()}
+
+
+def _labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
+    labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
+    return labels
+
+
+def _frequent_words(texts: list[str], min_count: int, lower_case: bool) -> list[str]:
+    """The words that occur at least `min_count` times, most frequent first, ties in alphabetical order."""
+    backend = word_cutter(lower_case)
+    trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
+    backend.train_from_iterator(texts, trainer)
+    vocabulary: dict[str, int] = backend.get_vocab()
+    vocabulary.pop(PAD_TOKEN, None)  # written in a text it is no word
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def _tokenizer_of(checkpoint: str) -> WordTokenizer:
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    if not isinstance(tokenizer, WordTokenizer):
+        raise ValueError(
+            f"init_from={checkpoint!r} holds a {type(tokenizer).__name__}; expected the WordTokenizer of a text "
+            "classifier"
+        )
+    return tokenizer

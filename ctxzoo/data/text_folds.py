@@ -1,0 +1,89 @@
+"""Stratified folds and held-out shares: functions of the labels and a seed alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+Rows = npt.NDArray[np.int64]
+
+
+def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
+    """The rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
+
+    Args:
+        labels: (rows,) class of each row.
+        folds: number of folds, 2 or more.
+        fold: which one, 0..folds-1.
+        seed: of the assignment; the folds of one seed belong together.
+
+    Returns:
+        Rows of the training part and of the test part, each in ascending order.
+
+    Raises:
+        ValueError: `folds`, `fold` or `seed` out of range, or a class with fewer rows than folds.
+    """
+    classes = _classes(labels)
+    if folds < 2:
+        raise ValueError(f"folds is {folds}; expected 2 or more")
+    if not 0 <= fold < folds:
+        raise ValueError(f"fold is {fold}; expected 0..{folds - 1}, one of the {folds} folds")
+    _check_seed(seed)
+    values, counts = np.unique(classes, return_counts=True)
+    rarest = int(np.argmin(counts)) if len(counts) else None
+    if rarest is None or counts[rarest] < folds:
+        found = "there are no rows" if rarest is None else f"label {values[rarest]} has {counts[rarest]} rows"
+        raise ValueError(f"{found}, too few for {folds} folds; use fewer folds or leave the label out")
+    parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(classes, classes)
+    train, test = list(parts)[fold]
+    return train.astype(np.int64), test.astype(np.int64)
+
+
+def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, share: float, seed: int) -> tuple[Rows, Rows]:
+    """A share of some rows, drawn so that every class keeps its part.
+
+    Args:
+        labels: (all rows,) class of each row.
+        rows: the rows to divide.
+        share: of `rows` to hold out, above 0 and below 1.
+        seed: of the draw.
+
+    Returns:
+        The rest and the held-out rows, each in ascending order.
+
+    Raises:
+        ValueError: `share` or `seed` out of range, a class with one row, or too few rows for every class to be on both
+            sides.
+    """
+    chosen = np.sort(np.asarray(rows, dtype=np.int64))
+    classes = _classes(labels)[chosen]
+    if not 0 < share < 1:
+        raise ValueError(f"the share to hold out is {share}; expected a number above 0 and below 1")
+    _check_seed(seed)
+    values, counts = np.unique(classes, return_counts=True)
+    if not len(counts) or counts.min() < 2:
+        found = f"label {values[np.argmin(counts)]} has one row" if len(counts) else "there are no rows"
+        raise ValueError(f"{found}, too few to hold out a share of {share}; leave the label out or add rows")
+    held = round(len(chosen) * share)
+    if not len(values) <= held <= len(chosen) - len(values):
+        raise ValueError(
+            f"a share of {share} of {len(chosen)} rows is {held} rows, but each of {len(values)} labels needs a row on "
+            "both sides; choose another share"
+        )
+    rest, held_out = train_test_split(chosen, test_size=held, random_state=seed, stratify=classes)
+    return np.sort(rest), np.sort(held_out)
+
+
+def _classes(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    classes = np.asarray(labels)
+    if classes.ndim != 1 or (len(classes) and not np.issubdtype(classes.dtype, np.integer)):
+        raise ValueError(
+            f"labels have shape {classes.shape} and type {classes.dtype}; expected integers, one for a row"
+        )
+    return classes.astype(np.int64)
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"the seed is {seed}; expected 0..{2**32 - 1}")

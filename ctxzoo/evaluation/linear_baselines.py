@@ -1,0 +1,84 @@
+"""Linear classifiers of n-grams: what a user would take instead of a small neural model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.svm import LinearSVC
+
+_WORDS: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}  # texts come in words already
+
+
+class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """A linear SVM over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
+
+    For each class against the others, r = log((p / |p|) / (q / |q|)) with p, q the smoothed counts of the features in
+    the class and outside; the classifier of the class sees x * r.
+
+    Args:
+        C: of the SVM.
+    """
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(self, X: sparse.csr_matrix, y: npt.ArrayLike) -> NaiveBayesWeighted:
+        labels = np.asarray(y)
+        self.classes_ = np.unique(labels)
+        # Of two classes one classifier is enough: the other's is its negative.
+        wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        self.ratios_, self.models_ = [], []
+        for label in wanted:
+            inside = labels == label
+            p, q = (1.0 + np.asarray(X[rows].sum(axis=0)).ravel() for rows in (inside, ~inside))
+            self.ratios_.append(np.log(p / p.sum()) - np.log(q / q.sum()))
+            model = LinearSVC(C=self.C, random_state=0)
+            self.models_.append(model.fit(X @ sparse.diags(self.ratios_[-1]), inside))
+        return self
+
+    def decision_function(self, X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+        """(rows, classes), or (rows,) for the second of two classes."""
+        columns = [
+            model.decision_function(X @ sparse.diags(ratio))
+            for model, ratio in zip(self.models_, self.ratios_, strict=True)
+        ]
+        scores: npt.NDArray[np.float64] = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+        return scores
+
+    def predict(self, X: sparse.csr_matrix) -> npt.NDArray[Any]:
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        predicted: npt.NDArray[Any] = self.classes_[places]
+        return predicted
+
+
+def linear_baseline(name: str) -> Pipeline:
+    """An untrained scikit-learn pipeline from texts to classes; one of `LINEAR_BASELINES`.
+
+    - words_characters_svm: TF-IDF of words (1-2) and of characters within words (2-5), linear SVM;
+    - bigram_naive_bayes: multinomial naive Bayes over whether words and pairs of words occur;
+    - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM.
+
+    Raises:
+        ValueError: an unknown name; the message lists the known ones.
+    """
+    if name == "words_characters_svm":
+        words = TfidfVectorizer(**_WORDS, sublinear_tf=True)
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        return make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
+    if name == "bigram_naive_bayes":
+        return make_pipeline(CountVectorizer(**_WORDS, binary=True), MultinomialNB())
+    if name == "bigram_nbsvm":
+        return make_pipeline(CountVectorizer(**_WORDS, binary=True), NaiveBayesWeighted(C=0.1))
+    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(LINEAR_BASELINES)}")
+
+
+LINEAR_BASELINES: Sequence[str] = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")

@@ -1,0 +1,161 @@
+"""What remains when a model is trained: results file, figures, checkpoint folder, and a first prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import lightning
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
+from rich.console import Console
+from rich.table import Table
+
+from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, versions
+from ctxzoo.evaluation.learning_curve import scores_by_epoch
+from ctxzoo.evaluation.plots import plot_learning_curves
+from ctxzoo.evaluation.results import RunResult, write_result
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.eval_results import run_place
+from ctxzoo.hub.push import push_folder
+from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.tasks import task_of
+from ctxzoo.models import ARCHITECTURES
+from ctxzoo.training.task import ZooTask
+from ctxzoo.training.trainer import training_seconds
+
+
+class RunData(Protocol):
+    """A DataModule of the zoo, after `setup`."""
+
+    dataset: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hashes of the splits."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """What turns texts into the model's inputs."""
+
+
+@rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
+def finish_run(
+    task: ZooTask,
+    data: RunData,
+    trainer: lightning.Trainer,
+    scores: dict[str, dict[str, float]],
+    *,
+    folder: Path,
+    results_dir: Path,
+    recipe: str,
+    architecture: str,
+    variant: str,
+    seed: int,
+    commit: str,
+    settings: dict[str, Any],
+    fold: int | None = None,
+    tag: str = "",
+    push_to: str | None = None,
+) -> None:
+    """Write everything that a run leaves behind, and say where it is.
+
+    `folder` gets learning_curves.png, the pictures of the task (for readers attention.png) and the checkpoint folder
+    `checkpoint`; `results_dir` the results file.
+
+    Args:
+        task: with its final weights; `hub.tasks` knows what its model does.
+        data, trainer: of the run.
+        scores: split name to metrics.
+        folder, results_dir: where to write.
+        recipe, architecture, variant, seed, commit, settings: for the results file.
+        fold: number of the fold in cross-validation.
+        tag: what its name says beside variant, data and seed.
+        push_to: Hub repository that receives the checkpoint folder.
+
+    Raises:
+        ValueError: the model's head does no task that `hub.tasks` knows.
+    """
+    facts = task_of(ARCHITECTURES[architecture], type(task.model).__name__)
+    log = folder / "logs" / "csv" / "metrics.csv"
+    result = RunResult(
+        recipe=recipe,
+        architecture=architecture,
+        variant=variant,
+        dataset=_public(data.dataset),
+        split="test",
+        fold=fold,
+        seed=seed,
+        metrics={
+            **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+            **scores_by_epoch(log, facts.curves),
+            "epochs": trainer.current_epoch,
+            "steps": trainer.global_step,
+        },
+        settings=settings,
+        parameters={
+            "trainable": sum(p.numel() for p in task.model.parameters() if p.requires_grad),
+            "total": sum(p.numel() for p in task.model.parameters()),
+        },
+        command=command_line(),
+        commit=commit,
+        data={"source": _public(data.dataset), "fingerprint": data.fingerprint},
+        hardware=hardware(),
+        versions=versions(),
+        wall_seconds=training_seconds(trainer),
+        peak_memory_mb=peak_memory_mb(),
+    )
+    path = write_result(result, results_dir, tag=tag or None)
+
+    task.model.eval()
+    example = facts.take_example(task, data)
+    plot_learning_curves(log, folder / "learning_curves.png", facts.drawn)
+    if facts.draw_figures is not None:
+        facts.draw_figures(task, data, example, folder)
+    checkpoint = write_checkpoint_folder(
+        folder / "checkpoint",
+        model=task.model,
+        tokenizer=data.tokenizer,
+        card=build_card(result, task.model.config, task=facts, example=example),
+        eval_results=result,
+    )
+    _print_summary(result, facts, path, folder, checkpoint, example)
+    if push_to is not None:
+        print(f"pushed: {push_folder(checkpoint, push_to)}")
+
+
+def _public(dataset: str) -> str:
+    """A dataset as results name it: of a path on this machine only the last part."""
+    path = Path(dataset).expanduser()
+    return path.name if path.is_absolute() else dataset
+
+
+def _print_summary(
+    result: RunResult, facts: TaskFacts, path: Path, folder: Path, checkpoint: Path, example: Mapping[str, Any]
+) -> None:
+    console = Console()
+    table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
+    splits = ("validation", "test")
+    table.add_column("")
+    for split in splits:
+        table.add_column(split, justify="right")
+    for name in facts.metrics:
+        values = [result.metrics.get(f"{split}/{name}") for split in splits]
+        if any(value is not None for value in values):
+            table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
+    console.print(table)
+    console.print(
+        f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
+    )
+    console.print(f"results    {path}\nfigures    {folder}\ncheckpoint {checkpoint}\n", soft_wrap=True, highlight=False)
+    console.print("load it:", highlight=False)
+    for line in (
+        "from transformers import pipeline",
+        f'model = pipeline("{facts.pipeline_tag}", model="{checkpoint}", trust_remote_code=True)',
+        f"model({facts.call})",
+    ):
+        console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+    console.print()
+    for line in facts.example_lines(example):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

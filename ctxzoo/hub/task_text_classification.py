@@ -1,0 +1,123 @@
+"""Text classification: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from transformers import TextClassificationPipeline
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.task_facts import Metric, TaskFacts
+from ctxzoo.models.configuration_base import ZooConfig
+
+if TYPE_CHECKING:
+    from ctxzoo.data.text_datamodule import TextClassificationDataModule
+    from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
+
+METRICS = {
+    "accuracy": Metric("accuracy", "accuracy"),
+    "macro_f1": Metric("f1", "macro F1"),
+    "calibration_error": Metric("calibration_error", "expected calibration error, 15 bins", is_score=False),
+    "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
+}
+
+WITH_PACKAGE = """\
+import ctxzoo  # registers the architecture
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(repo)
+model = AutoModelForSequenceClassification.from_pretrained(repo)
+with torch.no_grad():
+    logits = model(**tokenizer(text, return_tensors="pt")).logits
+print(model.config.id2label[int(logits.argmax())])"""
+
+WITHOUT_PACKAGE = """\
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+options = {"trust_remote_code": True, "revision": "main"}  # better: the commit whose code you have read
+tokenizer = AutoTokenizer.from_pretrained(repo, **options)
+model = AutoModelForSequenceClassification.from_pretrained(repo, **options)
+with torch.no_grad():
+    logits = model(**tokenizer(text, return_tensors="pt")).logits
+print(logits.softmax(dim=1))  # one probability for each label of model.config.id2label"""
+
+AS_PIPELINE = """\
+from transformers import pipeline
+
+classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
+print(classifier(text))"""
+
+
+def _label_names(config: ZooConfig) -> list[str]:
+    return [name for _, name in sorted(config.id2label.items())]
+
+
+def _identity(config: ZooConfig) -> list[list[str]]:
+    return [
+        ["task", "text classification, one label for each text"],
+        ["labels", ", ".join(f"`{name}`" for name in _label_names(config))],
+    ]
+
+
+def _limits(config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    yield (
+        f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is in "
+        "another language than it was trained on."
+    )
+    if "calibration_error" in metrics:
+        yield (
+            "Measured: the score of a label and how often labels with such a score are right differ by "
+            f"{metrics['calibration_error']:.2f} points on average."
+        )
+
+
+def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
+    return Snippets(
+        example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+        with_package=WITH_PACKAGE,
+        without_package=WITHOUT_PACKAGE,
+        as_pipeline=f"{AS_PIPELINE}\n# {[shown_prediction(example, ('label', 'score'))]!r}",
+    )
+
+
+def _take_example(task: SequenceClassificationTask, data: TextClassificationDataModule) -> dict[str, Any]:
+    """The first test text, with the model's label."""
+    row = int(data.rows("test")[0])
+    text, gold = data.texts("test")[row]["text"], int(data.labels("test")[0])
+    (prediction,) = TextClassificationPipeline(model=task.model, tokenizer=data.tokenizer)([text])
+    return {"row": row, "text": text, "gold": data.label_names[gold], **prediction}
+
+
+def _example_lines(example: Mapping[str, Any]) -> list[str]:
+    label = f"{example['label']}, score {example['score']:.4f}"
+    return [f"text:  {example['text']}", f"label: {label}   (gold: {example['gold']})"]
+
+
+TEXT_CLASSIFICATION = TaskFacts(
+    pipeline_tag="text-classification",
+    auto_model="AutoModelForSequenceClassification",
+    title="text classification",
+    predictions="labels",
+    metrics=METRICS,
+    results_note=(
+        "Percentages unless said otherwise, over the whole split. Macro F1 is the mean over the labels; of the "
+        "calibration error, 0 is best."
+    ),
+    curves=("nll", "accuracy", "macro_f1", "calibration_error"),
+    drawn={"accuracy": "accuracy", "macro_f1": "macro F1"},
+    sample=sample_facts(
+        "short reviews of invented things, negative or positive, half of which need the order of their words"
+    ),
+    example_keys=("text", "label", "score"),
+    identity=_identity,
+    limits=_limits,
+    snippets=_snippets,
+    pipeline_note="It gives the most probable label and its probability:",
+    call='"..."',
+    take_example=_take_example,
+    example_lines=_example_lines,
+)

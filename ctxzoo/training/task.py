@@ -1,0 +1,170 @@
+"""`ZooTask`: what every LightningModule of the zoo shares, whatever its model predicts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+import lightning
+import torch
+from transformers import AutoConfig
+
+from ctxzoo.training.optimisers import OptimiserName, build_optimiser
+
+STAGES = ("validation", "test")
+NOT_INPUTS = ("row",)
+
+
+class NonFiniteLossError(RuntimeError):
+    """The loss is NaN or infinite."""
+
+
+class Scores(torch.nn.Module):
+    """The metrics of one stage, torchmetrics that gather the whole split whatever the number of processes."""
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        # `Trainer.validate` runs in inference mode; states made there could not be updated by a later `Trainer.fit`.
+        with torch.inference_mode(False):
+            for metric in self.children():
+                metric.reset()  # type: ignore[operator]
+
+
+class ZooTask(lightning.LightningModule, ABC):
+    """Builds a model, trains it and logs its scores; a subclass says what loss and scores are.
+
+    Logged: train/loss, and for validation and test what the subclass computes over the whole split, never means of
+    batches. A batch is a dict of model inputs and `row`, (B,) rows of the split.
+
+    Args:
+        model_config: a config as a plain dict with its `model_type`.
+        pretrained: a checkpoint folder or Hub id instead.
+        optimiser: adadelta, adam or adamw.
+        learning_rate, weight_decay, warmup_steps: of the optimiser.
+        decay_steps: steps until the rate is zero; None keeps it constant.
+
+    Raises:
+        ValueError: not exactly one of model_config and pretrained.
+        NonFiniteLossError: in training, naming step, learning rate and examples.
+    """
+
+    auto_class: ClassVar[Any]  # of transformers, for the head that the task trains
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None,
+        pretrained: str | None,
+        *,
+        optimiser: OptimiserName,
+        learning_rate: float,
+        weight_decay: float,
+        warmup_steps: int,
+        decay_steps: int | None,
+    ) -> None:
+        super().__init__()
+        if (model_config is None) == (pretrained is None):
+            raise ValueError("give either model_config or pretrained")
+        self.save_hyperparameters()  # those of the subclass as well
+        if pretrained is not None:
+            self.model = self.auto_class.from_pretrained(pretrained, use_safetensors=True)
+        else:
+            self.model = self.auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
+        self.model.train()
+        self.test_split = "test"  # the split that test_step's batches come from
+        self.scores = torch.nn.ModuleDict({stage: self.new_scores() for stage in STAGES})
+
+    @abstractmethod
+    def new_scores(self) -> Scores:
+        """The metrics of one stage."""
+
+    @abstractmethod
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The loss of a training batch, a scalar."""
+
+    @abstractmethod
+    def name_examples(self, rows: list[int]) -> str:
+        """What an error says of training examples: their kind and how to find them."""
+
+    @abstractmethod
+    def update_scores(self, scores: Any, batch: dict[str, torch.Tensor], split: str) -> None:
+        """Add a batch of a split to the metrics of a stage."""
+
+    @abstractmethod
+    def compute_scores(self, scores: Any) -> dict[str, float]:
+        """Name to value over all that the metrics of a stage have seen."""
+
+    def forward(self, **inputs: Any) -> Any:
+        return self.model(**inputs)
+
+    def set_word_vectors(self, vectors: torch.Tensor | None) -> None:
+        """Put pretrained vectors (vocab_size, d) into the word table; None leaves it as it is.
+
+        Raises:
+            ValueError: the shape is not that of the table.
+        """
+        if vectors is None:
+            return
+        table = self.model.get_input_embeddings().weight
+        if vectors.shape != table.shape:
+            raise ValueError(f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.shape)}")
+        with torch.no_grad():
+            table.copy_(vectors)
+
+    def load_weights(self, checkpoint: Path) -> None:
+        """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept."""
+        self.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"])
+
+    def configure_optimizers(self) -> Any:
+        settings = self.hparams
+        return build_optimiser(
+            settings["optimiser"],
+            self.parameters(),
+            learning_rate=settings["learning_rate"],
+            weight_decay=settings["weight_decay"],
+            warmup_steps=settings["warmup_steps"],
+            total_steps=settings["decay_steps"],
+        )
+
+    def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
+        loss = self.training_loss(batch)
+        if not torch.isfinite(loss):
+            self._refuse_loss(loss, batch)
+        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch["row"]))
+        return loss
+
+    def validation_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
+        self.update_scores(self.scores["validation"], batch, "validation")
+
+    def test_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
+        self.update_scores(self.scores["test"], batch, self.test_split)
+
+    def on_validation_epoch_end(self) -> None:
+        self._log_scores("validation")
+
+    def on_test_epoch_end(self) -> None:
+        self._log_scores("test")
+
+    def _log_scores(self, stage: str) -> None:
+        scores = self.scores[stage]
+        assert isinstance(scores, Scores)
+        values = self.compute_scores(scores)
+        scores.reset()
+        self.log_dict(
+            {f"{stage}/{name}": value for name, value in values.items()},
+            prog_bar=False,
+            sync_dist=False,  # the metrics have gathered every process's examples
+        )
+
+    def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
+        rates = [group["lr"] for optimiser in self.trainer.optimizers for group in optimiser.param_groups]
+        raise NonFiniteLossError(
+            f"loss is {loss.item()} at step {self.global_step} (epoch {self.current_epoch}), learning rate {rates}; "
+            f"{self.name_examples(batch['row'].tolist())}. Lower the learning rate or clip gradients more; the last "
+            "checkpoint is from before this step"
+        )
+
+
+def model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The batch without what is no input of a model."""
+    return {name: value for name, value in batch.items() if name not in NOT_INPUTS}

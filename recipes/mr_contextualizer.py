@@ -1,0 +1,97 @@
+"""Contextualizer on MR: Tables 2 and 3 of Maupomé and Meurs (2021), by cross-validation.
+
+    python recipes/mr_contextualizer.py --table 2      recurrent and regular steps, K = 1, 5, 10, 20
+    python recipes/mr_contextualizer.py --table 3      three kinds of first contexts, K = 1 and 5
+    python recipes/mr_contextualizer.py --table 3 --dataset sample --epochs 3      no network needed
+    python recipes/mr_contextualizer.py --table 2 --resume      finished folds are kept, the others go on
+
+Settings are the paper's, or those of docs/models/contextualizer.md where it is silent. A YAML file of settings may
+stand in their place.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from transformers import HfArgumentParser
+
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps
+from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, Outcomes, cross_validate
+from ctxzoo.training.interrupt import TrainingInterrupted
+
+RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
+# Table -> rows: name, variant, what the config says beside it; and the numbers of steps, its columns.
+TABLES: dict[int, tuple[dict[str, tuple[str, dict[str, Any]]], tuple[int, ...]]] = {
+    2: ({"recurrent": ("recurrent", {}), "regular": ("regular", {"recurrent": False})}, (1, 5, 10, 20)),
+    3: (
+        {
+            "ones": ("ones", {"initial_context": "ones"}),
+            "learned": ("learned_start", {"initial_context": "learned"}),
+            "random": ("recurrent", {}),
+        },
+        (1, 5),
+    ),
+}
+
+
+@dataclass
+class Settings(CrossValidationSettings):
+    dataset: str = field(
+        default="cornell-movie-review-data/rotten_tomatoes", metadata={"help": "Hub id, folder, file, or: sample"}
+    )
+    table: int = field(default=2, metadata={"help": "2 or 3"})
+    steps: list[int] = field(default_factory=list, metadata={"help": "numbers of steps K; default: the table's"})
+    rows: list[str] = field(default_factory=list, metadata={"help": "rows of the table; default: all"})
+
+
+def main(settings: Settings) -> None:
+    if settings.table not in TABLES:
+        raise ValueError(f"table={settings.table}: expected one of {', '.join(map(str, TABLES))}")
+    rows, steps = TABLES[settings.table]
+    for name in settings.rows:
+        if name not in rows:
+            raise ValueError(f"rows: table {settings.table} has no row {name!r}, only {', '.join(rows)}")
+    chosen = {name: rows[name] for name in settings.rows or rows}
+    cells = {
+        (name, k): cell_of(name, variant, {**changes, "num_steps": k}, settings)
+        for name, (variant, changes) in chosen.items()
+        for k in settings.steps or steps
+    }
+    outcomes = cross_validate(
+        list(cells.values()), settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit()
+    )
+    figure = Path(settings.output_dir) / RECIPE / f"accuracy_by_steps_table{settings.table}.png"
+    plot_accuracy_by_steps(curves(cells, outcomes), figure)
+    print(f"figure {figure}")
+
+
+def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings) -> Cell:
+    # As in training, the paper draws a context for each document at test as well.
+    config = {"model_type": f"ctxzoo_{ARCHITECTURE}", "eval_context": "redraw", **changes}
+    if settings.tiny:
+        config |= {"word_dim": 12, "position_dim": 4, "rank": 8}
+    k = changes["num_steps"]
+    return Cell(name=f"{name}, K = {k}", dataset=settings.dataset, variant=variant, config=config, tag=f"k{k}")
+
+
+def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
+    """Row -> K -> test accuracies of the folds."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for (name, k), cell in cells.items():
+        found.setdefault(name, {})[k] = [result.metrics["test/accuracy"] for result in outcomes[cell.name]]
+    return found
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")

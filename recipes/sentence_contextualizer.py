@@ -1,0 +1,91 @@
+"""Contextualizer with learned word vectors on MR, CR, SUBJ and MPQA: Table 4 of Maupomé and Meurs (2021), and beyond.
+
+    python recipes/sentence_contextualizer.py                          all four datasets, the paper's settings
+    python recipes/sentence_contextualizer.py --datasets sample --epochs 3      no network needed
+    python recipes/sentence_contextualizer.py --datasets SetFit/CR --dropout 0.5 --embedding_bound 0.1 --name dropout
+    python recipes/sentence_contextualizer.py --resume                 finished folds are kept, the others go on
+
+Settings are the paper's, or those of docs/models/contextualizer.md where it is silent; --name tells runs with other
+settings from them. A YAML file of settings may stand in their place.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transformers import HfArgumentParser
+
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
+from ctxzoo.training.interrupt import TrainingInterrupted
+
+RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
+DATASETS = ("cornell-movie-review-data/rotten_tomatoes", "SetFit/CR", "SetFit/subj", "ctxzoo-data/mpqa")
+
+
+@dataclass
+class Settings(CrossValidationSettings):
+    datasets: list[str] = field(
+        default_factory=lambda: list(DATASETS), metadata={"help": "Hub ids, folders, files, or: sample"}
+    )
+    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
+    steps: int = field(default=5, metadata={"help": "K"})
+    recurrent: bool = True
+    rank: int = 100
+    word_dim: int = 250
+    position_dim: int = 20
+    freeze_embeddings: bool = False
+    embedding_bound: float = field(default=1.0, metadata={"help": "word vectors start in U(-bound, bound)"})
+    initial_context: str = field(default="random", metadata={"help": "ones, learned or random"})
+    eval_context: str = field(default="redraw", metadata={"help": "of random starts at evaluation: redraw or fixed"})
+    eval_context_samples: int = field(default=1, metadata={"help": "starts whose probabilities are averaged"})
+    concatenate_steps: bool = field(default=False, metadata={"help": "the classifier reads every step"})
+    dropout: float = field(default=0.0, metadata={"help": "on words and on the last context"})
+    word_dropout: float = field(default=0.0, metadata={"help": "share of words left out in training"})
+    ngram_order: int = field(default=1, metadata={"help": "hashed n-grams up to this many words as further tokens"})
+    char_ngrams: list[int] = field(default_factory=list, metadata={"help": "shortest and longest character n-gram"})
+    ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})
+
+
+def main(settings: Settings) -> None:
+    cells = [cell_of(dataset, settings) for dataset in settings.datasets]
+    cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
+
+
+def cell_of(dataset: str, settings: Settings) -> Cell:
+    config = {
+        "model_type": f"ctxzoo_{ARCHITECTURE}",
+        "num_steps": settings.steps,
+        "recurrent": settings.recurrent,
+        "rank": 8 if settings.tiny else settings.rank,
+        "word_dim": 12 if settings.tiny else settings.word_dim,
+        "position_dim": 4 if settings.tiny else settings.position_dim,
+        "freeze_embeddings": settings.freeze_embeddings,
+        "embedding_bound": settings.embedding_bound,
+        "initial_context": settings.initial_context,
+        "eval_context": settings.eval_context,
+        "eval_context_samples": settings.eval_context_samples,
+        "concatenate_steps": settings.concatenate_steps,
+        "dropout": settings.dropout,
+        "word_dropout": settings.word_dropout,
+    }
+    data: dict[str, object] = {}
+    if settings.ngram_buckets:
+        data = {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}
+        if settings.char_ngrams:
+            data["char_ngrams"] = settings.char_ngrams
+    variant = "frozen_embeddings" if settings.freeze_embeddings else "learned_embeddings"
+    return Cell(name=Path(dataset).name, dataset=dataset, variant=variant, config=config, data=data, tag=settings.name)
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")

@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from ctxzoo.data.sources import dataset_fingerprint
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
+from ctxzoo.data.text_reader import SPLITS
+from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
+from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
+from tests.support.toy_architecture import ToyConfig
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch, request):
+    if "data" not in request.keywords:
+        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+def ready(dataset: Any = "sample", **options: Any) -> TextClassificationDataModule:
+    data = TextClassificationDataModule(str(dataset), **options)
+    data.prepare_data()
+    data.setup()
+    return data
+
+
+def write(folder, name: str = "train", texts: list[str] | None = None, labels: list[int] | None = None):
+    """A file `<name>.csv`; by default 60 different texts of growing length, a third of them with the label 1."""
+    if texts is None:
+        texts = [" ".join([f"w{number}", *(["word"] * (number % 7))]) for number in range(60)]
+    if labels is None:
+        labels = [int(number % 3 == 0) for number in range(len(texts))]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(texts, labels, strict=True)])
+    return folder
+
+
+def loaders(data: TextClassificationDataModule) -> dict[str, Any]:
+    return {"train": data.train_dataloader(), "validation": data.val_dataloader(), "test": data.test_dataloader()}
+
+
+def seen(loader: Any) -> list[int]:
+    return [row for batch in loader for row in batch["row"].tolist()]
+
+
+def test_own_splits_are_read_as_they_are():
+    data = ready()
+    for name, loader in loaders(data).items():
+        texts = data.texts(name)
+        assert sorted(seen(loader)) == data.rows(name).tolist() == list(range(len(texts)))
+        assert data.labels(name).tolist() == texts["label"][:]
+    assert [len(data.rows(name)) for name in SPLITS] == [2000, 300, 300]
+    assert (data.num_labels, data.label_names) == (2, ["negative", "positive"])
+
+
+def test_a_missing_validation_split_is_held_out_of_train(tmp_path):
+    write(tmp_path / "d")
+    data = ready(write(tmp_path / "d", "test"), dev_share=0.2)
+    train, validation = data.rows("train"), data.rows("validation")
+    assert (len(train), len(validation), len(data.rows("test"))) == (48, 12, 60)
+    assert sorted([*train.tolist(), *validation.tolist()]) == list(range(60))
+    assert data.labels("validation").sum() == 4
+    assert sorted(seen(data.val_dataloader())) == validation.tolist()
+    assert data.texts("validation")["text"][:] == data.texts("train")["text"][:]
+
+
+def test_a_missing_test_split_is_an_error_that_offers_folds(tmp_path):
+    with pytest.raises(ValueError, match=r"no test split, only \['train'\]; set folds for a cross-validation"):
+        ready(write(tmp_path / "d"))
+
+
+def test_folds_join_all_splits_and_divide_them():
+    parts = [ready(folds=5, fold=fold) for fold in range(5)]
+    joined = parts[0].texts("train")
+    own = ready()
+    assert joined["text"][:] == [text for name in SPLITS for text in own.texts(name)["text"]]
+    assert sorted(row for data in parts for row in data.rows("test").tolist()) == list(range(2600))
+    for data in parts:
+        found = {name: seen(loader) for name, loader in loaders(data).items()}
+        assert sorted(row for rows in found.values() for row in rows) == list(range(2600))
+        texts = {name: {joined["text"][row] for row in data.rows(name).tolist()} for name in SPLITS}
+        assert texts["train"].isdisjoint(texts["validation"] | texts["test"])
+        assert texts["validation"].isdisjoint(texts["test"])
+        assert [len(data.rows(name)) for name in SPLITS] == [1872, 208, 520]
+        for name in SPLITS:
+            assert abs(data.labels(name).mean() - 0.5) < 0.01
+            assert sorted(found[name]) == data.rows(name).tolist()
+
+
+def test_folds_follow_fold_seed_alone():
+    def rows(**options: Any) -> list[list[int]]:
+        data = ready(folds=5, **options)
+        return [data.rows(name).tolist() for name in SPLITS]
+
+    assert rows(seed=1) == rows(seed=2, batch_size=7)
+    assert rows(fold_seed=1) != rows(fold_seed=2)
+
+
+def test_the_vocabulary_is_that_of_the_training_rows(tmp_path):
+    # Every text has a word of its own, three times.
+    texts = [f"own{number} own{number} own{number} shared A a" for number in range(60)]
+    data = ready(write(tmp_path / "d", texts=texts), folds=3, dev_share=0.25)
+    words = data.tokenizer.convert_ids_to_tokens(range(1, len(data.tokenizer)))
+    own = sorted(f"own{row}" for row in data.rows("train").tolist())
+    assert len(own) == 30
+    # The most frequent first, ties in alphabetical order.
+    assert words == ["a", "shared", *own]
+
+
+def test_words_need_so_many_occurrences_in_the_training_rows(tmp_path):
+    texts = ["one two two Two [PAD] [PAD] [PAD] three three", "x one y three", "x x", "y y"]
+    write(tmp_path / "d", texts=texts, labels=[0, 1, 0, 1])
+    write(tmp_path / "d", "validation", texts=["one one one", "x"], labels=[0, 1])
+    write(tmp_path / "d", "test", texts=["one one one", "x"], labels=[0, 1])
+
+    def words(**options: Any) -> list[str]:
+        tokenizer = ready(tmp_path / "d", **options).tokenizer
+        return tokenizer.convert_ids_to_tokens(range(1, len(tokenizer)))
+
+    assert words() == ["[pad]", "three", "two", "x", "y"]
+    assert words(lower_case=False) == ["three", "x", "y"]  # "[PAD]" as written is the name of padding
+    assert words(min_word_count=2)[-1] == "one"
+    with pytest.raises(ValueError, match="no word occurs 9 times in the 4 training texts"):
+        words(min_word_count=9)
+
+
+@pytest.mark.parametrize("options", [{}, {"ngram_order": 2, "char_ngrams": (3, 4), "ngram_buckets": 50}])
+def test_a_batch_is_what_the_tokenizer_gives(options):
+    data = ready(max_length=6, eval_batch_size=64, **options)
+    texts = data.texts("test")
+    for batch in data.test_dataloader():
+        rows = batch["row"].tolist()
+        expected = data.tokenizer(
+            [texts[row]["text"] for row in rows], truncation=True, max_length=6, padding=True, return_tensors="pt"
+        )
+        assert set(batch) == {"input_ids", "attention_mask", "labels", "row"}
+        for name in expected:
+            assert torch.equal(batch[name], expected[name])
+        assert batch["labels"].tolist() == [texts[row]["label"] for row in rows]
+        assert {value.dtype for value in batch.values()} == {torch.int64}
+        assert batch["input_ids"].max() < data.model_sizes()["vocab_size"] == data.tokenizer.num_ids
+
+
+def test_texts_without_known_words_still_make_a_batch(tmp_path):
+    write(tmp_path / "d", texts=["a a a", "b b b", "c", "d"], labels=[0, 1, 0, 1])
+    write(tmp_path / "d", "validation", texts=["a", "z"], labels=[0, 1])
+    data = ready(write(tmp_path / "d", "test", texts=["x", "y z"], labels=[0, 1]))
+    batch = next(iter(data.test_dataloader()))
+    assert batch["input_ids"].tolist() == batch["attention_mask"].tolist() == [[0], [0]]
+    mixed = next(iter(data.val_dataloader()))
+    assert mixed["attention_mask"].sum(dim=1).tolist() == [1, 0]
+
+
+def test_texts_are_encoded_once(monkeypatch):
+    encoded = []
+    call = WordTokenizer._encode_plus
+    monkeypatch.setattr(
+        WordTokenizer,
+        "_encode_plus",
+        lambda self, text, **options: encoded.append(len(text)) or call(self, text, **options),
+    )
+    data = ready(folds=5)
+    for _ in range(2):
+        for loader in loaders(data).values():
+            seen(loader)
+    assert encoded == [2600]
+
+
+def test_a_pass_that_is_resumed_gives_the_rest_of_the_uninterrupted_one():
+    def loader() -> Any:
+        made = ready(folds=5, batch_size=32, seed=4).train_dataloader()
+        made.sampler.set_epoch(3)
+        return made
+
+    whole = list(loader())
+    first = loader()
+    batches = iter(first)
+    for _ in range(7):
+        next(batches)
+    resumed = loader()
+    resumed.load_state_dict(first.state_dict())
+    rest = list(resumed)
+    assert len(rest) == len(whole) - 7
+    for found, expected in zip(rest, whole[7:], strict=True):
+        assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_order_follows_seed_and_epoch_and_batches_are_of_one_length():
+    def order(epoch: int, **options: Any) -> list[list[int]]:
+        loader = ready(**options).train_dataloader()
+        loader.sampler.set_epoch(epoch)
+        return [batch["row"].tolist() for batch in loader]
+
+    assert order(1, seed=1) == order(1, seed=1)
+    assert len({str(order(epoch, seed=seed)) for epoch in (0, 1) for seed in (0, 1)}) == 4
+    padded = total = 0
+    for batch in ready().train_dataloader():
+        padded += int((batch["attention_mask"] == 0).sum())
+        total += batch["attention_mask"].numel()
+    assert padded / total < 0.05
+
+
+def test_two_processes_share_the_rows(monkeypatch):
+    def shares(split: str) -> list[list[list[int]]]:
+        found = []
+        for rank in range(2):
+            monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+            monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+            monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+            data = ready(folds=5, batch_size=100, eval_batch_size=100)
+            found.append([batch["row"].tolist() for batch in loaders(data)[split]])
+        return found
+
+    evaluated = [row for share in shares("test") for batch in share for row in batch]
+    assert sorted(evaluated) == ready(folds=5).rows("test").tolist()
+    train = shares("train")
+    assert [len(share) for share in train] == [9, 9]  # of 19 batches, the same number on both
+    rows = [row for share in train for batch in share for row in batch]
+    assert len(set(rows)) == len(rows) >= 1872 - 100
+
+
+def test_any_split_can_be_read_in_evaluation_order():
+    data = ready()
+    lengths = [int(batch["attention_mask"].sum(1).max()) for batch in data.split_dataloader("train")]
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(seen(data.split_dataloader("train"))) == 2000
+    with pytest.raises(ValueError, match=r"'sample' gives no 'dev' rows; it gives \['test', 'train', 'validation'\]"):
+        data.split_dataloader("dev")
+
+
+def test_names_sizes_and_fingerprint():
+    data = ready()
+    assert data.model_sizes() == {"vocab_size": len(data.tokenizer), "num_labels": 2}
+    assert (data.vector_table(), data.vectors_name()) == (None, "learned")
+    expected = [f"{name} {dataset_fingerprint(data.texts(name))[:16]}" for name in sorted(SPLITS)]
+    assert data.fingerprint == ready(folds=5).fingerprint == ", ".join(expected)
+
+
+def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
+    file = tmp_path / "v.txt"
+    file.write_text("screen 1 2 3\nnowhere 9 9 9\nIts -1 0 0.5\n", encoding="utf-8")
+    options: dict[str, Any] = {"word_vectors": str(file), "ngram_order": 2, "ngram_buckets": 5}
+    data = ready(**options)
+    sizes = data.model_sizes()
+    assert (sizes["word_embedding_size"], data.vectors_name()) == (3, "v")
+    table = data.vector_table()
+    assert table.shape == (sizes["vocab_size"], 3)
+    assert table[data.tokenizer.convert_tokens_to_ids("screen")].tolist() == [1, 2, 3]
+    assert table[data.tokenizer.convert_tokens_to_ids("its")].tolist() == [-1, 0, 0.5]
+    assert not table[0].any()
+    drawn = torch.cat([table[1:3], table[-5:]])
+    assert len({tuple(row.tolist()) for row in drawn}) == 7
+    spread = torch.tensor([1, 2, 3, -1, 0, 0.5]).std()
+    assert 0.7 < float(table.std() / spread) < 1.3
+    assert torch.equal(table, ready(**options).vector_table())
+
+
+def test_vectors_of_none_of_the_words_are_refused(tmp_path):
+    file = tmp_path / "v.txt"
+    file.write_text("mot 1 2 3\nautre 4 5 6\n", encoding="utf-8")
+    data = ready(word_vectors=str(file))
+    with pytest.raises(ValueError, match=r"v\.txt has a vector for none of the 59 words"):
+        data.vector_table()
+
+
+def test_a_given_tokenizer_is_used(tmp_path):
+    tokenizer = build_word_tokenizer(["screen", "not"])
+    data = ready(tokenizer=tokenizer)
+    assert data.tokenizer is tokenizer
+    assert max(int(batch["input_ids"].max()) for batch in data.test_dataloader()) == 2
+    with pytest.raises(ValueError, match="both a tokenizer and init_from='x'"):
+        TextClassificationDataModule("sample", tokenizer=tokenizer, init_from="x")
+
+
+def test_the_tokenizer_of_a_checkpoint_is_used(tmp_path):
+    AutoTokenizer.register(ToyConfig, fast_tokenizer_class=WordTokenizer, exist_ok=True)
+    build_word_tokenizer(["screen", "not"], ngram_order=2, ngram_buckets=4).save_pretrained(tmp_path / "word")
+    data = ready(init_from=str(tmp_path / "word"))
+    assert (data.tokenizer.num_ids, data.tokenizer("not screen").input_ids[:2]) == (7, [2, 1])
+    build_word_char_tokenizer(["screen"], characters=None).save_pretrained(tmp_path / "char")
+    with pytest.raises(ValueError, match="char' holds a WordCharTokenizer; expected the WordTokenizer"):
+        ready(init_from=str(tmp_path / "char"))
+
+
+def test_a_dataset_without_a_train_split_needs_a_tokenizer(tmp_path):
+    folder = write(tmp_path / "d", "test")
+    with pytest.raises(ValueError, match="no train split to build a vocabulary from; give a tokenizer"):
+        ready(folder)
+    data = ready(folder, tokenizer=build_word_tokenizer(["word"]))
+    assert sorted(seen(data.test_dataloader())) == list(range(60))
+    with pytest.raises(ValueError, match=r"gives no 'train' rows; it gives \['test'\]"):
+        data.train_dataloader()
+
+
+def test_columns_can_be_named(tmp_path):
+    file = tmp_path / "reviews.csv"
+    file.write_text("body,stars\n" + "".join(f"a a {n},{n % 2}\n" for n in range(40)), encoding="utf-8")
+    data = ready(file, folds=2, text_column="body", label_column="stars")
+    assert Counter(data.labels("test").tolist()) == {0: 10, 1: 10}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fold": 1}, "fold=1 without folds"),
+        ({"dev_share": 0.0}, "dev_share is 0.0"),
+        ({"dev_share": 1.0}, "dev_share is 1.0"),
+        ({"min_word_count": 0}, "min_word_count is 0"),
+        ({"max_length": 0}, "max_length is 0"),
+        ({"folds": 5, "fold": 5}, r"fold is 5; expected 0\.\.4"),
+        ({"folds": 1}, "folds is 1"),
+        ({"ngram_order": 2}, "ngram_order=2.*need ngram_buckets"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(ValueError, match=message):
+        ready(**options)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "words", "rows"),
+    [
+        # Published: 5,674 / 1,763 / 6,277 / 1,555. The order of rows decides which of them make the fold.
+        ("cornell-movie-review-data/rotten_tomatoes", 5705, [7676, 853, 2133]),
+        ("SetFit/CR", 1763, [2714, 302, 755]),
+        ("SetFit/subj", 6277, [7200, 800, 2000]),
+        ("ctxzoo-data/mpqa", 1555, [7634, 848, 2121]),
+    ],
+)
+def test_vocabularies_of_the_usual_benchmarks(name, words, rows):
+    data = ready(name, folds=5)
+    assert len(data.tokenizer) - 1 == words
+    assert [len(data.rows(split)) for split in SPLITS] == rows
+    majority = np.bincount(data.texts("train")["label"]).max() / len(data.texts("train"))
+    for split in SPLITS:
+        assert abs(np.bincount(data.labels(split)).max() / len(data.labels(split)) - majority) < 0.002

@@ -1,0 +1,61 @@
+"""Pictures of models that read in steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from ctxzoo.evaluation import plots_steps
+from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps, plot_token_weights
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    figures: list[Figure] = []
+    save = plots_steps.save_figure
+
+    def keep(figure: Figure, out: str | Path) -> None:
+        figures.append(figure)
+        save(figure, out)
+
+    monkeypatch.setattr(plots_steps, "save_figure", keep)
+    return figures
+
+
+def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> None:
+    rows = {"recurrent": {20: [72.0, 74.0], 1: [60.0, 56.0], 5: [71.0, 71.0]}, "regular": {5: [70.0]}}
+    plot_accuracy_by_steps(rows, tmp_path / "k.png")
+    axes = drawn[0].axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "5", "20"]
+    first, second = (container.lines[0] for container in axes.containers)
+    np.testing.assert_allclose(first.get_ydata(orig=False), [58.0, 71.0, 73.0])
+    np.testing.assert_allclose(np.round(first.get_xdata(orig=False)), [0, 1, 2])
+    np.testing.assert_allclose(second.get_ydata(orig=False), [70.0])
+    low, high = axes.containers[0].lines[2][0].get_segments()[0][:, 1]
+    assert high - low == pytest.approx(2 * 8**0.5)  # one sample deviation to both sides
+    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("rows", [{}, {"a": {1: []}}])
+def test_nothing_to_draw(tmp_path: Path, rows: dict[str, dict[int, list[float]]]) -> None:
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_accuracy_by_steps(rows, tmp_path / "k.png")
+
+
+def test_weights_stand_under_their_words(tmp_path: Path, drawn: list[Figure]) -> None:
+    weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]])
+    plot_token_weights(weights, ["a", "$x_", "film"], tmp_path / "w.png", title="label: good")
+    axes = drawn[0].axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array(), weights)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "$x_", "film"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["step 1", "step 2"]
+    assert [text.get_text() for text in axes.texts] == ["10", "20", "70", "50", "25", "25"]
+
+
+@pytest.mark.parametrize(("shape", "words"), [((2, 3), 2), ((3,), 3), ((2, 0), 0)])
+def test_weights_that_do_not_fit(tmp_path: Path, shape: tuple[int, ...], words: int) -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        plot_token_weights(np.zeros(shape), ["a"] * words, tmp_path / "w.png")

@@ -1,0 +1,352 @@
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import DataCollatorWithPadding, PretrainedConfig, PreTrainedModel, TextClassificationPipeline
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from ctxzoo.models.tokenization_word import (
+    WordTokenizer,
+    build_word_tokenizer,
+    character_ngrams,
+    stable_hash,
+)
+from tests.support.subprocesses import run_python
+
+WORDS = ["good", "not", "a", "film", "i̇x", "é"]
+ODD_TEXTS = [
+    "  Not\tA  good\nfilm ",
+    "unknown NOT [PAD] good",
+    "İX ßß Good İx",
+    "",
+    "\u3000 \u00a0",
+    "nothing here",
+    "É e\u0301 É",
+    "👍🏽 film 👩\u200d👩\u200d👧 film",
+    "nul\x00film film\x00 film",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> WordTokenizer:
+    return build_word_tokenizer(WORDS)
+
+
+@pytest.fixture(scope="module")
+def hashed() -> WordTokenizer:
+    return build_word_tokenizer(WORDS, ngram_buckets=1000, ngram_order=3, char_ngrams=(2, 3))
+
+
+def test_ids_count_from_one_in_the_order_given(tokenizer: WordTokenizer) -> None:
+    assert tokenizer("good not a film")["input_ids"] == [1, 2, 3, 4]
+    assert (tokenizer.pad_token_id, len(tokenizer), tokenizer.num_ids) == (0, 7, 7)
+
+
+def test_unknown_words_are_removed_and_attention_covers_what_remains(tokenizer: WordTokenizer) -> None:
+    encoded = tokenizer("the good unknown film")
+    assert dict(encoded) == {"input_ids": [1, 4], "attention_mask": [1, 1]}
+    assert tokenizer.tokenize("the Good unknown film") == ["good", "film"]
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_the_name_of_padding_in_a_text_is_removed(lower_case: bool) -> None:
+    tokenizer = build_word_tokenizer(["good", "film", "x[PAD]" if not lower_case else "x[pad]"], lower_case=lower_case)
+    assert tokenizer("[PAD] good [PAD] film[PAD] x[PAD] good")["input_ids"] == [1, 3, 1]
+    assert tokenizer(["[PAD]"], is_split_into_words=True)["input_ids"] == []
+
+
+def test_lower_casing_is_an_option() -> None:
+    assert build_word_tokenizer(["a"])("A a").input_ids == [1, 1]
+    tokenizer = build_word_tokenizer(["a", "A"], lower_case=False)
+    assert tokenizer("A a").input_ids == [2, 1]
+    assert not tokenizer.lower_case
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_offsets_cut_the_words_out_of_the_text_as_given(tokenizer: WordTokenizer, text: str) -> None:
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    words = [text[begin:end] for begin, end in encoded["offset_mapping"]]
+    known = [word for word in text.split() if word.lower() in WORDS]
+    assert words == known
+    assert encoded["input_ids"] == [WORDS.index(word.lower()) + 1 for word in words]
+
+
+@pytest.mark.parametrize("fixture", ["tokenizer", "hashed"])
+def test_batch_equals_single(fixture: str, request: pytest.FixtureRequest) -> None:
+    tokenizer = request.getfixturevalue(fixture)
+    batch = tokenizer(ODD_TEXTS, return_offsets_mapping=True, truncation=True, max_length=2)
+    for row, text in enumerate(ODD_TEXTS):
+        single = tokenizer(text, return_offsets_mapping=True, truncation=True, max_length=2)
+        assert {name: value[row] for name, value in batch.items()} == dict(single)
+
+
+def test_truncation_counts_the_words_that_remain(tokenizer: WordTokenizer) -> None:
+    encoded = tokenizer("the the Not the a film", truncation=True, max_length=2, return_offsets_mapping=True)
+    assert encoded["input_ids"] == [2, 3]
+    assert encoded["offset_mapping"] == [(8, 11), (16, 17)]
+    short = build_word_tokenizer(WORDS, model_max_length=1)
+    assert short("the not a", truncation=True)["input_ids"] == [2]
+
+
+def test_words_given_apart(tokenizer: WordTokenizer) -> None:
+    options: dict[str, Any] = {"is_split_into_words": True, "return_offsets_mapping": True}
+    single = tokenizer(["Not", "the", "", "a  film"], **options)
+    assert dict(single) == {
+        "input_ids": [2, 3, 4],
+        "offset_mapping": [(0, 3), (0, 1), (3, 7)],
+        "attention_mask": [1, 1, 1],
+    }
+    batch = tokenizer([["not"], [], ("a", "film")], is_split_into_words=True)
+    assert batch["input_ids"] == [[2], [], [3, 4]]
+    assert tokenizer([], is_split_into_words=True)["input_ids"] == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"padding": True},
+        {"padding": "longest", "pad_to_multiple_of": 4},
+        {"padding": "max_length", "max_length": 6},
+    ],
+)
+def test_padding_in_the_call_equals_pad(tokenizer: WordTokenizer, options: dict[str, Any]) -> None:
+    called = tokenizer(ODD_TEXTS, return_tensors="pt", return_offsets_mapping=True, **options)
+    examples = [dict(tokenizer(text, return_offsets_mapping=True)) for text in ODD_TEXTS]
+    padded = tokenizer.pad(examples, return_tensors="pt", **options)
+    assert padded.keys() == called.keys()
+    for name, value in called.items():
+        assert torch.equal(padded[name], value), name
+        assert value.dtype == torch.int64
+    width = 6 if options["padding"] == "max_length" else 4
+    assert called["input_ids"].shape == called["attention_mask"].shape == (len(ODD_TEXTS), width)
+    assert called["offset_mapping"].shape == (len(ODD_TEXTS), width, 2)
+    assert torch.equal(called["attention_mask"], (called["input_ids"] != 0).long())
+
+
+def test_a_text_without_a_known_word(tokenizer: WordTokenizer) -> None:
+    assert dict(tokenizer("unknown")) == {"input_ids": [], "attention_mask": []}
+    batch = tokenizer(["unknown", "a film"], padding=True)
+    assert dict(batch) == {"input_ids": [[0, 0], [3, 4]], "attention_mask": [[0, 0], [1, 1]]}
+    for texts, rows in (("", 1), (["", "unknown"], 2)):
+        encoded = tokenizer(texts, padding=True, return_tensors="pt")
+        for value in encoded.values():
+            assert value.shape == (rows, 0)
+            assert value.dtype == torch.int64
+    assert tokenizer("", return_tensors="np")["input_ids"].dtype == np.int64
+
+
+def test_collator_keeps_labels(tokenizer: WordTokenizer) -> None:
+    examples = [{**tokenizer("a good film"), "labels": 1}, {**tokenizer("unknown"), "labels": 0}]
+    batch = DataCollatorWithPadding(tokenizer)(examples)
+    assert batch["labels"].tolist() == [1, 0]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
+def test_hashes_never_change() -> None:
+    """A trained model knows its buckets by these numbers."""
+    assert stable_hash("not good") == 15494340167645572838
+    assert stable_hash("<é") == 2059625632820357055
+    assert stable_hash("") == 13020603013274838756
+
+
+def test_character_ngrams_are_those_of_fasttext() -> None:
+    assert list(character_ngrams("ab", 1, 3)) == ["<a", "<ab", "a", "ab", "ab>", "b", "b>"]
+    assert list(character_ngrams("where", 3, 3)) == ["<wh", "whe", "her", "ere", "re>"]
+    assert list(character_ngrams("é", 3, 6)) == ["<é>"]
+    assert list(character_ngrams("a", 4, 6)) == []
+
+
+def test_ngrams_of_the_remaining_words_follow_the_words(hashed: WordTokenizer) -> None:
+    words = ["not", "a", "film"]
+    ngrams = ["not a", "a film", "not a film"]
+    ngrams += [ngram for word in words for ngram in character_ngrams(word, 2, 3)]
+    expected = [2, 3, 4, *(7 + stable_hash(ngram) % 1000 for ngram in ngrams)]
+    encoded = hashed("Not the a the Film", return_offsets_mapping=True)
+    assert encoded["input_ids"] == expected
+    assert encoded["attention_mask"] == [1] * len(expected)
+    assert encoded["offset_mapping"] == [(0, 3), (8, 9), (14, 18), *[(0, 0)] * len(ngrams)]
+    assert hashed.num_ids == 7 + 1000
+    assert 7 <= min(expected[3:]) <= max(expected) < hashed.num_ids
+
+
+def test_ngrams_come_on_top_of_the_maximum_length(hashed: WordTokenizer) -> None:
+    cut = hashed("not a film good", truncation=True, max_length=2)["input_ids"]
+    assert cut == hashed("not a")["input_ids"]
+    assert hashed("unknown")["input_ids"] == []
+    with pytest.raises(ValueError, match=r"max_length=3: with its n-grams a text has \d+ ids; use padding=True"):
+        hashed("not a", padding="max_length", max_length=3)
+
+
+def test_orders_and_characters_are_apart() -> None:
+    bigrams = build_word_tokenizer(WORDS, ngram_buckets=9, ngram_order=2)
+    assert len(bigrams("not a film")["input_ids"]) == 3 + 2
+    characters = build_word_tokenizer(WORDS, ngram_buckets=9, char_ngrams=(3, 4))
+    assert len(characters("a film a")["input_ids"]) == 3 + 1 + (4 + 3) + 1
+
+
+def test_save_and_load(hashed: WordTokenizer, tmp_path: Path) -> None:
+    hashed.save_pretrained(tmp_path)
+    loaded = WordTokenizer.from_pretrained(tmp_path)
+    again = tmp_path / "again"
+    loaded.save_pretrained(again)
+    assert (again / "tokenizer.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
+    for copy in (loaded, WordTokenizer.from_pretrained(again)):
+        for name in ("lower_case", "ngram_buckets", "ngram_order", "char_ngrams", "num_ids", "model_input_names"):
+            assert getattr(copy, name) == getattr(hashed, name), name
+        assert copy.get_vocab() == hashed.get_vocab()
+        for options in ({}, {"padding": True, "truncation": True, "max_length": 2}):
+            assert dict(copy(ODD_TEXTS, **options)) == dict(hashed(ODD_TEXTS, **options))
+
+
+def test_save_and_load_after_use_and_without_options(tmp_path: Path) -> None:
+    tokenizer = build_word_tokenizer(["A", "a"], lower_case=False, model_max_length=3)
+    tokenizer("A a a a a", truncation=True, padding=True)
+    tokenizer.save_pretrained(tmp_path)
+    loaded = WordTokenizer.from_pretrained(tmp_path)
+    assert (loaded.lower_case, loaded.num_ids, loaded.char_ngrams, loaded.model_max_length) == (False, 3, None, 3)
+    assert loaded("[PAD] A a A a a")["input_ids"] == [1, 2, 1, 2, 2]
+
+
+REMOTE = """
+    import json
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER, trust_remote_code=True)
+    again = FOLDER + "/again"
+    tokenizer.save_pretrained(again)
+    tokenizer = AutoTokenizer.from_pretrained(again, trust_remote_code=True)
+    encoded = tokenizer(TEXTS, truncation=True, max_length=2, padding=True, return_offsets_mapping=True)
+    print(json.dumps([type(tokenizer).__module__, tokenizer.num_ids, dict(encoded)]))
+"""
+
+
+@pytest.mark.slow
+def test_auto_tokenizer_without_the_package(
+    hashed: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WordTokenizer, "_auto_class", "AutoTokenizer")
+    hashed.save_pretrained(tmp_path)
+    expected = hashed(ODD_TEXTS, truncation=True, max_length=2, padding=True, return_offsets_mapping=True)
+    program = REMOTE.replace("FOLDER", repr(str(tmp_path))).replace("TEXTS", repr(ODD_TEXTS))
+    module, num_ids, encoded = json.loads(run_python(program, without_ctxzoo=True).stdout.splitlines()[-1])
+    assert module.startswith("transformers_modules.")
+    assert num_ids == hashed.num_ids
+    assert encoded == json.loads(json.dumps(dict(expected)))
+
+
+def test_many_words_keep_their_ids(tmp_path: Path) -> None:
+    # Beyond 100,000 words transformers looks for a pattern of another tokenizer to repair.
+    words = [f"w{i}" for i in range(100_001)]
+    build_word_tokenizer(words).save_pretrained(tmp_path)
+    tokenizer = WordTokenizer.from_pretrained(tmp_path)
+    picked = random.Random(0).sample(range(len(words)), 50)
+    assert tokenizer(" ".join(words[i] for i in picked))["input_ids"] == [i + 1 for i in picked]
+    assert tokenizer("don't w1")["input_ids"] == [2]
+
+
+def test_words_and_ids(tokenizer: WordTokenizer) -> None:
+    assert tokenizer.convert_ids_to_tokens([0, 1, 4]) == ["[PAD]", "good", "film"]
+    assert tokenizer.decode(tokenizer("Not a unknown film")["input_ids"]) == "not a film"
+    assert tokenizer.encode("A film") == [3, 4]
+
+
+class BagConfig(PretrainedConfig):
+    model_type = "test_bag"
+
+
+class BagForSequenceClassification(PreTrainedModel):
+    """Scores: the sum of the ids, and its negative."""
+
+    config: BagConfig
+
+    def __init__(self, config: BagConfig) -> None:
+        super().__init__(config)
+        self.scale = torch.nn.Parameter(torch.ones(()))
+        self.post_init()
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> SequenceClassifierOutput:
+        total = self.scale * (input_ids * attention_mask).sum(1)
+        return SequenceClassifierOutput(logits=torch.stack([total, -total], dim=1))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_the_stock_pipeline(tokenizer: WordTokenizer, batch_size: int) -> None:
+    model = BagForSequenceClassification(BagConfig(num_labels=2)).eval()
+    pipe = TextClassificationPipeline(model=model, tokenizer=tokenizer)
+    found = pipe(["Good", "unknown", "not the good", "not"], top_k=2, function_to_apply="none", batch_size=batch_size)
+    scores = [{entry["label"]: entry["score"] for entry in row}["LABEL_0"] for row in found]
+    assert scores == [1, 0, 3, 2]
+    cut = pipe("not good good", truncation=True, max_length=1, top_k=1, function_to_apply="none")
+    assert cut[0]["score"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a", "A"], r"no text can give the word 'A': with lower_case=True it is cut into \['a'\]"),
+        (["a b"], r"word 'a b'.*\['a', 'b'\]"),
+        ([""], r"word ''.*\[\]"),
+        (["a", "b", "a"], "word 'a' has the id 1 already"),
+    ],
+)
+def test_words_that_cannot_be(words: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_word_tokenizer(words)
+
+
+def test_the_name_of_padding_is_no_word() -> None:
+    with pytest.raises(ValueError, match=r"word '\[PAD\]' is the name of id 0"):
+        build_word_tokenizer(["a", "[PAD]"], lower_case=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ngram_buckets": -1}, "ngram_buckets is -1"),
+        ({"ngram_order": 0}, "ngram_order is 0"),
+        ({"ngram_buckets": 5, "char_ngrams": (4, 3)}, r"char_ngrams is \(4, 3\)"),
+        ({"ngram_buckets": 5, "char_ngrams": (0, 3)}, r"char_ngrams is \(0, 3\)"),
+        ({"ngram_buckets": 5, "char_ngrams": (3,)}, r"char_ngrams is \(3,\)"),
+        ({"ngram_order": 2}, "ngram_order=2, char_ngrams=None need ngram_buckets"),
+        ({"ngram_buckets": 5}, "ngram_buckets=5 would stay empty"),
+    ],
+)
+def test_ngram_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_word_tokenizer(["a"], **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (("a", "b"), {}, ValueError, "does not offer a pair of texts"),
+        ((["a"], ["b"]), {}, ValueError, "does not offer a pair of texts"),
+        (([("a", "b")],), {}, TypeError, "tuple as number 0 of a list"),
+        ((["a", None],), {}, TypeError, "NoneType as number 1 of a list"),
+        ((3,), {}, TypeError, "a text must be a string, a batch a list of such; got int"),
+        (("a",), {"is_split_into_words": True}, TypeError, "a text must be a list of words.*got str"),
+        (([],), {}, ValueError, "no text in the batch"),
+        (("a \ud800 film",), {}, ValueError, r"text 0 holds half of a surrogate pair.*ud800"),
+        (([["b"], ["\udc00"]],), {"is_split_into_words": True}, ValueError, "text 1 holds half of a surrogate pair"),
+        (("a",), {"return_overflowing_tokens": True}, ValueError, "does not offer return_overflowing_tokens"),
+        (("a",), {"truncation": "only_second", "max_length": 2}, ValueError, "does not offer truncation"),
+        (("a",), {"truncation": True, "max_length": 0}, ValueError, "max_length=0 leaves no word"),
+        (("a",), {"padding": True, "padding_side": "left"}, ValueError, "padding_side='left'"),
+        (("a",), {"typo": 1}, TypeError, "no option 'typo'"),
+    ],
+)
+def test_bad_calls(
+    tokenizer: WordTokenizer, arguments: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        tokenizer(*arguments, **options)
+
+
+def test_words_cannot_be_added_later(tokenizer: WordTokenizer) -> None:
+    with pytest.raises(ValueError, match=r"cannot add \['new'\]"):
+        tokenizer.add_tokens(["film", "new"])
+    assert tokenizer.num_ids == 7

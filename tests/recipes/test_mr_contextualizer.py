@@ -1,0 +1,118 @@
+"""The recipe as a person runs it: in a process of its own, on the generated sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.evaluation.results import read_results
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+RECIPE = REPOSITORY_ROOT / "recipes" / "mr_contextualizer.py"
+TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard", "false")
+
+
+def command(folder: Path, *arguments: str) -> dict[str, object]:
+    settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
+    return {
+        "args": [sys.executable, str(RECIPE), *arguments],
+        "cwd": folder,
+        "env": {**os.environ, **settings},
+        "text": True,
+    }
+
+
+def recipe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(folder, *arguments), capture_output=True, timeout=600)  # type: ignore[call-overload]
+
+
+def numbers(folder: Path) -> dict[str, dict[str, float]]:
+    files = sorted((folder / "results").rglob("*.json"))
+    return {file.name: json.loads(file.read_text())["metrics"] for file in files}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("recipe")
+    run = recipe(folder, *TINY, "--table", "3", "--rows", "ones", "random", "--steps", "2")
+    assert run.returncode == 0, run.stdout + run.stderr
+    return folder, run.stdout
+
+
+def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) -> None:
+    folder, printed = finished
+    results = read_results(folder / "results")
+    assert {(one.variant, one.fold) for one in results} == {(v, f) for v in ("ones", "recurrent") for f in (0, 1)}
+    for one in results:
+        assert one.settings["num_steps"] == 2
+        assert one.settings["initial_context"] == "ones" if one.variant == "ones" else "random"
+        assert 0 <= one.metrics["test/accuracy"] <= 100
+        assert one.parameters["trainable"] == 3 * 8 * 16 + 2 * 16 + 2
+    runs = sorted(path.name for path in (folder / "runs" / "mr_contextualizer").iterdir() if path.is_dir())
+    assert runs == [
+        f"{variant}-sample-test-seed0-fold{fold}-k2" for variant in ("ones", "recurrent") for fold in (0, 1)
+    ]
+    checkpoint = folder / "runs" / "mr_contextualizer" / runs[0] / "checkpoint"
+    names = {path.name for path in checkpoint.iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "modeling_contextualizer.py"} <= names
+    assert "ones, K = 2" in printed
+    assert (folder / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_resume_keeps_finished_folds_and_runs_the_missing_one(finished: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = finished
+    before = numbers(folder)
+    gone = folder / "results" / "mr_contextualizer" / "ones-sample-test-seed0-fold1-k2.json"
+    kept = folder / "results" / "mr_contextualizer" / "ones-sample-test-seed0-fold0-k2.json"
+    written = kept.stat().st_mtime_ns
+    gone.unlink()
+    run = recipe(folder, *TINY, "--table", "3", "--rows", "ones", "random", "--steps", "2", "--resume")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert kept.stat().st_mtime_ns == written
+    assert numbers(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--table", "4"), "table=4: expected one of 2, 3"),
+        (("--table", "2", "--rows", "ones"), "table 2 has no row 'ones', only recurrent, regular"),
+        (("--folds", "1"), "folds=1: cross-validation needs at least 2"),
+    ],
+)
+def test_bad_settings_are_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    run = recipe(tmp_path, "--dataset", "sample", *arguments)
+    assert run.returncode != 0
+    assert message in run.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_fold_and_resume_give_the_same_table(tmp_path: Path) -> None:
+    """The third of four folds is killed; what is left goes on, and every number is that of a run in one piece."""
+    arguments = (*TINY[:2], *TINY[3:], "--folds", "4", "--epochs", "3", "--processes", "1")
+    arguments += ("--table", "3", "--rows", "ones", "--steps", "3")
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for folder in (whole, broken):
+        folder.mkdir()
+    run = recipe(whole, *arguments)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+    process = subprocess.Popen(**command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[call-overload]
+    log = broken / "runs" / "mr_contextualizer" / "ones-sample-test-seed0-fold2-k3" / "logs" / "csv" / "metrics.csv"
+    deadline = time.monotonic() + 300
+    while not (log.exists() and "\n" in log.read_text()) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert len(numbers(broken)) == 2
+    run = recipe(broken, *arguments, "--resume")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert numbers(broken) == numbers(whole)
