@@ -107,6 +107,11 @@ ARCHITECTURE_FACTS = {
 }
 
 _SQUAD_LICENCE = "CC BY-SA 4.0"
+_NO_LICENCE = "none is stated"
+_FOLDS = (
+    "The test texts are one fold of a stratified division of all texts. Published {name} accuracies are means over the "
+    "folds of other random divisions: compare the mean over all folds with them, and single folds with each other only."
+)
 DATASET_FACTS = {
     "rajpurkar/squad": DatasetFacts(
         description="SQuAD 1.1: questions on Wikipedia paragraphs, each answered by a span.",
@@ -142,6 +147,29 @@ DATASET_FACTS = {
         ),
         licence=_SQUAD_LICENCE,
         comparable=OWN_STUDY.format(name="SQuAD 2.0"),
+    ),
+    "cornell-movie-review-data/rotten_tomatoes": DatasetFacts(
+        description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",
+        licence=_NO_LICENCE,
+        comparable=_FOLDS.format(name="MR"),
+    ),
+    "SetFit/CR": DatasetFacts(
+        description="CR: 3,771 sentences of customers' reviews of products, 64 % of them positive (Hu and Liu 2004).",
+        licence=_NO_LICENCE,
+        comparable=_FOLDS.format(name="CR"),
+    ),
+    "SetFit/subj": DatasetFacts(
+        description="SUBJ: 10,000 sentences on films, half subjective, half telling the plot (Pang and Lee 2004).",
+        licence=_NO_LICENCE,
+        comparable=_FOLDS.format(name="SUBJ"),
+    ),
+    "ctxzoo-data/mpqa": DatasetFacts(
+        description=(
+            "MPQA: 10,603 short phrases with their polarity, 69 % of them negative (Wiebe et al. 2005). Many phrases "
+            "occur more than once, and so on both sides of a random division."
+        ),
+        licence=_NO_LICENCE,
+        comparable=_FOLDS.format(name="MPQA"),
     ),
 }
 
