@@ -112,6 +112,15 @@ def test_a_run_that_is_killed_again_and_again_is_resumed_exactly(whole, tmp_path
     assert differences(result(tmp_path), expected) == []
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """As in a terminal; a session that a script started in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_a_second_ctrl_c_ends_the_run_at_once_and_the_earlier_checkpoint_stays(whole, tmp_path):
     data, expected = whole
     with pytest.raises(SystemExit):  # what Lightning makes of KeyboardInterrupt
