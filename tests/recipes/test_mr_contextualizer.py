@@ -15,22 +15,21 @@ import pytest
 from ctxzoo.evaluation.results import read_results
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-RECIPE = REPOSITORY_ROOT / "recipes" / "mr_contextualizer.py"
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard", "false")
 
 
-def command(folder: Path, *arguments: str) -> dict[str, object]:
+def command(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> dict[str, object]:
     settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
     return {
-        "args": [sys.executable, str(RECIPE), *arguments],
+        "args": [sys.executable, str(REPOSITORY_ROOT / "recipes" / f"{name}.py"), *arguments],
         "cwd": folder,
         "env": {**os.environ, **settings},
         "text": True,
     }
 
 
-def recipe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(**command(folder, *arguments), capture_output=True, timeout=600)  # type: ignore[call-overload]
+def recipe(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(folder, *arguments, name=name), capture_output=True, timeout=600)  # type: ignore[call-overload]
 
 
 def numbers(folder: Path) -> dict[str, dict[str, float]]:

@@ -1,0 +1,37 @@
+"""The recipe of Table 4, in a process of its own, on the generated sample, with the switches that the paper has not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ctxzoo.evaluation.results import read_results
+from tests.recipes.test_mr_contextualizer import recipe
+
+BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps")
+NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50")
+
+
+def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
+    run = recipe(
+        tmp_path,
+        *("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1"),
+        *("--steps", "2", "--eval_context", "fixed", "--eval_context_samples", "3", "--name", "everything"),
+        *BEYOND,
+        *NGRAMS,
+        name="sentence_contextualizer",
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = read_results(tmp_path / "results")
+    assert [one.fold for one in results] == [0, 1]
+    settings = results[0].settings
+    assert (settings["dropout"], settings["word_dropout"], settings["ngram_buckets"]) == (0.3, 0.1, 50)
+    assert settings["char_ngrams"] == [3, 4]
+    folder = tmp_path / "runs" / "sentence_contextualizer"
+    (checkpoint,) = folder.glob("learned_embeddings-sample-test-seed0-fold0-everything/checkpoint")
+    config = json.loads((checkpoint / "config.json").read_text())
+    words = len(json.loads((checkpoint / "tokenizer.json").read_text())["model"]["vocab"])  # with padding
+    assert config["vocab_size"] == words + 50
+    assert (config["num_steps"], config["eval_context_samples"], config["embedding_bound"]) == (2, 3, 0.1)
+    assert config["concatenate_steps"] is True
+    assert config["id2label"] == {"0": "negative", "1": "positive"}
