@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TypeVar
+from concurrent.futures import CancelledError, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import torch
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+# In a worker: set when no further job may begin.
+_stop: Any = None
 
 
 def run_in_processes(
@@ -39,13 +45,44 @@ def run_in_processes(
             yield job, work(job)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        min(processes, len(jobs)), context, initializer=torch.set_num_threads, initargs=(threads,)
-    )
-    with pool:
-        futures = {pool.submit(work, job): job for job in jobs}
+    stop = context.Event()
+    with ProcessPoolExecutor(
+        min(processes, len(jobs)), context, initializer=_prepare, initargs=(stop, threads)
+    ) as pool:
+        with _ignoring_interrupts():  # the processes start here, and inherit it while they import
+            futures = {pool.submit(_run, work, job): job for job in jobs}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
         finally:
+            stop.set()  # the pool hands jobs out ahead of time, and cannot take those back
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _prepare(stop: Any, threads: int) -> None:
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    torch.set_num_threads(threads)
+
+
+def _run(work: Callable[[Job], Result], job: Job) -> Result:
+    if _stop.is_set():
+        raise CancelledError("another job failed, or the run was stopped")
+    try:
+        return work(job)
+    except BaseException:
+        _stop.set()  # before this process takes the next job
+        raise
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # others may not set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
