@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import torch.distributed
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
@@ -115,3 +117,40 @@ class ResumableLoader(DataLoader[Any]):
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on where `state_dict` was taken, once the sampler is at that epoch."""
         self._resume_at = dict(state)
+
+
+def bucket_loader(
+    dataset: Dataset[Any],
+    lengths: npt.NDArray[np.int64],
+    batch_size: int,
+    *,
+    shuffle: bool,
+    seed: int,
+    num_workers: int = 0,
+) -> ResumableLoader:
+    """A loader of `dataset`'s batches of similar length; among several processes, of this one's share.
+
+    Args:
+        dataset: `dataset[list of rows]` gives a whole batch.
+        lengths: (rows,) by which batches are formed.
+        batch_size: rows in a batch.
+        shuffle: whether this is for training.
+        seed: of the order.
+        num_workers: processes that build batches; 0 builds them here.
+    """
+    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+    sampler = BucketSampler(
+        lengths,
+        batch_size,
+        shuffle=shuffle,
+        seed=seed,
+        rank=torch.distributed.get_rank() if distributed else 0,
+        world_size=torch.distributed.get_world_size() if distributed else 1,
+    )
+    return ResumableLoader(
+        dataset,
+        sampler,
+        num_workers=num_workers,
+        pin_memory=torch.cuda.is_available(),
+        persistent_workers=num_workers > 0,
+    )

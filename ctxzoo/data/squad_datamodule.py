@@ -10,10 +10,9 @@ import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.distributed
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import BucketSampler, ResumableLoader
+from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
 from ctxzoo.data.squad_preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.data.squad_reader import SquadSplits, read_squad
@@ -299,19 +298,11 @@ class SquadDataModule(lightning.LightningDataModule):
             )
         limits = TRAINING_LIMITS if shuffle else EVALUATION_LIMITS
         batches = SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
-        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-        sampler = BucketSampler(
+        return bucket_loader(
+            batches,
             batches.lengths(),
             self.batch_size if shuffle else self.eval_batch_size,
             shuffle=shuffle,
             seed=self.seed,
-            rank=torch.distributed.get_rank() if distributed else 0,
-            world_size=torch.distributed.get_world_size() if distributed else 1,
-        )
-        return ResumableLoader(
-            batches,
-            sampler,
             num_workers=self.num_workers,
-            pin_memory=torch.cuda.is_available(),
-            persistent_workers=self.num_workers > 0,
         )

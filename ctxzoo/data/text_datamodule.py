@@ -10,12 +10,11 @@ import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.distributed
 from tokenizers.trainers import WordLevelTrainer
 from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import BucketSampler, ResumableLoader
+from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.text_folds import fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
@@ -291,21 +290,13 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if source not in self._encoded:
             self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
         batches = TextBatches(self._encoded[source], _labels(texts), rows)
-        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-        sampler = BucketSampler(
+        return bucket_loader(
+            batches,
             batches.lengths(),
             self.batch_size if shuffle else self.eval_batch_size,
             shuffle=shuffle,
             seed=self.seed,
-            rank=torch.distributed.get_rank() if distributed else 0,
-            world_size=torch.distributed.get_world_size() if distributed else 1,
-        )
-        return ResumableLoader(
-            batches,
-            sampler,
             num_workers=self.num_workers,
-            pin_memory=torch.cuda.is_available(),
-            persistent_workers=self.num_workers > 0,
         )
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from transformers import TextClassificationPipeline
 
+from ctxzoo.evaluation.plots_steps import plot_token_weights
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_facts import Metric, TaskFacts
@@ -92,6 +95,23 @@ def _take_example(task: SequenceClassificationTask, data: TextClassificationData
     return {"row": row, "text": text, "gold": data.label_names[gold], **prediction}
 
 
+def _draw_weights(
+    task: SequenceClassificationTask, data: TextClassificationDataModule, example: Mapping[str, Any], folder: Path
+) -> None:
+    """token_weights.png, where the model can say how much each word counts."""
+    token_weights = getattr(task.model, "token_weights", None)
+    inputs = data.tokenizer(example["text"], return_tensors="pt", return_offsets_mapping=True)
+    # Hashed n-grams stand behind the words and in no place of the text.
+    offsets = [(begin, end) for begin, end in inputs.pop("offset_mapping")[0].tolist() if end > begin]
+    if token_weights is None or not offsets:
+        return
+    with torch.inference_mode():
+        weights = token_weights(**inputs.to(task.model.device))[0, :, : len(offsets)].float().cpu().numpy()
+    words = [example["text"][begin:end] for begin, end in offsets]
+    title = f"{example['label']} ({example['score']:.2f}); the test set says {example['gold']}"
+    plot_token_weights(weights, words, folder / "token_weights.png", title)
+
+
 def _example_lines(example: Mapping[str, Any]) -> list[str]:
     label = f"{example['label']}, score {example['score']:.4f}"
     return [f"text:  {example['text']}", f"label: {label}   (gold: {example['gold']})"]
@@ -120,4 +140,5 @@ TEXT_CLASSIFICATION = TaskFacts(
     call='"..."',
     take_example=_take_example,
     example_lines=_example_lines,
+    draw_figures=_draw_weights,
 )

@@ -165,3 +165,10 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
             attentions=outputs.attentions,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+        """How much each word counts in each step: (B, K, n), the mean over features; each row of a step sums to 1."""
+        outputs = self.contextualizer(
+            input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True
+        )
+        return torch.stack([weights.mean(dim=-1) for weights in outputs.attentions], dim=1)

@@ -176,6 +176,18 @@ def test_a_document_without_words_has_the_context_zero(variant: str) -> None:
     assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)
 
 
+@pytest.mark.parametrize("changes", [{}, {"eval_context_samples": 2}, {"variant": "tokenwise"}])
+def test_token_weights_are_shares_of_the_words(changes: dict[str, Any]) -> None:
+    model = classifier_of(config(**changes))
+    batch = batch_of()
+    weights = model.token_weights(**batch).detach()
+    assert weights.shape == (3, 3, 6)
+    close(weights.sum(dim=-1), torch.ones(3, 3, dtype=torch.float64))
+    assert weights[~batch["attention_mask"].bool().unsqueeze(1).expand_as(weights)].abs().max() == 0
+    attentions = model(**batch, output_attentions=True).attentions
+    close(weights[:, 1], attentions[1].mean(dim=-1).detach())
+
+
 def test_word_vectors_in_place_of_ids() -> None:
     model = model_of(config())
     batch = batch_of()

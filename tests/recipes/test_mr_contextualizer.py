@@ -61,6 +61,8 @@ def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) 
     checkpoint = folder / "runs" / "mr_contextualizer" / runs[0] / "checkpoint"
     names = {path.name for path in checkpoint.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "modeling_contextualizer.py"} <= names
+    for picture in ("learning_curves.png", "token_weights.png"):
+        assert (checkpoint.parent / picture).read_bytes().startswith(b"\x89PNG")
     assert "ones, K = 2" in printed
     assert (folder / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3.png").read_bytes().startswith(b"\x89PNG")
 
