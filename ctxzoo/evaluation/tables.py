@@ -359,7 +359,9 @@ def _results_table(
     others = sorted({group.variant for group in groups} - set(variants))
     rows, commands = [], []
     for variant in (*variants, *others):
-        members = [group for group in groups if group.variant == variant]
+        members = sorted(
+            (group for group in groups if group.variant == variant), key=lambda group: not is_plain(group.runs[0])
+        )
         rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
         if not members:
             rows.append([variant, *[""] * (columns[0] is PARAMETERS), "not run yet"])
