@@ -56,7 +56,9 @@ def _run(subject: Subject, folder: Path, *, remote: bool) -> dict[str, str]:
         heads.append(head)
         with torch.no_grad():
             outputs = named_tensors(model(**batch))
-        save_file({name: x.contiguous() for name, x in outputs.items()}, folder / f"{head}.safetensors")
+        # Copies: one output may be a view of another.
+        copies = {name: x.clone(memory_format=torch.contiguous_format) for name, x in outputs.items()}
+        save_file(copies, folder / f"{head}.safetensors")
     assert {"AutoModel", subject.head} <= set(heads)
     code = PROGRAM.format(
         first_line="" if remote else "import ctxzoo",
