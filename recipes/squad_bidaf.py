@@ -166,7 +166,7 @@ def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
         patience=settings.patience,
         seed=seed,
         accelerator=settings.accelerator,
-        devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
+        devices=settings.devices,
         num_nodes=settings.num_nodes,
         strategy=settings.strategy,
         tensorboard=settings.tensorboard,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ctxzoo.training.sequence_classification_task import SequenceClassificationT
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 LOG = "log.txt"
+MONITOR = "validation/accuracy"  # the best epoch is the one with the highest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +52,6 @@ class ClassifierRun:
     output_dir: str = "runs"
     results_dir: str = "results"
     push_to: str | None = None
-    # The best epoch is the one with the highest of these.
-    monitor: str = field(default="validation/accuracy")
 
     @property
     def folder(self) -> Path:
@@ -104,7 +103,7 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         data.prepare_data()
         data.setup()
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
-        trainer = build_trainer(run.trainer, run.folder, monitor=run.monitor)
+        trainer = build_trainer(run.trainer, run.folder, monitor=MONITOR)
         lightning.seed_everything(run.seed, verbose=False)
         task = SequenceClassificationTask(
             model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)}, **run.task

@@ -146,7 +146,7 @@ def run_of(
         ema_decay=settings.ema_decay,
         seed=seed,
         accelerator=settings.accelerator,
-        devices=int(settings.devices) if settings.devices.isdigit() else settings.devices,
+        devices=settings.devices,
         tensorboard=settings.tensorboard,
         wandb=settings.wandb,
         progress=False,

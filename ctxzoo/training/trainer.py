@@ -37,7 +37,7 @@ class TrainerSettings:
         patience: epochs without a better score before stopping; 0 never stops early.
         checkpoint_every: steps between checkpoints to resume from.
         seed: of weights, order and dropout.
-        accelerator, devices, num_nodes, strategy: Lightning's.
+        accelerator, devices, num_nodes, strategy: Lightning's; a number of devices may come as text.
         tensorboard, wandb: further loggers beside CSV.
         progress: show a progress bar.
         limit_train_batches, limit_eval_batches: use only so many batches of each pass (None: all).
@@ -113,7 +113,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
         precision=choose_precision(settings.precision, settings.accelerator),  # type: ignore[arg-type, unused-ignore]
         gradient_clip_val=settings.gradient_clip or None,
         accelerator=settings.accelerator,
-        devices=settings.devices,
+        devices=int(settings.devices) if str(settings.devices).isdigit() else settings.devices,
         num_nodes=settings.num_nodes,
         strategy=settings.strategy,
         callbacks=callbacks,
