@@ -104,6 +104,36 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("contextualizer", "second-order-attention"),
     ),
+    "text_baseline": ArchitectureFacts(
+        title="Text baseline",
+        summary=(
+            "A plain classifier of sentences and documents, to compare others with. Word vectors with positions beside "
+            "them become one vector for each text by their mean, by attention with one weight for each word, by "
+            "convolutions (Kim 2014), by a bidirectional GRU, or by a Transformer encoder; a linear layer reads it."
+        ),
+        limits=(
+            "It knows the words of its vocabulary only; all others are removed before it reads a text.",
+            "With the mean or attention, the order of words reaches it through their positions alone.",
+        ),
+        citation="""\
+@inproceedings{kim2014convolutional,
+  title = {Convolutional Neural Networks for Sentence Classification},
+  author = {Kim, Yoon},
+  booktitle = {Proceedings of EMNLP},
+  year = {2014},
+  url = {https://arxiv.org/abs/1408.5882}
+}
+
+@inproceedings{vaswani2017attention,
+  title = {Attention Is All You Need},
+  author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki and Uszkoreit, Jakob and Jones, Llion
+            and Gomez, Aidan N. and Kaiser, Lukasz and Polosukhin, Illia},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2017},
+  url = {https://arxiv.org/abs/1706.03762}
+}""",
+        tags=("baseline",),
+    ),
 }
 
 _SQUAD_LICENCE = "CC BY-SA 4.0"

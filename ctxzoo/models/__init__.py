@@ -4,6 +4,7 @@ from typing import Any
 
 from .configuration_bidaf import BidafConfig
 from .configuration_contextualizer import ContextualizerConfig
+from .configuration_text_baseline import TextBaselineConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
@@ -24,6 +25,12 @@ def _contextualizer() -> dict[str, Any]:
     }
 
 
+def _text_baseline() -> dict[str, Any]:
+    from .modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
+
+    return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
+
+
 def _question_answering() -> dict[str, Any]:
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
@@ -32,5 +39,6 @@ def _question_answering() -> dict[str, Any]:
 
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
+register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

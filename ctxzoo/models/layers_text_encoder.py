@@ -1,0 +1,153 @@
+"""Ways from the tokens of a text to one vector that need no more than x and its mask.
+
+Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), words on the left, and gives
+
+- its tokens (B, n, h), 0 outside the mask,
+- the vector of each text (B, d), 0 for a text without words,
+- a list of (B, n): how much each token counts in that vector, summing to 1; one entry for each step where there are
+  several.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_contextualizer import InitialContext
+from .layers_recurrent import MaskedBiRNN
+from .ops_pooling import masked_max, masked_mean
+from .ops_second_order_attention import second_order_weights
+
+Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
+
+
+class MeanEncoder(nn.Module):
+    """The mean of the tokens; d = h = m."""
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        pooled, weights = masked_mean(x, mask)
+        return x, pooled, [weights]
+
+
+class ScalarAttention(nn.Module):
+    """K steps of attention with one weight for each token, where the Contextualizer has one for each of its features.
+
+    logit_i = (U x_i) . (V c), a = softmax over the tokens, c = sum_i a_i x_i, with the same U and V in all steps. This
+    is second-order attention with a single row of ones for W; d = h = m.
+
+    Args:
+        width: m.
+        rank: u.
+        num_steps: K.
+        start: gives the first c.
+    """
+
+    def __init__(self, width: int, rank: int, num_steps: int, start: InitialContext) -> None:
+        super().__init__()
+        self.num_steps = num_steps
+        self.start = start
+        self.token_factors = nn.Parameter(torch.empty(rank, width))  # U
+        self.context_factors = nn.Parameter(torch.empty(rank, width))  # V
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier's uniform distribution, as for the Contextualizer."""
+        bound = math.sqrt(6 / sum(self.token_factors.shape))
+        init.uniform_(self.token_factors, -bound, bound)
+        init.uniform_(self.context_factors, -bound, bound)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        projected = F.linear(x, self.token_factors)
+        ones = projected.new_ones(1, projected.size(2))
+        context = self.start(x)
+        weights = []
+        for _ in range(self.num_steps):
+            gate = F.linear(context, self.context_factors)
+            weights.append(second_order_weights(projected, gate, ones, mask).squeeze(2))
+            context = (weights[-1].to(x.dtype).unsqueeze(1) @ x).squeeze(1)
+        return x, context, weights
+
+
+class ConvolutionEncoder(nn.Module):
+    """Filters over windows of words, ReLU, maximum over the windows of a text (Kim 2014); d = all filters, h = m.
+
+    A text of n words has n - w + 1 windows of w words, a shorter one a single window with zeros after its words.
+
+    Args:
+        width: m.
+        kernel_sizes: w of each group of filters.
+        num_filters: filters of each group.
+    """
+
+    def __init__(self, width: int, kernel_sizes: list[int], num_filters: int) -> None:
+        super().__init__()
+        self.kernel_sizes = kernel_sizes
+        self.convolutions = nn.ModuleList(nn.Conv1d(width, num_filters, size) for size in kernel_sizes)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        pooled, weights = [], torch.zeros((), device=x.device)
+        for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
+            padded = F.pad(x, (0, 0, 0, size - 1))
+            values = torch.relu(convolution(padded.transpose(1, 2))).transpose(1, 2)  # (B, n, filters)
+            value, shares = masked_max(values, first_words(mask, size))
+            pooled.append(value)
+            weights = weights + spread(shares, mask, size)
+        return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+
+
+class RecurrentEncoder(nn.Module):
+    """A bidirectional GRU and the maximum over its states, feature by feature; d = h = 2 * `size`.
+
+    Args:
+        width: m.
+        size: of each direction.
+    """
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.rnn = MaskedBiRNN(width, size, cell="gru")
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        states = self.rnn(x, mask)
+        pooled, shares = masked_max(states, mask)
+        return states, pooled, [shares]
+
+
+class TransformerEncoder(nn.Module):
+    """torch's Transformer encoder (norm after each part, feed-forward 4m, ReLU) and the mean of its states; d = h = m.
+
+    Args:
+        width: m.
+        num_heads: of each layer.
+        num_layers: layers.
+        dropout: rate within the layers.
+    """
+
+    def __init__(self, width: int, num_heads: int, num_layers: int, dropout: float) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(width, num_heads, 4 * width, dropout, batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        # A text without words may look at its padding: with nothing to look at, it would give NaN.
+        hidden = ~mask & mask.any(dim=1, keepdim=True)
+        states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
+        pooled, weights = masked_mean(states, mask)
+        return states, pooled, [weights]
+
+
+def first_words(mask: torch.Tensor, size: int) -> torch.Tensor:
+    """Boolean (B, n): where a window of `size` words begins that lies within the text, or, if none does, at 0."""
+    lengths = mask.sum(dim=1, keepdim=True)
+    places = torch.arange(mask.size(1), device=mask.device)
+    return (places <= (lengths - size).clamp(min=0)) & (lengths > 0)
+
+
+def spread(shares: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+    """(B, n): what each window has, by its first word, divided evenly among its words."""
+    words = F.pad(mask.to(shares.dtype), (0, size - 1))
+    each = shares / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
+    total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)
+    return total * mask

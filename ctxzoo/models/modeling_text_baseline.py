@@ -1,0 +1,156 @@
+"""Baselines for text classification: mean, scalar attention, CNN, BiGRU and Transformer encoder behind one head.
+
+docs/models/text_baseline.md lists which function computes which equation, and the deviations.
+"""
+
+import torch
+from torch import nn
+from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
+
+from .configuration_text_baseline import TextBaselineConfig
+from .layers_contextualizer import InitialContext
+from .layers_random_embedding import RandomEmbedding
+from .layers_text_encoder import (
+    ConvolutionEncoder,
+    MeanEncoder,
+    RecurrentEncoder,
+    ScalarAttention,
+    TransformerEncoder,
+)
+from .layers_text_input import TextInput
+from .modeling_base import ZooPreTrainedModel
+from .ops_classification import classification_loss
+from .ops_dropout import dropout
+
+
+class TextBaselinePreTrainedModel(ZooPreTrainedModel):
+    """Base of the text baselines."""
+
+    config: TextBaselineConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+
+
+class TextBaselineModel(TextBaselinePreTrainedModel):
+    """From the words of a text to one vector, the way `encoder` says."""
+
+    def __init__(self, config: TextBaselineConfig) -> None:
+        super().__init__(config)
+        words = RandomEmbedding(
+            config.vocab_size,
+            config.word_dim,
+            trainable=not config.freeze_embeddings,
+            bound=config.embedding_bound,
+            seed=config.embedding_seed,
+        )
+        self.embeddings = TextInput(words, config.position_dim, config.dropout, word_dropout=0.0)
+        self.layers = _layers_of(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.embeddings.words
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.embeddings.replace_words(value)
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> BaseModelOutputWithPooling | tuple[torch.Tensor, ...]:
+        """Read a batch of texts.
+
+        Args:
+            input_ids: (B, n) words.
+            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0.
+            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
+
+        Returns:
+            `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the
+            vector of each text; on request `hidden_states`: the tokens as they enter and as they are summed up; and
+            `attentions`: (B, n) for each step (only attention has several), how much each token counts: its weight in
+            the mean or the attention, or the share of the features that take their maximum from it.
+
+        Raises:
+            ValueError: see `TextInput.forward`.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        tokens, pooled, weights = self.layers(x, mask)
+        output = BaseModelOutputWithPooling(
+            last_hidden_state=tokens,
+            pooler_output=dropout(pooled, self.config.pooled_dropout, training=self.training),
+            hidden_states=(x, tokens) if self.wants(output_hidden_states, "hidden_states") else None,
+            attentions=tuple(weights) if self.wants(output_attentions, "attentions") else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
+    """Scores of classes, linear in the vector of the text."""
+
+    def __init__(self, config: TextBaselineConfig) -> None:
+        super().__init__(config)
+        self.encoder = TextBaselineModel(config)
+        self.classifier = nn.Linear(config.pooled_size, config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> SequenceClassifierOutput | tuple[torch.Tensor, ...]:
+        """Scores of the classes, (B, L); inputs as in `TextBaselineModel.forward`.
+
+        Args:
+            labels: (B,) classes.
+
+        Returns:
+            The loss is the cross-entropy in nats, mean over the batch.
+
+        Raises:
+            ValueError: labels of another shape, or outside the classes; see also `TextBaselineModel.forward`.
+        """
+        outputs = self.encoder(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(outputs.pooler_output)
+        output = SequenceClassifierOutput(
+            loss=None if labels is None else classification_loss(logits, labels),
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+        """How much each word counts in each step: (B, K, n); K is 1 but for attention, and each row sums to 1."""
+        outputs = self.encoder(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
+        return torch.stack(outputs.attentions, dim=1)
+
+
+def _layers_of(config: TextBaselineConfig) -> nn.Module:
+    width = config.hidden_size
+    if config.encoder == "attention":
+        start = InitialContext(width, config.initial_context, config.eval_context, samples=1)
+        return ScalarAttention(width, config.rank, config.num_steps, start)
+    if config.encoder == "cnn":
+        return ConvolutionEncoder(width, config.kernel_sizes, config.num_filters)
+    if config.encoder == "bigru":
+        return RecurrentEncoder(width, config.recurrent_size)
+    if config.encoder == "transformer":
+        return TransformerEncoder(width, config.num_heads, config.num_layers, config.dropout)
+    return MeanEncoder()

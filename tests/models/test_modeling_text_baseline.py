@@ -1,0 +1,203 @@
+"""The text baselines against their equations: one text at a time, without padding, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from transformers.utils.generic import ModelOutput
+
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_text_baseline import VARIANTS, TextBaselineConfig, text_baseline_variant
+from ctxzoo.models.modeling_contextualizer import ContextualizerModel
+from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
+from ctxzoo.models.ops_position import reference_sinusoidal_positions
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 20,
+    "word_dim": 6,
+    "position_dim": 4,
+    "rank": 3,
+    "num_steps": 3,
+    "num_filters": 4,
+    "recurrent_size": 4,
+    "num_heads": 2,
+    "num_layers": 2,
+}
+TEXTS = ([3, 7, 3, 9, 1, 12], [5], [8, 2, 19])
+
+
+def model_of(encoder: str, **changes: Any) -> TextBaselineModel:
+    torch.manual_seed(0)
+    model: TextBaselineModel = TextBaselineModel(TextBaselineConfig(encoder=encoder, **{**SIZES, **changes}))
+    return model.double().eval()
+
+
+def read(model: TextBaselineModel, texts: Any = TEXTS) -> ModelOutput:
+    width = max(len(text) for text in texts)
+    ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in texts])
+    with torch.no_grad():
+        return model(ids, (ids > 0).long(), output_attentions=True, output_hidden_states=True)
+
+
+def tokens_of(model: TextBaselineModel, text: list[int]) -> torch.Tensor:
+    words = model.embeddings.words.weight[text].detach()
+    return torch.cat([words, reference_sinusoidal_positions(len(text), 4)], dim=1)
+
+
+def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
+    torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_mean_of_the_words_with_their_positions() -> None:
+    model = model_of("mean")
+    output = read(model)
+    for row, text in enumerate(TEXTS):
+        close(output.pooler_output[row], tokens_of(model, text).mean(dim=0))
+
+
+@pytest.mark.parametrize("start", ["ones", "learned", "random"])
+def test_attention_gives_each_token_one_weight(start: str) -> None:
+    model = model_of("attention", initial_context=start)
+    output, layer = read(model), model.layers
+    first = torch.ones(10, dtype=torch.float64)
+    if start == "learned":
+        layer.start.learned.data.copy_(torch.linspace(-1, 1, 10))
+        first, output = layer.start.learned.data, read(model)
+    elif start == "random":
+        first = layer.start.drawn[0]
+    matrix = (layer.token_factors.T @ layer.context_factors).detach()  # the bilinear form x A c
+    for row, text in enumerate(TEXTS):
+        x, context = tokens_of(model, text), first
+        for step in range(3):
+            a = torch.softmax(x @ matrix @ context, dim=0)
+            close(output.attentions[step][row, : len(text)], a)
+            context = a @ x
+        close(output.pooler_output[row], context)
+
+
+def test_attention_is_second_order_attention_with_ones_for_w() -> None:
+    model = model_of("attention", initial_context="ones")
+    settings = {name: SIZES[name] for name in ("vocab_size", "word_dim", "position_dim", "rank", "num_steps")}
+    second = ContextualizerModel(ContextualizerConfig(**settings, freeze_embeddings=False, initial_context="ones"))
+    second = second.double().eval()
+    with torch.no_grad():
+        second.embeddings.words.weight.copy_(model.embeddings.words.weight)
+        second.steps.token_factors.copy_(model.layers.token_factors)
+        second.steps.context_factors.copy_(model.layers.context_factors)
+        second.steps.feature_factors.fill_(1.0)
+        ids = torch.tensor([TEXTS[0]])
+        close(model(ids).pooler_output, second(ids).context)
+
+
+def test_windows_lie_within_the_text_or_are_filled_up_with_zeros() -> None:
+    model = model_of("cnn", kernel_sizes=[1, 3, 4])
+    output = read(model)
+    for row, text in enumerate(TEXTS):
+        x = tokens_of(model, text)
+        found = []
+        for convolution in model.layers.convolutions:
+            size = convolution.kernel_size[0]
+            filled = torch.cat([x, x.new_zeros(max(0, size - len(text)), 10)])
+            windows = [filled[first : first + size] for first in range(len(filled) - size + 1)]
+            scores = [torch.einsum("fmw,wm->f", convolution.weight, part) + convolution.bias for part in windows]
+            found.append(torch.stack(scores).amax(dim=0).clamp(min=0))
+        close(output.pooler_output[row], torch.cat(found).detach())
+
+
+def test_a_window_counts_for_all_of_its_words() -> None:
+    model = model_of("cnn", kernel_sizes=[2], num_filters=1, position_dim=0)
+    with torch.no_grad():
+        model.layers.convolutions[0].weight.fill_(1.0)
+        model.layers.convolutions[0].bias.fill_(0.0)
+        model.embeddings.words.weight.zero_()
+        model.embeddings.words.weight[[4, 5]] = 1.0
+    weights = read(model, ([1, 4, 5, 2], [4])).attentions[0]
+    assert weights.tolist() == [[0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]]
+
+
+def test_states_of_the_gru_and_their_maximum() -> None:
+    model = model_of("bigru")
+    gru = nn.GRU(10, 4, batch_first=True, bidirectional=True).double()
+    gru.load_state_dict(model.layers.rnn.rnn.state_dict())
+    output = read(model)
+    for row, text in enumerate(TEXTS):
+        states = gru(tokens_of(model, text).unsqueeze(0))[0][0]
+        close(output.last_hidden_state[row, : len(text)], states.detach())
+        close(output.pooler_output[row], states.amax(dim=0).detach())
+
+
+def test_transformer_layers_written_out() -> None:
+    model = model_of("transformer")
+    output = read(model)
+    for row, text in enumerate(TEXTS):
+        x = tokens_of(model, text)
+        for layer in model.layers.layers.layers:
+            attention = layer.self_attn
+            query, key, value = (x @ attention.in_proj_weight.T + attention.in_proj_bias).chunk(3, dim=1)
+            heads = []
+            for head in (slice(0, 5), slice(5, 10)):
+                weights = torch.softmax(query[:, head] @ key[:, head].T / 5**0.5, dim=1)
+                heads.append(weights @ value[:, head])
+            x = layer.norm1(x + attention.out_proj(torch.cat(heads, dim=1)))
+            x = layer.norm2(x + layer.linear2(torch.relu(layer.linear1(x))))
+        close(output.pooler_output[row], x.mean(dim=0).detach())
+
+
+@pytest.mark.parametrize("encoder", ["mean", "attention", "cnn", "bigru", "transformer"])
+def test_weights_sum_to_one_and_a_text_without_words_has_the_vector_zero(encoder: str) -> None:
+    model = model_of(encoder)
+    output = read(model, (*TEXTS, []))
+    assert output.pooler_output[3].tolist() == [0.0] * model.config.pooled_size
+    # A filter that stays at 0 everywhere has its maximum somewhere too.
+    for weights in output.attentions:
+        close(weights.sum(dim=1), torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64))
+        assert weights[1].tolist() == [1.0, *[0.0] * 5]
+
+
+def test_one_word_more_or_less_than_a_window_gives_gradients_to_every_filter() -> None:
+    model = model_of("cnn", kernel_sizes=[3])
+    for length in (1, 2, 3, 4):
+        x = torch.randn(1, length, 10, dtype=torch.float64, requires_grad=True)
+        assert torch.autograd.gradcheck(lambda x: model(inputs_embeds=x).pooler_output, (x,))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Words apart: 2 * 270 + 2 of the linear layer and what the encoder has.
+        ("mean", 542),
+        ("attention", 2 * 100 * 270 + 542),
+        ("cnn", 100 * (3 + 4 + 5) * 270 + 300 + 602),
+        ("bigru", 2 * (3 * 100 * (270 + 100) + 6 * 100) + 402),
+        ("transformer", 4 * 270 * 270 + 4 * 270 + 8 * 270 * 270 + 5 * 270 + 4 * 270 + 542),
+    ],
+)
+def test_parameter_counts(name: str, expected: int) -> None:
+    model = TextBaselineForSequenceClassification(text_baseline_variant(name, vocab_size=11))
+    assert sum(p.numel() for p in model.parameters()) - 11 * 250 == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"encoder": "transformer", "num_heads": 4}, "word_dim \\+ position_dim = 270 must be a multiple of num_heads"),
+        ({"kernel_sizes": []}, r"kernel_sizes must hold numbers of words, at least 1, got \[\]"),
+        ({"kernel_sizes": [3, 0]}, r"at least 1, got \[3, 0\]"),
+        ({"num_steps": 0}, "num_steps must be at least 1, got 0"),
+        ({"position_dim": 3}, "position_dim must be even .* got 3"),
+        ({"embedding_bound": 0}, "embedding_bound must be above 0, got 0"),
+        ({"pooled_dropout": 1.0}, "pooled_dropout must be at least 0 and below 1, got 1.0"),
+        ({"encoder": "lstm"}, "lstm"),
+    ],
+)
+def test_config_refuses(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        TextBaselineConfig(**changes)
+
+
+def test_an_unknown_variant_is_told_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=f"unknown baseline 'avg'; known: {', '.join(VARIANTS)}"):
+        text_baseline_variant("avg", vocab_size=10)

@@ -1,0 +1,94 @@
+"""What classifiers of texts have in common in the shared model suite: batches, labels and callers' mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from ctxzoo.models.configuration_base import ZooConfig
+from tests.support.model_cases import BadInput, Batch, ModelCase
+
+CLASSIFIER = "AutoModelForSequenceClassification"
+
+
+class TextCase(ModelCase):
+    """An architecture that reads `input_ids` through `TextInput`; its configs have 30 words, 6 wide, and 3 labels."""
+
+    sequences: ClassVar[Mapping[str, Sequence[str]]] = {"attention_mask": ("input_ids",)}
+    trained_head = CLASSIFIER
+
+    def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
+        mask = (torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)).long()
+        return {"input_ids": torch.randint(1, 30, mask.shape, generator=generator) * mask, "attention_mask": mask}
+
+    def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
+        if head != CLASSIFIER:
+            return {}
+        return {"labels": torch.randint(0, 3, (len(batch["input_ids"]),), generator=generator)}
+
+    def frozen(self, config: ZooConfig) -> set[str]:
+        return {"embeddings.words.weight"} if config.freeze_embeddings else set()
+
+    def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
+        mistakes = [
+            BadInput("no_words", _drop("input_ids"), "pass either input_ids or inputs_embeds"),
+            BadInput("words_twice", _embeds(6, keep_ids=True), "pass either input_ids or inputs_embeds"),
+            BadInput("one_row_as_vector", _map("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
+            BadInput("float_ids", _map("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
+            BadInput("empty_batch", _all(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
+            BadInput(
+                "short_mask", _map("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
+            ),
+            BadInput("mask_of_twos", _map("attention_mask", lambda x: 2 * x), "attention_mask holds 2"),
+            BadInput("unknown_word", _put("input_ids", (0, 1), 30), "word id 30 is outside the table of 30 rows"),
+            BadInput("negative_word", _put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
+            BadInput("wide_vectors", _embeds(7), r"inputs_embeds of shape \(3, .*, 7\): expected \(batch, words, 6\)"),
+        ]
+        if head == CLASSIFIER:
+            mistakes += [
+                BadInput("unknown_label", _put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
+                BadInput("negative_label", _put("labels", 0, -100), r"labels must lie in 0\.\.2"),
+                BadInput("label_column", _map("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
+            ]
+        return mistakes
+
+
+def _drop(name: str) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        del batch[name]
+
+    return change
+
+
+def _map(name: str, function: Any) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        batch[name] = function(batch[name])
+
+    return change
+
+
+def _all(function: Any) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        for name in batch:
+            batch[name] = function(batch[name])
+
+    return change
+
+
+def _put(name: str, place: Any, value: int) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        batch[name] = batch[name].clone()
+        batch[name][place] = value
+
+    return change
+
+
+def _embeds(width: int, keep_ids: bool = False) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        batch["inputs_embeds"] = torch.zeros(*batch["input_ids"].shape, width)
+        if not keep_ids:
+            del batch["input_ids"]
+
+    return change
