@@ -48,8 +48,8 @@ class TaskFacts:
         snippets: program text of a card, from the example and the repository that it loads.
         pipeline_note: what a card says before the pipeline's snippet.
         call: arguments of a call of the pipeline, as they are typed.
-        take_example: from task and DataModule after a run: a test example, what the model says of it, and what is
-            right.
+        take_example: from task and DataModule after a run: an example, what the model says of it, and what is right
+            where that is known.
         example_lines: that example, for the terminal.
         draw_figures: from task, DataModule, example and folder: pictures beside the learning curves; None draws none.
     """

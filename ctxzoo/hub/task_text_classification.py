@@ -10,7 +10,7 @@ import torch
 from transformers import TextClassificationPipeline
 
 from ctxzoo.evaluation.plots_steps import plot_token_weights
-from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_facts import DATASET_FACTS, sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_facts import Metric, TaskFacts
 from ctxzoo.models.configuration_base import ZooConfig
@@ -88,11 +88,15 @@ def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
 
 
 def _take_example(task: SequenceClassificationTask, data: TextClassificationDataModule) -> dict[str, Any]:
-    """The first test text, with the model's label."""
-    row = int(data.rows("test")[0])
-    text, gold = data.texts("test")[row]["text"], int(data.labels("test")[0])
-    (prediction,) = TextClassificationPipeline(model=task.model, tokenizer=data.tokenizer)([text])
-    return {"row": row, "text": text, "gold": data.label_names[gold], **prediction}
+    """Our own text for this dataset, or the first test text and what the data say of it; and the model's label."""
+    facts = DATASET_FACTS.get(data.dataset)
+    if facts is not None and facts.example is not None:
+        example = {"text": facts.example}
+    else:
+        row, label = int(data.rows("test")[0]), int(data.labels("test")[0])
+        example = {"text": data.texts("test")[row]["text"], "gold": data.label_names[label]}
+    (prediction,) = TextClassificationPipeline(model=task.model, tokenizer=data.tokenizer)([example["text"]])
+    return {**example, **prediction}
 
 
 def _draw_weights(
@@ -108,13 +112,18 @@ def _draw_weights(
     with torch.inference_mode():
         weights = token_weights(**inputs.to(task.model.device))[0, :, : len(offsets)].float().cpu().numpy()
     words = [example["text"][begin:end] for begin, end in offsets]
-    title = f"{example['label']} ({example['score']:.2f}); the test set says {example['gold']}"
+    title = f"{example['label']} ({example['score']:.2f}){_what_is_right(example, '; the test set says {}')}"
     plot_token_weights(weights, words, folder / "token_weights.png", title)
 
 
 def _example_lines(example: Mapping[str, Any]) -> list[str]:
     label = f"{example['label']}, score {example['score']:.4f}"
-    return [f"text:  {example['text']}", f"label: {label}   (gold: {example['gold']})"]
+    return [f"text:  {example['text']}", f"label: {label}{_what_is_right(example, '   (gold: {})')}"]
+
+
+def _what_is_right(example: Mapping[str, Any], words: str) -> str:
+    """Nothing for a text of our own, which no one has labelled."""
+    return words.format(example["gold"]) if "gold" in example else ""
 
 
 TEXT_CLASSIFICATION = TaskFacts(

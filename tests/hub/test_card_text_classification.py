@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,25 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.card_snippets import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoint_folder
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.training.sequence_classification_task import CALIBRATION_BINS
+from ctxzoo.training.sequence_classification_task import CALIBRATION_BINS, SequenceClassificationTask
 from tests.hub.test_card import SECTIONS, python_blocks, sections
-from tests.support.toy_classifier import LABELS, TEXT, registered_toy, toy_model, toy_result, toy_tokenizer, write_toy
+from tests.support.toy_classifier import (
+    LABELS,
+    TEXT,
+    registered_toy,
+    toy_config,
+    toy_data,
+    toy_model,
+    toy_result,
+    toy_tokenizer,
+    write_toy,
+)
 
 EXAMPLE = {"text": TEXT, "label": "good", "score": 0.62534}
 
@@ -141,3 +153,21 @@ def test_base_model_has_no_task(tmp_path: Path) -> None:
             tmp_path / "base", model=base, tokenizer=toy_tokenizer(), card="# Card", eval_results=toy_result()
         )
     assert not list(tmp_path.iterdir())
+
+
+def test_a_card_holds_no_text_of_a_known_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = toy_data(tmp_path)
+    data.prepare_data()
+    data.setup()
+    task = SequenceClassificationTask(model_config=toy_config(data))
+    example = TEXT_CLASSIFICATION.take_example(task, data)
+    assert example["text"] == data.texts("test")[int(data.rows("test")[0])]["text"]
+    assert example["gold"] in LABELS
+    assert "gold" in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
+
+    monkeypatch.setitem(DATASET_FACTS, "someone/reviews", replace(DATASET_FACTS["SetFit/CR"], example=f"{TEXT} !"))
+    data.dataset = "someone/reviews"
+    example = TEXT_CLASSIFICATION.take_example(task, data)
+    assert example["text"] == f"{TEXT} !"
+    assert set(example) == {"text", "label", "score"}
+    assert "gold" not in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
