@@ -36,6 +36,7 @@ lint: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m ctxzoo.evaluation.tables README.md docs/models/*.md
+	$(BIN)/python -m ctxzoo.hub.renew
 
 clean:
 	rm -rf $(VENV) .ci-venv build dist .mypy_cache .ruff_cache .pytest_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ctxzoo.models import Architecture
@@ -35,14 +36,15 @@ class DatasetFacts:
         licence: of the texts.
         comparable: what scores on it may be compared with.
         language: two-letter code.
-        example: a text of our own for cards, which then hold none of the dataset's; without it, a test text.
+        example: inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
+            without them a card shows a test example.
     """
 
     description: str
     licence: str
     comparable: str
     language: str = "en"
-    example: str | None = None
+    example: Mapping[str, str] | None = None
 
 
 OWN_STUDY = (
@@ -184,19 +186,19 @@ DATASET_FACTS = {
         description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",
         licence=_NO_LICENCE,
         comparable=_FOLDS.format(name="MR"),
-        example="a warm and funny film , if a little long towards the end",
+        example={"text": "a warm and funny film , if a little long towards the end"},
     ),
     "SetFit/CR": DatasetFacts(
         description="CR: 3,771 sentences of customers' reviews of products, 64 % of them positive (Hu and Liu 2004).",
         licence=_NO_LICENCE,
         comparable=_FOLDS.format(name="CR"),
-        example="the screen is sharp , but the battery hardly lasts a morning",
+        example={"text": "the screen is sharp , but the battery hardly lasts a morning"},
     ),
     "SetFit/subj": DatasetFacts(
         description="SUBJ: 10,000 sentences on films, half subjective, half telling the plot (Pang and Lee 2004).",
         licence=_NO_LICENCE,
         comparable=_FOLDS.format(name="SUBJ"),
-        example="two sisters inherit a lighthouse and find a map behind its clock",
+        example={"text": "two sisters inherit a lighthouse and find a map behind its clock"},
     ),
     "ctxzoo-data/mpqa": DatasetFacts(
         description=(
@@ -205,7 +207,7 @@ DATASET_FACTS = {
         ),
         licence=_NO_LICENCE,
         comparable=_FOLDS.format(name="MPQA"),
-        example="deep concern about the future of the region",
+        example={"text": "deep concern about the future of the region"},
     ),
 }
 

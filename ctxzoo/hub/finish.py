@@ -16,6 +16,7 @@ from ctxzoo.evaluation.learning_curve import scores_by_epoch
 from ctxzoo.evaluation.plots import plot_learning_curves
 from ctxzoo.evaluation.results import RunResult, write_result
 from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import run_place
 from ctxzoo.hub.push import push_folder
@@ -109,7 +110,7 @@ def finish_run(
     path = write_result(result, results_dir, tag=tag or None)
 
     task.model.eval()
-    example = facts.take_example(task, data)
+    example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data)
     plot_learning_curves(log, folder / "learning_curves.png", facts.drawn)
     if facts.draw_figures is not None:
         facts.draw_figures(task, data, example, folder)

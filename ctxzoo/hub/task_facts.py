@@ -48,8 +48,8 @@ class TaskFacts:
         snippets: program text of a card, from the example and the repository that it loads.
         pipeline_note: what a card says before the pipeline's snippet.
         call: arguments of a call of the pipeline, as they are typed.
-        take_example: from task and DataModule after a run: an example, what the model says of it, and what is right
-            where that is known.
+        test_example: from a DataModule: inputs of the pipeline and, as "gold", what is right.
+        predict: from model, tokenizer and inputs: what the pipeline gives.
         example_lines: that example, for the terminal.
         draw_figures: from task, DataModule, example and folder: pictures beside the learning curves; None draws none.
     """
@@ -69,6 +69,7 @@ class TaskFacts:
     snippets: Callable[[Mapping[str, Any], str], Snippets]
     pipeline_note: str
     call: str
-    take_example: Callable[[Any, Any], dict[str, Any]]
+    test_example: Callable[[Any], dict[str, Any]]
+    predict: Callable[[Any, Any, Mapping[str, str]], dict[str, Any]]
     example_lines: Callable[[Mapping[str, Any]], list[str]]
     draw_figures: Callable[[Any, Any, Mapping[str, Any], Path], None] | None = None

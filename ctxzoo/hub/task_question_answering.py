@@ -110,19 +110,24 @@ def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
     )
 
 
-def _take_example(task: QuestionAnsweringTask, data: SquadDataModule) -> dict[str, Any]:
-    """The first answerable test question, with the model's answer."""
+def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+    reader = QuestionAnsweringPipeline(model=model, tokenizer=tokenizer)
+    answer: dict[str, Any] = reader(question=inputs["question"], context=inputs["context"])
+    return answer
+
+
+def _test_example(data: SquadDataModule) -> dict[str, Any]:
+    """The first answerable test question."""
     rows = data.texts("test")
     row = next((place for place, answers in enumerate(rows["answers"]) if answers["text"]), 0)
     question, context, answers = (rows[row][name] for name in ("question", "context", "answers"))
-    reader = QuestionAnsweringPipeline(model=task.model, tokenizer=data.tokenizer)
-    answer = reader(question=question, context=context)
-    return {"row": row, "question": question, "context": context, "gold": answers["text"], **answer}
+    return {"question": question, "context": context, "gold": answers["text"]}
 
 
 def _example_lines(example: Mapping[str, Any]) -> list[str]:
     answer = example["answer"] or "(no answer)"
-    return [f"question: {example['question']}", f"answer:   {answer}   (gold: {' | '.join(example['gold'])})"]
+    gold = f"   (gold: {' | '.join(example['gold'])})" if "gold" in example else ""
+    return [f"question: {example['question']}", f"answer:   {answer}{gold}"]
 
 
 def _draw_attention(
@@ -172,7 +177,8 @@ QUESTION_ANSWERING = TaskFacts(
     snippets=_snippets,
     pipeline_note="It reads long texts in windows and gives character positions:",
     call="question=..., context=...",
-    take_example=_take_example,
+    test_example=_test_example,
+    predict=_predict,
     example_lines=_example_lines,
     draw_figures=_draw_attention,
 )

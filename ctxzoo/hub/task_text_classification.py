@@ -10,7 +10,7 @@ import torch
 from transformers import TextClassificationPipeline
 
 from ctxzoo.evaluation.plots_steps import plot_token_weights
-from ctxzoo.hub.card_facts import DATASET_FACTS, sample_facts
+from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_facts import Metric, TaskFacts
 from ctxzoo.models.configuration_base import ZooConfig
@@ -87,16 +87,15 @@ def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
     )
 
 
-def _take_example(task: SequenceClassificationTask, data: TextClassificationDataModule) -> dict[str, Any]:
-    """Our own text for this dataset, or the first test text and what the data say of it; and the model's label."""
-    facts = DATASET_FACTS.get(data.dataset)
-    if facts is not None and facts.example is not None:
-        example = {"text": facts.example}
-    else:
-        row, label = int(data.rows("test")[0]), int(data.labels("test")[0])
-        example = {"text": data.texts("test")[row]["text"], "gold": data.label_names[label]}
-    (prediction,) = TextClassificationPipeline(model=task.model, tokenizer=data.tokenizer)([example["text"]])
-    return {**example, **prediction}
+def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+    prediction: dict[str, Any] = TextClassificationPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
+    return prediction
+
+
+def _test_example(data: TextClassificationDataModule) -> dict[str, Any]:
+    """The first test text."""
+    row, label = int(data.rows("test")[0]), int(data.labels("test")[0])
+    return {"text": data.texts("test")[row]["text"], "gold": data.label_names[label]}
 
 
 def _draw_weights(
@@ -147,7 +146,8 @@ TEXT_CLASSIFICATION = TaskFacts(
     snippets=_snippets,
     pipeline_note="It gives the most probable label and its probability:",
     call='"..."',
-    take_example=_take_example,
+    test_example=_test_example,
+    predict=_predict,
     example_lines=_example_lines,
     draw_figures=_draw_weights,
 )

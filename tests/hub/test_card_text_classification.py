@@ -15,19 +15,19 @@ from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.card_snippets import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoint_folder
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.training.sequence_classification_task import CALIBRATION_BINS, SequenceClassificationTask
+from ctxzoo.training.sequence_classification_task import CALIBRATION_BINS
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.toy_classifier import (
     LABELS,
     TEXT,
     registered_toy,
-    toy_config,
     toy_data,
     toy_model,
     toy_result,
@@ -159,15 +159,17 @@ def test_a_card_holds_no_text_of_a_known_dataset(tmp_path: Path, monkeypatch: py
     data = toy_data(tmp_path)
     data.prepare_data()
     data.setup()
-    task = SequenceClassificationTask(model_config=toy_config(data))
-    example = TEXT_CLASSIFICATION.take_example(task, data)
+    asked = {"model": toy_model(), "tokenizer": data.tokenizer}
+    example = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
     assert example["text"] == data.texts("test")[int(data.rows("test")[0])]["text"]
     assert example["gold"] in LABELS
     assert "gold" in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
+    with pytest.raises(ValueError, match="no example for 'someone/reviews'; add one"):
+        card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked)
 
-    monkeypatch.setitem(DATASET_FACTS, "someone/reviews", replace(DATASET_FACTS["SetFit/CR"], example=f"{TEXT} !"))
-    data.dataset = "someone/reviews"
-    example = TEXT_CLASSIFICATION.take_example(task, data)
+    ours = replace(DATASET_FACTS["SetFit/CR"], example={"text": f"{TEXT} !"})
+    monkeypatch.setitem(DATASET_FACTS, "someone/reviews", ours)
+    example = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
     assert example["text"] == f"{TEXT} !"
     assert set(example) == {"text", "label", "score"}
     assert "gold" not in "\n".join(TEXT_CLASSIFICATION.example_lines(example))

@@ -1,0 +1,30 @@
+"""What a model card asks the model, and what the model says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxzoo.hub.card_facts import DATASET_FACTS
+from ctxzoo.hub.task_facts import TaskFacts
+
+
+def card_example(task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, data: Any = None) -> dict[str, Any]:
+    """Inputs of the task's pipeline with its output: ours for a dataset that has some in `DATASET_FACTS`.
+
+    Args:
+        task: of the model.
+        dataset: as results name it.
+        model, tokenizer: that are asked.
+        data: DataModule whose test split gives the inputs, and what is right, where there are none of ours.
+
+    Raises:
+        ValueError: neither inputs of ours nor data.
+    """
+    known = DATASET_FACTS.get(dataset)
+    if known is not None and known.example is not None:
+        asked = dict(known.example)
+    elif data is not None:
+        asked = task.test_example(data)
+    else:
+        raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
+    return {**asked, **task.predict(model, tokenizer, asked)}

@@ -1,0 +1,84 @@
+"""Published checkpoint folders of this repository: written, and written again when the code they carry changes.
+
+python -m ctxzoo.hub.renew                          every folder of model_cards/published.json, with the present code
+python -m ctxzoo.hub.renew NAME CHECKPOINT RESULT   model_cards/NAME, from the checkpoint and results file of a run
+
+Weights and tokenizer stay as they are; code, configuration and card are made anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers import AutoTokenizer
+
+from ctxzoo.evaluation.results import read_result, write_atomically
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.folder_checks import read_architecture
+from ctxzoo.hub.tasks import task_of
+
+FOLDER, INDEX = Path("model_cards"), "published.json"
+
+
+def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
+    """Write `folder` from the weights of `checkpoint` (which may be the same) and the results of their training.
+
+    Raises:
+        ValueError: the results are those of another architecture; see also `write_checkpoint_folder`.
+    """
+    result = read_result(result_file)
+    architecture, config = read_architecture(checkpoint)
+    if architecture.name != result.architecture:
+        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} tells of a {result.architecture}")
+    task = task_of(architecture, config["architectures"][0])
+    model = getattr(transformers, task.auto_model).from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
+    card = build_card(result, model.config, task=task, example=example)
+    write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result)
+
+
+def published(root: Path = Path()) -> dict[Path, Path]:
+    """Folder to results file of every published checkpoint, both under `root`."""
+    index: dict[str, str] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
+    return {root / FOLDER / name: root / result for name, result in index.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m ctxzoo.hub.renew", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("name", nargs="?", help="folder to add or replace")
+    parser.add_argument("checkpoint", nargs="?", type=Path, help="its checkpoint folder")
+    parser.add_argument("result", nargs="?", type=Path, help="its results file")
+    options = parser.parse_args(arguments)
+    try:
+        if options.name is None:
+            for folder, result in published().items():
+                renew(folder, folder, result)
+        elif options.result is None:
+            parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
+        else:
+            renew(FOLDER / options.name, options.checkpoint, options.result)
+            _enter(options.name, options.result)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    return 0
+
+
+def _enter(name: str, result: Path) -> None:
+    index: dict[str, Any] = {}
+    if (FOLDER / INDEX).exists():
+        index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
+    index[name] = result.as_posix()
+    write_atomically(FOLDER / INDEX, (json.dumps(index, indent=1, sort_keys=True) + "\n").encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

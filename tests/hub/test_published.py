@@ -1,0 +1,104 @@
+"""The checkpoint folders of model_cards/: whole, small, with this release's code and card, open by three doors."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from ctxzoo.evaluation.results import read_result
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
+from ctxzoo.hub.renew import main, published, renew
+from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
+from tests.hub.doors import offline
+from tests.hub.test_card import python_blocks
+from tests.hub.test_three_doors_classifier import MODEL, PIPELINE, TEXTS, open_with
+from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+
+PUBLISHED = published(REPOSITORY_ROOT)
+each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
+LARGEST = 2 * 10**6  # bytes
+
+
+def without_scores(card: str) -> str:
+    """Machines differ in the last digits."""
+    return re.sub(r"'score': [0-9.e-]+", "'score': …", card)
+
+
+def test_every_folder_is_entered() -> None:
+    folders = {path.parent for path in (REPOSITORY_ROOT / "model_cards").glob("*/config.json")}
+    assert folders == set(PUBLISHED)
+
+
+@each_folder
+def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) -> None:
+    check_checkpoint_folder(folder)  # on failure: make docs
+    assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST
+    result = read_result(PUBLISHED[folder])
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    example = card_example(TEXT_CLASSIFICATION, result.dataset, model=model, tokenizer=tokenizer)
+    card = build_card(result, model.config, task=TEXT_CLASSIFICATION, example=example)
+    assert without_scores((folder / "README.md").read_text(encoding="utf-8")) == without_scores(card)
+
+
+@pytest.mark.slow
+@each_folder
+def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> None:
+    package = open_with(MODEL, folder, tmp_path, "import ctxzoo", "{}")
+    remote = open_with(MODEL, folder, tmp_path, options='{"trust_remote_code": True}')
+    pipeline = open_with(PIPELINE, folder, tmp_path)
+    assert package["ctxzoo"] is True
+    assert remote["result"] == package["result"]
+    probabilities = torch.tensor(package["result"]).softmax(dim=-1).amax(dim=-1)
+    assert [one["score"] for one in pipeline["result"]] == pytest.approx(probabilities.tolist(), abs=1e-5)
+    assert len(pipeline["result"]) == len(TEXTS)
+    for door in (remote, pipeline):
+        assert door["ctxzoo"] is False
+        assert door["module"].startswith("transformers_modules.")
+
+    example, _, _, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
+    program = example.replace("path/to/this/folder", str(folder)) + "\n" + as_pipeline
+    (found,) = eval(run_python(program, env=offline(tmp_path), without_ctxzoo=True).stdout.splitlines()[-1])
+    (said,) = eval(as_pipeline.splitlines()[-1].removeprefix("# "))
+    assert found["label"] == said["label"]
+    assert found["score"] == pytest.approx(said["score"], abs=1e-3)
+
+
+def test_renewing_keeps_weights_and_mends_code(tmp_path: Path) -> None:
+    folder, result = next(iter(PUBLISHED.items()))
+    copy = Path(shutil.copytree(folder, tmp_path / folder.name))
+    (copy / "ops_masking.py").write_text("# of another release\n")
+    renew(copy, copy, result)
+    check_checkpoint_folder(copy)
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (copy / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_new_folder_is_entered_and_other_results_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, result = next(iter(PUBLISHED.items()))
+    monkeypatch.chdir(tmp_path)
+    Path("model_cards").mkdir()
+    shutil.copy(result, "run.json")
+    main(["again", str(folder), "run.json"])
+    assert json.loads(Path("model_cards/published.json").read_text()) == {"again": "run.json"}
+    check_checkpoint_folder("model_cards/again")
+
+    changed = json.loads(Path("run.json").read_text()) | {"architecture": "bidaf"}
+    Path("other.json").write_text(json.dumps(changed))
+    with pytest.raises(SystemExit):
+        main(["other", str(folder), "other.json"])
+    assert "is a contextualizer, but other.json tells of a bidaf" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["other", str(folder)])
+    assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err

@@ -1,0 +1,53 @@
+"""Every notebook runs from top to bottom, in a kernel of its own and in a copy of its folder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+NOTEBOOKS = sorted((REPOSITORY_ROOT / "notebooks").glob("*.ipynb"))
+
+
+def run(name: str, folder: Path) -> list[Any]:
+    """The code cells of a notebook after it has run beside a copy of the published checkpoints."""
+    shutil.copytree(REPOSITORY_ROOT / "model_cards", folder / "model_cards")
+    place = folder / "notebooks"
+    place.mkdir()
+    notebook = nbformat.read(REPOSITORY_ROOT / "notebooks" / name, as_version=4)  # type: ignore[no-untyped-call]
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(place)}}).execute()
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def printed(cell: Any) -> str:
+    return "".join(output["text"] for output in cell.outputs if output.output_type == "stream")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_stored_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert (cell.outputs, cell.execution_count) == ([], None)
+
+
+@pytest.mark.slow
+def test_contextualizer(tmp_path: Path) -> None:
+    loaded, classified, piped, drawn, stepwise = run("contextualizer.ipynb", tmp_path)
+    assert "157,042 trained parameters, K = 5, labels ['neg', 'pos']" in printed(loaded)
+    lines = printed(classified).splitlines()
+    assert [line.split()[0] for line in lines] == ["pos", "neg", "neg"]
+    score = float(lines[1].split()[1])
+    (answer,) = [output["data"]["text/plain"] for output in piped.outputs if "data" in output]
+    assert "'label': 'neg'" in answer
+    assert f"{score:.2f}"[:3] in answer
+    assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    steps = printed(stepwise).splitlines()
+    assert len(steps) == 5
+    assert f"neg {score:.2f}" in steps[-1]  # the last step is what the model says
