@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 1
+OPTIONAL = ("tag",)  # files of earlier runs lack it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _ABSOLUTE_PATH = re.compile(
     r"""(?:^|[\s'"=,;:(\[])(?:file:/|/[\w.~-]|~(?:[a-z_][\w-]*)?(?:/|$)|[A-Za-z]:[\\/]|\\\\\w)"""
@@ -53,6 +54,7 @@ class RunResult:
         wall_seconds: duration of the run.
         peak_memory_mb: see ``environment.peak_memory_mb``.
         created: end of the run, ISO 8601 in UTC.
+        tag: what tells the run from others of its variant that differ in their settings, as ``k5``; may be empty.
     """
 
     schema: int = SCHEMA
@@ -74,9 +76,10 @@ class RunResult:
     wall_seconds: float
     peak_memory_mb: float
     created: str = field(default_factory=utc_now)
+    tag: str = ""
 
 
-def write_result(result: RunResult, folder: str | Path, tag: str | None = None) -> Path:
+def write_result(result: RunResult, folder: str | Path) -> Path:
     """Write the file that `result_path` names; repeating a run replaces it. Floats get 6 significant digits.
 
     Returns:
@@ -96,7 +99,7 @@ def write_result(result: RunResult, folder: str | Path, tag: str | None = None) 
         split=result.split,
         seed=result.seed,
         fold=result.fold,
-        tag=tag,
+        tag=result.tag,
     )
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     write_atomically(path, text.encode())
@@ -112,18 +115,18 @@ def result_path(
     split: str,
     seed: int,
     fold: int | None = None,
-    tag: str | None = None,
+    tag: str = "",
 ) -> Path:
     """``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
 
-    The name follows from the run alone; ``tag`` tells apart runs that differ in their settings only.
+    The name follows from the run alone.
 
     Raises:
         ValueError: a part cannot stand in a file name.
     """
     parts = [variant, dataset.rsplit("/", 1)[-1], split, f"seed{seed}"]
     parts += [] if fold is None else [f"fold{fold}"]
-    parts += [] if tag is None else [tag]
+    parts += [tag] if tag else []
     for part in (recipe, *parts):
         if not _NAME.fullmatch(part):
             raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
@@ -187,7 +190,7 @@ def _rounded(value: Any) -> Any:
 def _check(content: Mapping[str, Any]) -> None:
     """Raise ValueError or TypeError, naming the key, unless ``content`` is a whole and public results file."""
     names = [entry.name for entry in fields(RunResult)]
-    missing = [name for name in names if name not in content]
+    missing = [name for name in names if name not in content and name not in OPTIONAL]
     unknown = [name for name in content if name not in names]
     if missing:
         raise ValueError(f"missing field {', '.join(map(repr, missing))}")
@@ -200,6 +203,7 @@ def _check(content: Mapping[str, Any]) -> None:
         _expect(name, content[name], str)
         if not content[name]:
             raise ValueError(f"field {name!r} is empty")
+    _expect("tag", content.get("tag", ""), str)
     _expect("seed", content["seed"], int)
     if content["fold"] is not None:
         _expect("fold", content["fold"], int)

@@ -69,7 +69,7 @@ class ClassifierRun:
             split="test",
             seed=self.seed,
             fold=self.fold,
-            tag=self.tag or None,
+            tag=self.tag,
         )
 
 

@@ -72,7 +72,7 @@ def finish_run(
         folder, results_dir: where to write.
         recipe, architecture, variant, seed, commit, settings: for the results file.
         fold: number of the fold in cross-validation.
-        tag: what its name says beside variant, data and seed.
+        tag: what tells the run from others of its variant; part of the name of its file.
         push_to: Hub repository that receives the checkpoint folder.
 
     Raises:
@@ -106,8 +106,9 @@ def finish_run(
         versions=versions(),
         wall_seconds=training_seconds(trainer),
         peak_memory_mb=peak_memory_mb(),
+        tag=tag,
     )
-    path = write_result(result, results_dir, tag=tag or None)
+    path = write_result(result, results_dir)
 
     task.model.eval()
     example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data)
