@@ -12,7 +12,8 @@ from huggingface_hub import ModelCardData
 
 import ctxzoo
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables import PAPER, mean_and_deviation
+from ctxzoo.evaluation.table_parts import mean_and_deviation
+from ctxzoo.evaluation.tables_bidaf import PAPER
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
 from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER
 from ctxzoo.hub.code_files import sha256, travelling_files

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables import mean_and_deviation
+from ctxzoo.evaluation.table_parts import mean_and_deviation
 from ctxzoo.hub.classifier_run import ClassifierRun, train_classifier
 from ctxzoo.training.processes import run_in_processes
 from ctxzoo.training.trainer import TrainerSettings

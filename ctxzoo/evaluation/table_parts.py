@@ -1,0 +1,87 @@
+"""What the tables made from results files are put together from: cells, columns, Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ctxzoo.evaluation.results import RunResult
+
+NOTHING = "–"
+NOT_RUN = "not run yet"
+
+
+def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
+    """Write ``mean ± sd`` (sample standard deviation), the bare value of a single run, a dash where one is missing."""
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    if not numbers or len(numbers) < len(known):
+        return NOTHING
+    mean = f"{statistics.fmean(numbers):.{decimals}f}"
+    return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
+
+
+def signed(shown: str) -> str:
+    """A number as text with its sign, also where that is plus."""
+    return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
+
+
+def refuse_repeats(runs: Sequence[RunResult]) -> None:
+    """Refuse runs of one row that a mean would count twice.
+
+    Raises:
+        ValueError: two runs have the same seed and fold.
+    """
+    places = [(run.seed, run.fold) for run in runs]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        raise ValueError(
+            f"two results for {runs[0].variant} on {runs[0].dataset} with seed {twice[0]}, fold {twice[1]} and the same"
+            " settings; keep one of the files"
+        )
+
+
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table: first column left, the rest right, short rows filled with empty cells."""
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+    lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def with_commands(table: str, commands: Sequence[str]) -> str:
+    """A table with shell commands below it; without any, the table."""
+    return "\n".join([table, "", "```bash", *commands, "```"]) if commands else table
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a results table: its heading and what it shows of the runs of one row (never none)."""
+
+    heading: str
+    show: Callable[[Sequence[RunResult]], str]
+
+
+def metric(heading: str, key: str, decimals: int = 2) -> Column:
+    """Column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
+    return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
+
+
+def _epochs(runs: Sequence[RunResult]) -> str:
+    """Epochs trained (those asked for where a run does not say), or the least and the most of the runs."""
+    epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
+    shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
+    return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
+
+
+def _minutes(runs: Sequence[RunResult]) -> str:
+    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
+    return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
+
+
+PARAMETERS = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
+RUN_COLUMNS = (
+    Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
+    Column("epochs", _epochs),
+    Column("minutes", _minutes),
+)

@@ -1,0 +1,258 @@
+"""BiDAF: its tables, made from results files, and the numbers of its paper."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    PARAMETERS,
+    RUN_COLUMNS,
+    Column,
+    markdown,
+    mean_and_deviation,
+    metric,
+    refuse_repeats,
+    signed,
+    with_commands,
+)
+from ctxzoo.models.configuration_bidaf import VARIANTS
+
+COMMAND = (
+    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds 1 "
+    "--precision bf16-mixed {more}"
+)
+V1_MINI = "ctxzoo-data/squad_v1_mini"
+V2_MINI = "ctxzoo-data/squad_v2_mini"
+# On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
+MORE = {V1_MINI: "--epochs 8", V2_MINI: "--epochs 4 --monitor span_f1"}
+LEVER_VARIANT = "learned_char7"
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """One line of the paper's results: F1 and EM in percent, None where the paper has no number."""
+
+    variant: str
+    split: str
+    f1: float | None
+    exact: float | None
+
+
+# Patel (2022): SQuAD 2.0, the halves of the official development set that the CS224N course calls dev and test.
+PAPER = (
+    PaperRow("baseline", "dev", 60.55, 57.10),
+    PaperRow("sinusoidal", "dev", 58.20, 54.80),
+    PaperRow("learned", "dev", 60.91, 57.92),
+    PaperRow("learned_attention", "dev", 52.19, 52.19),
+    PaperRow("learned_char3", "dev", 63.42, 60.31),
+    PaperRow("learned_char7", "dev", 64.57, 61.49),
+    PaperRow("learned_char9", "dev", None, None),
+    PaperRow("learned_char7", "test", 62.53, 59.56),
+)
+
+
+# CS224N starter model (100 units, wiki2015_cbow vectors, Adadelta 0.5, batches of 64) on squad_v2_mini, one seed: span
+# EM and F1 on the answerable validation questions after so many epochs. From the README of the data.
+STARTER = {1: (9.1, 15.6), 2: (18.0, 27.7)}
+
+V1_COLUMNS = (
+    PARAMETERS,
+    metric("test EM", "test/exact"),
+    metric("test F1", "test/f1"),
+    metric("validation F1", "validation/f1"),
+    *RUN_COLUMNS,
+)
+V2_COLUMNS = (
+    metric("span EM", "test/span_exact"),
+    metric("span F1", "test/span_f1"),
+    metric("no-answer AUC", "test/no_answer_auc", decimals=3),
+    metric("F1 at tuned threshold", "test/f1_at_threshold"),
+    metric("always no answer", "test/always_no_answer"),
+    metric("AvNA", "test/AvNA"),
+    metric("NLL", "test/nll"),
+    *RUN_COLUMNS,
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that differ in nothing but their seed and fold, and the name of their row."""
+
+    variant: str
+    label: str
+    runs: tuple[RunResult, ...]
+
+
+def levers(run: RunResult) -> list[str]:
+    """Names of the changes to the architecture or training that this run was made with."""
+    return [str(name) for name in run.settings.get("levers") or []]
+
+
+def is_plain(run: RunResult) -> bool:
+    """Whether the run has no lever and was not finished on a part of the training rows."""
+    return not levers(run) and run.settings.get("finish_source") is None
+
+
+def group_runs(runs: Iterable[RunResult]) -> list[Group]:
+    """Sort runs into rows: one for each variant, settings, data and number of parameters.
+
+    Rows of one variant that would look alike are told apart by the settings in which they differ.
+
+    Raises:
+        ValueError: two runs agree in everything, seed and fold included, so that a mean would count one twice.
+    """
+    rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
+    for run in runs:
+        identity = [run.settings, run.data["fingerprint"], run.parameters["trainable"]]
+        rows[run.variant, json.dumps(identity, sort_keys=True)].append(run)
+    groups = []
+    for (variant, _), members in sorted(rows.items()):
+        refuse_repeats(members)
+        same_name = [
+            other[0] for (name, _), other in rows.items() if name == variant and _name(other[0]) == _name(members[0])
+        ]
+        groups.append(Group(variant, _name(members[0]) + _difference(members[0], same_name), tuple(members)))
+    return groups
+
+
+def _name(run: RunResult) -> str:
+    name = " + ".join([run.variant, *levers(run)])
+    finish = run.settings.get("finish_source")
+    return name if finish is None else f"{name}, finished on {finish}"
+
+
+def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
+    """Settings in which ``run`` differs from its namesakes; epochs have a column of their own."""
+    keys = {key for other in others for key in (*run.settings, *other.settings)} - {"epochs", "levers", "finish_source"}
+    told = [key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)]
+    notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in told]
+    if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
+        notes.append(f"data {run.data['fingerprint'][:8]}")
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def v1_mini(results: list[RunResult]) -> str:
+    """Every variant as published, on real SQuAD 1.1 questions; the row of the official set says what it waits for."""
+    runs = [run for run in _bidaf(results, V1_MINI) if is_plain(run)]
+    official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
+    commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
+    return _results_table(runs, V1_COLUMNS, list(VARIANTS), V1_MINI, [official], commands)
+
+
+def v2_mini(results: list[RunResult]) -> str:
+    """SQuAD 2.0 mode, beside the score of a model that never answers."""
+    return _results_table(_bidaf(results, V2_MINI), V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
+
+
+def starter(results: list[RunResult]) -> str:
+    """Reading after one and two epochs, beside the starter model at the same place."""
+    runs = [run for run in _bidaf(results, V2_MINI) if is_plain(run)]
+    headings = ["model", *(f"span {name}, epoch {epoch}" for epoch in STARTER for name in ("EM", "F1"))]
+    rows = [["CS224N starter (data's README)", *(f"{value:.1f}" for pair in STARTER.values() for value in pair)]]
+    columns = [
+        metric(name, f"validation/epoch{epoch}/span_{name}").show for epoch in STARTER for name in ("exact", "f1")
+    ]
+    for group in group_runs(runs):
+        rows.append([group.label, *(show(group.runs) for show in columns)])
+    return markdown(headings, rows)
+
+
+def lever_ablation(results: list[RunResult]) -> str:
+    """Each lever against the plain variant, as differences at equal seed, fold, epochs and data."""
+    runs = [run for run in _bidaf(results, V1_MINI) if run.variant == LEVER_VARIANT]
+    plain = [run for run in runs if is_plain(run)]
+    headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
+    headings += [column.heading for column in RUN_COLUMNS]
+    rows = []
+    groups = group_runs(runs)
+    for group in sorted(groups, key=lambda group: not is_plain(group.runs[0])):
+        cells = [column.show(group.runs) for column in (PARAMETERS, *V1_COLUMNS[1:3])]
+        if is_plain(group.runs[0]):
+            cells += [NOTHING] * 3
+        else:
+            pairs = [(run, other) for run in group.runs if (other := _counterpart(run, plain)) is not None]
+            for key in ("test/exact", "test/f1"):
+                cells.append(signed(mean_and_deviation(_minus(run, other, key) for run, other in pairs)))
+            cells.append(str(len(pairs)))
+        rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
+    if all(is_plain(run) for run in runs):
+        rows.append([f"{LEVER_VARIANT} + each lever", "", NOT_RUN])
+    return markdown(headings, rows)
+
+
+def paper(results: list[RunResult]) -> str:
+    """The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up."""
+    headings = ["model", "course split", "paper F1", "paper EM", "our F1", "our EM"]
+    rows = [
+        [row.variant, row.split, *(_paper_number(value) for value in (row.f1, row.exact)), *["not run here"] * 2]
+        for row in PAPER
+    ]
+    return markdown(headings, rows)
+
+
+TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    "bidaf-squad-v1-mini": v1_mini,
+    "bidaf-squad-v2-mini": v2_mini,
+    "bidaf-starter": starter,
+    "bidaf-levers": lever_ablation,
+    "bidaf-paper": paper,
+}
+
+
+def _bidaf(results: Iterable[RunResult], dataset: str) -> list[RunResult]:
+    return [run for run in results if run.architecture == "bidaf" and run.dataset == dataset]
+
+
+def _results_table(
+    runs: list[RunResult],
+    columns: Sequence[Column],
+    variants: Sequence[str],
+    dataset: str,
+    last_rows: Sequence[list[str]],
+    last_commands: Sequence[str],
+) -> str:
+    """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below."""
+    groups = group_runs(runs)
+    others = sorted({group.variant for group in groups} - set(variants))
+    rows, commands = [], []
+    for variant in (*variants, *others):
+        members = sorted(
+            (group for group in groups if group.variant == variant), key=lambda group: not is_plain(group.runs[0])
+        )
+        rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
+        if not members:
+            rows.append([variant, *[""] * (columns[0] is PARAMETERS), NOT_RUN])
+            commands.append(COMMAND.format(dataset=dataset, variant=variant, more=MORE[dataset]))
+    table = markdown(["model", *(column.heading for column in columns)], [*rows, *last_rows])
+    return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])
+
+
+def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None:
+    """The plain run to compare with: same seed, fold, epochs and data; other settings decide between several."""
+
+    def place(other: RunResult) -> tuple[Any, ...]:
+        return other.seed, other.fold, other.settings.get("epochs"), other.data["fingerprint"]
+
+    def rest(other: RunResult) -> dict[str, Any]:
+        return {key: value for key, value in other.settings.items() if key not in ("levers", "finish_source")}
+
+    candidates = [other for other in plain if place(other) == place(run)]
+    if len(candidates) > 1:
+        candidates = [other for other in candidates if rest(other) == rest(run)]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _minus(run: RunResult, other: RunResult, key: str) -> float | None:
+    ours, theirs = run.metrics.get(key), other.metrics.get(key)
+    return None if ours is None or theirs is None else ours - theirs
+
+
+def _paper_number(value: float | None) -> str:
+    return "not finished" if value is None else f"{value:.2f}"

@@ -1,0 +1,36 @@
+"""Cells and Markdown of generated tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxzoo.evaluation.table_parts import markdown, mean_and_deviation, refuse_repeats, signed, with_commands
+from tests.support.result_tables import make_run
+
+
+def test_mean_and_sample_deviation() -> None:
+    assert mean_and_deviation([40.0]) == "40.00"
+    assert mean_and_deviation([40.0, 43.0]) == "41.50 ± 2.12"
+    assert mean_and_deviation([0.5, 0.6], 3) == "0.550 ± 0.071"
+    assert mean_and_deviation([40.0, None]) == "–"
+    assert mean_and_deviation([]) == "–"
+
+
+def test_numbers_have_their_sign() -> None:
+    assert [signed(shown) for shown in ("1.00 ± 0.50", "-1.00", "–")] == ["+1.00 ± 0.50", "-1.00", "–"]
+
+
+def test_markdown_fills_short_rows_and_keeps_bars_in_their_cells() -> None:
+    lines = markdown(["a", "b", "c"], [["x|y"], ["1", "2", "3"]]).splitlines()
+    assert lines == ["| a | b | c |", "| --- | ---: | ---: |", "| x\\|y |  |  |", "| 1 | 2 | 3 |"]
+
+
+def test_commands_stand_below_a_table() -> None:
+    assert with_commands("table", ["one", "two"]) == "table\n\n```bash\none\ntwo\n```"
+    assert with_commands("table", []) == "table"
+
+
+def test_a_run_is_counted_once() -> None:
+    refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(seed=2, fold=0)])
+    with pytest.raises(ValueError, match="two results for baseline on ctxzoo-data/squad_v1_mini with seed 1, fold 1"):
+        refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(fold=1, f1=3.0)])
