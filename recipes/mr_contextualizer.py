@@ -21,7 +21,8 @@ from transformers import HfArgumentParser
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps
-from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, Outcomes, cross_validate
+from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
+from ctxzoo.hub.folds import Outcomes
 from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
-from ctxzoo.data.text_folds import fold_rows, hold_out
+from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.models.tokenization_word import PAD_TOKEN, WordTokenizer, build_word_tokenizer, word_cutter
@@ -71,7 +71,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         folds: int | None = None,
         fold: int = 0,
         fold_seed: int = 0,
-        dev_share: float = 0.1,
+        dev_share: float = DEV_SHARE,
         min_word_count: int = 3,
         lower_case: bool = True,
         ngram_order: int = 1,

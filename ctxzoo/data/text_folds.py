@@ -8,6 +8,8 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 Rows = npt.NDArray[np.int64]
 
+DEV_SHARE = 0.1  # of the rows that are not tested, where nothing else is asked for
+
 
 def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
     """The rows of one fold of a stratified cross-validation; over all folds each row is in one test part.

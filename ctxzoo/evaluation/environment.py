@@ -16,7 +16,7 @@ import torch
 
 _STATUS = Path("/proc/self/status")  # Linux only
 
-LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics")
+LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn")
 
 
 def git_commit() -> str:
@@ -83,6 +83,12 @@ def command_line() -> str:
         words = [shlex.quote(script.name)]  # an installed console script
     words += ["".join(map(_shown, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
     return " ".join(words)
+
+
+def public_dataset(dataset: str) -> str:
+    """A dataset as results name it: of a path on this machine only the last part."""
+    path = Path(dataset).expanduser()
+    return path.name if path.is_absolute() else dataset
 
 
 def _peak_resident_bytes() -> int:

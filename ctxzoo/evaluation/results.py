@@ -154,6 +154,14 @@ def read_result(path: str | Path) -> RunResult:
     return RunResult(**content)
 
 
+def finished_result(path: str | Path, settings: Mapping[str, Any]) -> RunResult | None:
+    """The results file of a run if it is there and was made with these settings, else None; raises as `read_result`."""
+    if not Path(path).exists():
+        return None
+    result = read_result(path)
+    return result if result.settings == settings else None
+
+
 def read_results(folder: str | Path) -> list[RunResult]:
     """Read every ``*.json`` below ``folder``, in the order of their paths.
 

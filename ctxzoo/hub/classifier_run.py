@@ -11,7 +11,7 @@ from typing import Any
 import lightning
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.results import RunResult, read_result, result_path
+from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path
 from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.training.sequence_classification_task import SequenceClassificationTask, label_fields
@@ -73,14 +73,6 @@ class ClassifierRun:
         )
 
 
-def finished_result(run: ClassifierRun) -> RunResult | None:
-    """The results file of the run if it is there and was made with the same settings, else None."""
-    if not run.results_file.exists():
-        return None
-    result = read_result(run.results_file)
-    return result if result.settings == run.settings else None
-
-
 def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = False) -> RunResult:
     """Train, score and write everything down.
 
@@ -93,7 +85,7 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         OSError: the folders cannot be written, before anything is trained.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
     """
-    done = finished_result(run) if resume else None
+    done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done
     for place in (run.folder, Path(run.results_dir)):

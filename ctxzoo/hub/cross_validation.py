@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
-from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.table_parts import mean_and_deviation
 from ctxzoo.hub.classifier_run import ClassifierRun, train_classifier
-from ctxzoo.training.processes import run_in_processes
+from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
 from ctxzoo.training.trainer import TrainerSettings
 
 
 @dataclass
-class CrossValidationSettings:
+class CrossValidationSettings(FoldSettings):
     """Options of a recipe that trains classifiers on folds; a recipe adds its own."""
 
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    folds: int = 5
-    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of weights, order and folds"})
     epochs: int = 10
     batch_size: int = 64
     learning_rate: float = 1e-3
@@ -32,23 +23,18 @@ class CrossValidationSettings:
     ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
     min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
     precision: str = field(default="32-true", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
-    processes: int = field(default=0, metadata={"help": "folds trained at once; 0: one for each core"})
     threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
     tiny: bool = field(default=False, metadata={"help": "small models on a few batches of two folds: does it run?"})
-    resume: bool = field(default=False, metadata={"help": "keep finished folds, go on where others stopped"})
     output_dir: str = "runs"
-    results_dir: str = "results"
     accelerator: str = "auto"
     devices: str = "auto"
     tensorboard: bool = True
     wandb: bool = False
-    progress: bool = True
 
     def __post_init__(self) -> None:
         if self.tiny:
             self.folds, self.epochs = 2, 1
-        if self.folds < 2:
-            raise ValueError(f"folds={self.folds}: cross-validation needs at least 2")
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +58,6 @@ class Cell:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Outcomes = dict[str, list[RunResult]]
-
-
 def cross_validate(
     cells: Sequence[Cell], settings: CrossValidationSettings, *, recipe: str, architecture: str, commit: str
 ) -> Outcomes:
@@ -83,32 +66,23 @@ def cross_validate(
     Folds of all cells run side by side, `settings.processes` at a time; each writes its results file when it is done.
 
     Raises:
-        ValueError: two cells of the same name.
+        ValueError: two cells of the same name, or of the same results files.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
     names = [cell.name for cell in cells]
     if len(set(names)) < len(names):
         raise ValueError(f"cells must have names of their own, got {names}")
-    name_of: dict[str, str] = {}  # by results file
-    runs = []
-    for cell in cells:
-        for seed in settings.seeds:
-            for fold in range(settings.folds):
-                run = run_of(cell, settings, seed, fold, recipe=recipe, architecture=architecture, commit=commit)
-                runs.append(run)
-                name_of[str(run.results_file)] = cell.name
-    outcomes: Outcomes = {name: [] for name in names}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not settings.progress) as progress:
-        bar = progress.add_task("folds", total=len(runs))
-        work = _resume if settings.resume else _train
-        for run, result in run_in_processes(work, runs, settings.processes or os.cpu_count() or 1, settings.threads):
-            name = name_of[str(run.results_file)]
-            outcomes[name].append(result)
-            progress.advance(bar)
-            accuracy = result.metrics["test/accuracy"]
-            progress.console.print(f"{name}, seed {run.seed}, fold {run.fold}: {accuracy:.2f}", highlight=False)
-    _print_table(outcomes, f"{architecture}: test accuracy over {settings.folds} folds, mean ± sd")
+    runs = {
+        cell.name: [
+            run_of(cell, settings, seed, fold, recipe=recipe, architecture=architecture, commit=commit)
+            for seed in settings.seeds
+            for fold in range(settings.folds)
+        ]
+        for cell in cells
+    }
+    work = partial(train_classifier, resume=settings.resume, quiet=True)
+    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
+    print_outcomes(outcomes, f"{architecture}: test accuracy over {settings.folds} folds, mean ± sd")
     return outcomes
 
 
@@ -181,25 +155,3 @@ def run_of(
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,
     )
-
-
-def _train(run: ClassifierRun) -> RunResult:
-    return train_classifier(run, quiet=True)
-
-
-def _resume(run: ClassifierRun) -> RunResult:
-    return train_classifier(run, resume=True, quiet=True)
-
-
-def _print_table(outcomes: Outcomes, title: str) -> None:
-    table = Table(title=title)
-    for heading in ("model", "accuracy", "macro F1", "parameters", "folds"):
-        table.add_column(heading, justify="left" if heading == "model" else "right")
-    for name, results in outcomes.items():
-        table.add_row(
-            name,
-            *(mean_and_deviation([one.metrics[f"test/{key}"] for one in results]) for key in ("accuracy", "macro_f1")),
-            f"{results[0].parameters['trainable']:,}",
-            str(len(results)),
-        )
-    Console().print(table)

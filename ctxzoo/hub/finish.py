@@ -11,7 +11,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, versions
+from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_dataset, versions
 from ctxzoo.evaluation.learning_curve import scores_by_epoch
 from ctxzoo.evaluation.plots import plot_learning_curves
 from ctxzoo.evaluation.results import RunResult, write_result
@@ -84,7 +84,7 @@ def finish_run(
         recipe=recipe,
         architecture=architecture,
         variant=variant,
-        dataset=_public(data.dataset),
+        dataset=public_dataset(data.dataset),
         split="test",
         fold=fold,
         seed=seed,
@@ -101,7 +101,7 @@ def finish_run(
         },
         command=command_line(),
         commit=commit,
-        data={"source": _public(data.dataset), "fingerprint": data.fingerprint},
+        data={"source": public_dataset(data.dataset), "fingerprint": data.fingerprint},
         hardware=hardware(),
         versions=versions(),
         wall_seconds=training_seconds(trainer),
@@ -125,12 +125,6 @@ def finish_run(
     _print_summary(result, facts, path, folder, checkpoint, example)
     if push_to is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
-
-
-def _public(dataset: str) -> str:
-    """A dataset as results name it: of a path on this machine only the last part."""
-    path = Path(dataset).expanduser()
-    return path.name if path.is_absolute() else dataset
 
 
 def _print_summary(

@@ -185,3 +185,17 @@ def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda index: (index + 1) * 2**30)
     assert environment.peak_memory_mb() == pytest.approx(host + 3 * 1024, abs=50)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "shown"),
+    [
+        ("SetFit/CR", "SetFit/CR"),
+        ("sample", "sample"),
+        ("data/texts.csv", "data/texts.csv"),
+        ("/home/someone/reviews/texts.csv", "texts.csv"),
+        ("~/reviews", "reviews"),
+    ],
+)
+def test_a_dataset_given_by_its_path(dataset: str, shown: str) -> None:
+    assert environment.public_dataset(dataset) == shown
