@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
+
+LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")
+MAJORITY_CLASS = "majority_class"
 
 _WORDS: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}  # texts come in words already
 
@@ -21,7 +24,7 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
     """A linear SVM over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
 
     For each class against the others, r = log((p / |p|) / (q / |q|)) with p, q the smoothed counts of the features in
-    the class and outside; the classifier of the class sees x * r.
+    the class and outside; the classifier of the class sees x * r. `coef_` are its weights times r, for x itself.
 
     Args:
         C: of the SVM.
@@ -35,23 +38,21 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         self.classes_ = np.unique(labels)
         # Of two classes one classifier is enough: the other's is its negative.
         wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        self.ratios_, self.models_ = [], []
+        self.ratios_, weights, intercepts = [], [], []
         for label in wanted:
             inside = labels == label
             p, q = (1.0 + np.asarray(X[rows].sum(axis=0)).ravel() for rows in (inside, ~inside))
             self.ratios_.append(np.log(p / p.sum()) - np.log(q / q.sum()))
-            model = LinearSVC(C=self.C, random_state=0)
-            self.models_.append(model.fit(X @ sparse.diags(self.ratios_[-1]), inside))
+            model = LinearSVC(C=self.C, random_state=0).fit(X @ sparse.diags(self.ratios_[-1]), inside)
+            weights.append(model.coef_[0] * self.ratios_[-1])
+            intercepts.append(model.intercept_[0])
+        self.coef_, self.intercept_ = np.stack(weights), np.array(intercepts)
         return self
 
     def decision_function(self, X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
         """(rows, classes), or (rows,) for the second of two classes."""
-        columns = [
-            model.decision_function(X @ sparse.diags(ratio))
-            for model, ratio in zip(self.models_, self.ratios_, strict=True)
-        ]
-        scores: npt.NDArray[np.float64] = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-        return scores
+        scores: npt.NDArray[np.float64] = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: sparse.csr_matrix) -> npt.NDArray[Any]:
         scores = self.decision_function(X)
@@ -61,11 +62,14 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
 
 
 def linear_baseline(name: str) -> Pipeline:
-    """An untrained scikit-learn pipeline from texts to classes; one of `LINEAR_BASELINES`.
+    """An untrained scikit-learn pipeline from texts to classes: one of `LINEAR_BASELINES` or `MAJORITY_CLASS`.
+
+    Texts are lower-cased and cut at whitespace.
 
     - words_characters_svm: TF-IDF of words (1-2) and of characters within words (2-5), linear SVM;
     - bigram_naive_bayes: multinomial naive Bayes over whether words and pairs of words occur;
-    - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM.
+    - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM;
+    - majority_class: the most frequent class, whatever the text.
 
     Raises:
         ValueError: an unknown name; the message lists the known ones.
@@ -78,7 +82,12 @@ def linear_baseline(name: str) -> Pipeline:
         return make_pipeline(CountVectorizer(**_WORDS, binary=True), MultinomialNB())
     if name == "bigram_nbsvm":
         return make_pipeline(CountVectorizer(**_WORDS, binary=True), NaiveBayesWeighted(C=0.1))
-    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(LINEAR_BASELINES)}")
+    if name == MAJORITY_CLASS:
+        return make_pipeline(DummyClassifier(strategy="most_frequent"))
+    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join((*LINEAR_BASELINES, MAJORITY_CLASS))}")
 
 
-LINEAR_BASELINES: Sequence[str] = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")
+def number_of_weights(model: Pipeline) -> int:
+    """Numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
+    fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
+    return sum(getattr(model[-1], name).size for name in fitted if hasattr(model[-1], name))

@@ -97,8 +97,9 @@ def print_outcomes(outcomes: Outcomes, title: str) -> None:
     """Print a row for each model; rows on the same folds of the same data are compared with the first of them."""
     firsts = [_first_like(results, outcomes) for results in outcomes.values()]
     compared = any(first is not results for first, results in zip(firsts, outcomes.values(), strict=True))
-    headings = ["model", "accuracy", "macro F1", "parameters", "folds", *["difference from the first row"] * compared]
-    table = Table(title=title)
+    headings = ["model", "accuracy", "macro F1", "parameters", "folds", *["difference"] * compared]
+    caption = "difference: to the first row on the same folds, with p of a paired test" if compared else None
+    table = Table(title=title, caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for first, (name, results) in zip(firsts, outcomes.items(), strict=True):

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.svm import LinearSVC
 
-from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, NaiveBayesWeighted, linear_baseline
+from ctxzoo.evaluation.linear_baselines import (
+    LINEAR_BASELINES,
+    MAJORITY_CLASS,
+    NaiveBayesWeighted,
+    linear_baseline,
+    number_of_weights,
+)
 
 TEXTS = ["good good film", "a good one", "bad film", "a bad bad one", "good !", "bad !"]
 LABELS = np.array([1, 1, 0, 0, 1, 0])
@@ -17,6 +24,15 @@ def test_ratios_are_those_of_the_paper() -> None:
     model = NaiveBayesWeighted().fit(sparse.csr_matrix(counts), np.array([1, 1, 0, 0]))
     p, q = np.array([3.0, 2.0, 2.0]), np.array([1.0, 3.0, 2.0])  # smoothed by one
     np.testing.assert_allclose(model.ratios_[0], np.log((p / 7) / (q / 6)))
+
+
+def test_weights_are_those_of_the_svm_times_the_ratios() -> None:
+    counts, labels = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 1, 0]]), np.array([1, 1, 0, 0])
+    model = NaiveBayesWeighted(C=0.5).fit(sparse.csr_matrix(counts), labels)
+    svm = LinearSVC(C=0.5, random_state=0).fit(sparse.csr_matrix(counts * model.ratios_[0]), labels)
+    np.testing.assert_allclose(
+        model.decision_function(sparse.csr_matrix(counts)), svm.decision_function(counts * model.ratios_[0])
+    )
 
 
 @pytest.mark.parametrize("name", LINEAR_BASELINES)
@@ -40,6 +56,29 @@ def test_pairs_of_words_and_signs_are_features() -> None:
     assert (linear_baseline("words_characters_svm").fit(signs, of_signs).predict(signs) == of_signs).all()
 
 
+def test_the_majority_class_reads_nothing() -> None:
+    model = linear_baseline(MAJORITY_CLASS).fit(["a", "b", "c"], np.array([2, 5, 5]))
+    assert list(model.predict(["a", "never seen"])) == [5, 5]
+
+
+def test_number_of_weights() -> None:
+    texts, features = ["a b", "b c"], 5  # a, b, c, and the pairs a b, b c
+    two, three = np.array([0, 1] * 3), np.array([0, 1, 2] * 2)
+    found = {
+        name: [number_of_weights(linear_baseline(name).fit(texts * 3, labels)) for labels in (two, three)]
+        for name in ("bigram_nbsvm", "bigram_naive_bayes", MAJORITY_CLASS)
+    }
+    assert found == {
+        "bigram_nbsvm": [features + 1, 3 * (features + 1)],
+        "bigram_naive_bayes": [2 * (features + 1), 3 * (features + 1)],
+        MAJORITY_CLASS: [0, 0],
+    }
+    model = linear_baseline("words_characters_svm").fit(texts * 3, two)
+    assert number_of_weights(model) == len(model[0].get_feature_names_out()) + 1
+
+
 def test_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="'svm'; known: words_characters_svm, bigram_naive_bayes, bigram_nbsvm"):
+    with pytest.raises(
+        ValueError, match="'svm'; known: words_characters_svm, bigram_naive_bayes, bigram_nbsvm, majority_class"
+    ):
         linear_baseline("svm")

@@ -1,0 +1,76 @@
+"""Linear baselines on MR, CR, SUBJ and MPQA, over the folds of the neural models.
+
+    python recipes/sentence_linear.py                          three bars and the majority class, all four datasets
+    python recipes/sentence_linear.py --datasets sample        no network needed
+    python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
+    python recipes/sentence_linear.py --resume                 finished folds are kept
+
+The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the whole training part of a fold,
+with the tenth of it that neural models hold out to pick their best epoch: nothing is picked here.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from transformers import HfArgumentParser
+
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.hub.folds import FoldSettings, print_outcomes, run_folds
+from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+
+RECIPE = "sentence_linear"
+DATASETS = ("cornell-movie-review-data/rotten_tomatoes", "SetFit/CR", "SetFit/subj", "ctxzoo-data/mpqa")
+MODELS = (*LINEAR_BASELINES, MAJORITY_CLASS)
+
+
+@dataclass
+class Settings(FoldSettings):
+    datasets: list[str] = field(
+        default_factory=lambda: list(DATASETS), metadata={"help": "Hub ids, folders, files, or: sample"}
+    )
+    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+
+
+def main(settings: Settings) -> None:
+    for model in settings.models:
+        if model not in MODELS:
+            raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
+    commit = git_commit()
+    runs = {
+        f"{Path(dataset).name}, {model}": [
+            LinearRun(
+                recipe=RECIPE,
+                variant=model,
+                dataset=dataset,
+                folds=settings.folds,
+                fold=fold,
+                seed=seed,
+                commit=commit,
+                data_dir=settings.data_dir,
+                results_dir=settings.results_dir,
+            )
+            for seed in settings.seeds
+            for fold in range(settings.folds)
+        ]
+        for dataset in settings.datasets
+        for model in settings.models
+    }
+    work = partial(fit_linear_baseline, resume=settings.resume)
+    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
+    print_outcomes(outcomes, f"linear baselines: test accuracy over {settings.folds} folds, mean ± sd")
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")

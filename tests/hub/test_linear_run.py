@@ -1,0 +1,91 @@
+"""A linear baseline on one fold: what it is fitted on, what it leaves, and when it is fitted again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.results import read_result
+from ctxzoo.hub import linear_run
+from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+
+SEEN: dict[str, list[str]] = {}
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Says 1 to every text, and remembers the texts."""
+
+    def fit(self, texts: list[str], labels: list[int]) -> Recorder:
+        assert len(texts) == len(labels)
+        SEEN["fitted"] = list(texts)
+        self.classes_ = np.unique(labels)
+        self.coef_ = np.ones((1, 7))
+        return self
+
+    def predict(self, texts: list[str]) -> Any:
+        SEEN["scored"] = list(texts)
+        return np.ones(len(texts), int)
+
+
+def recorder(name: str) -> Pipeline:
+    return make_pipeline(Recorder())
+
+
+def make_run(folder: Path, **changes: Any) -> LinearRun:
+    settings = {"variant": MAJORITY_CLASS, "dataset": "sample", "folds": 5, "fold": 1, "seed": 3} | changes
+    return LinearRun(recipe="sentence_linear", commit="0123abc", results_dir=str(folder), **settings)
+
+
+def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_run, "linear_baseline", recorder)
+    result = fit_linear_baseline(make_run(tmp_path))
+    data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
+    data.setup()
+    texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation", "test")}
+    assert SEEN["scored"] == texts["test"]
+    assert sorted(SEEN["fitted"]) == sorted([*texts["train"], *texts["validation"]])
+    assert result.metrics == {"test/accuracy": 50.0, "test/macro_f1": pytest.approx(100 / 3)}
+    assert result.parameters == {"trainable": 7, "total": 7}
+
+
+def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
+    run = make_run(tmp_path, variant="bigram_nbsvm")
+    result = fit_linear_baseline(run)
+    assert run.results_file == tmp_path / "sentence_linear" / "bigram_nbsvm-sample-test-seed3-fold1.json"
+    found = read_result(run.results_file)
+    assert (found.architecture, found.variant, found.dataset) == ("linear", "bigram_nbsvm", "sample")
+    assert (found.seed, found.fold) == (3, 1)
+    assert found.settings["folds"] == 5
+    assert found.settings["trained_on"] == "train and validation"
+    assert found.settings["pipeline"].endswith("NaiveBayesWeighted(C=0.1))])")
+    assert found.metrics["test/accuracy"] == pytest.approx(result.metrics["test/accuracy"], rel=1e-5)
+
+
+def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
+    told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in (*LINEAR_BASELINES, MAJORITY_CLASS)]
+    assert len(set(told)) == len(told)
+    assert not any("..." in text for text in told)  # scikit-learn shortens what is long
+
+
+def test_a_finished_run_is_kept_if_its_settings_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(tmp_path)
+    first = fit_linear_baseline(run)
+    assert fit_linear_baseline(run, resume=True) == read_result(run.results_file)
+    monkeypatch.setattr(linear_run, "linear_baseline", recorder)
+    assert fit_linear_baseline(run, resume=True).parameters["trainable"] == 7 != first.parameters["trainable"]
+
+
+def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_run, "linear_baseline", recorder)
+    scored = []
+    for seed in (0, 1):
+        fit_linear_baseline(make_run(tmp_path, seed=seed))
+        scored.append(set(SEEN["scored"]))
+    assert scored[0] != scored[1]
