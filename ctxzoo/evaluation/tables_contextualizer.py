@@ -1,0 +1,209 @@
+"""The Contextualizer: its tables, made from results files, and the numbers of its paper and of others.
+
+A cell is the mean and sample standard deviation over the folds of a cross-validation.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxzoo.evaluation.fold_results import check_folds, difference_cell, is_complete, score_cell
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, markdown, with_commands
+
+STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
+LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"
+COMMAND = "python recipes/{recipe}.py{more} --resume"
+MR = "cornell-movie-review-data/rotten_tomatoes"
+DATASETS = {"MR": MR, "CR": "SetFit/CR", "SUBJ": "SetFit/subj", "MPQA": "ctxzoo-data/mpqa"}
+LEARNED = "learned_embeddings"
+BEST = "best"  # tag of the strongest settings
+ACCURACY, MACRO_F1, DEV_ACCURACY = "test/accuracy", "test/macro_f1", "validation/accuracy"
+SENTENCE_HEADINGS = ["model", *DATASETS, "weights, at most"]
+
+Runs = list[RunResult]
+
+# Maupomé and Meurs (2021), test accuracy on MR: row -> variant of ours, and K -> the paper's number.
+PAPER_STEPS = {
+    "recurrent": ("recurrent", {1: 57.9, 5: 72.4, 10: 72.8, 20: 72.3}),
+    "regular": ("regular", {1: 57.8, 5: 70.7, 10: 72.1, 20: 71.4}),
+}
+PAPER_STARTS = {
+    "ones": ("ones", {1: 73.1, 5: 71.2}),
+    "learned": ("learned_start", {1: 73.5, 5: 72.2}),
+    "random": ("recurrent", {1: 57.9, 5: 72.4}),
+}
+# Test accuracy on MR, CR, SUBJ, MPQA: the paper's Table 4, and what others published.
+PAPER_SENTENCES = (76.6, 79.0, 91.2, 85.3)
+PUBLISHED = {
+    "NBSVM, pairs of words [lit]": (79.4, 81.8, 93.2, 86.3),
+    "CNN, random vectors [lit]": (76.1, 79.8, 89.6, 83.4),
+    "CNN, word2vec [lit, external text]": (81.0, 84.7, 93.0, 89.6),
+    "USE, averaging [lit, external text]": (74.5, 81.0, 92.7, 85.4),
+    "USE, Transformer [lit, external text]": (81.4, 87.4, 93.9, 87.0),
+    "BERT-base, linear on its class vectors [lit, external text]": (78.7, 84.9, 94.2, 88.2),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row over the four datasets: what tells its runs from all others."""
+
+    label: str
+    recipe: str
+    variant: str
+    tag: str = ""
+
+    def runs(self, results: Sequence[RunResult], dataset: str) -> Runs:
+        """Its folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
+        found = [
+            run
+            for run in results
+            if (run.recipe, run.variant, run.tag, run.dataset) == (self.recipe, self.variant, self.tag, dataset)
+            and not run.settings.get("tiny")
+        ]
+        check_folds(found)
+        return found
+
+
+MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
+OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
+STRONGEST = Row("Contextualizer, strongest settings", SENTENCE_RECIPE, LEARNED, BEST)
+LINEAR_ROWS = tuple(
+    Row(label, LINEAR_RECIPE, variant)
+    for label, variant in zip(
+        ("TF-IDF of words and characters, SVM", "pairs of words, naive Bayes", "pairs of words, NB-weighted SVM"),
+        LINEAR_BASELINES,
+        strict=True,
+    )
+)
+NEURAL_ROWS = tuple(
+    Row(label, NEURAL_RECIPE, variant)
+    for label, variant in (
+        ("mean of words", "mean"),
+        ("scalar attention", "attention"),
+        ("CNN", "cnn"),
+        ("BiGRU", "bigru"),
+        ("Transformer encoder", "transformer"),
+    )
+)
+
+
+def steps(results: Runs) -> str:
+    """The paper's Table 2: recurrent and regular steps on MR, by their number."""
+    return _by_steps(results, "steps", PAPER_STEPS, more=" --table 2")
+
+
+def starts(results: Runs) -> str:
+    """The paper's Table 3: three kinds of first contexts on MR."""
+    return _by_steps(results, "first context", PAPER_STARTS, more=" --table 3")
+
+
+def sentences(results: Runs) -> str:
+    """The paper's Table 4, accuracy: ours beside the paper's, linear and neural baselines, and published numbers."""
+    rows, commands = _sentence_rows(results, ACCURACY)
+    rows.insert(1, ["Contextualizer, the paper", *(f"{value:.1f}" for value in PAPER_SENTENCES)])
+    rows += [[label, *(f"{value:.1f}" for value in values)] for label, values in PUBLISHED.items()]
+    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+
+
+def sentences_f1(results: Runs) -> str:
+    """The same models by macro F1, which neither the paper nor the published numbers have."""
+    rows, commands = _sentence_rows(results, MACRO_F1)
+    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+
+
+def climb(results: Runs) -> str:
+    """Each lever by its accuracy on validation. That on test is not shown: settings are chosen by this table."""
+    headings = ["settings", *(heading for name in DATASETS for heading in (name, f"{name}, difference"))]
+    base = {dataset: OURS.runs(results, dataset) for dataset in DATASETS.values()}
+    rows = [[OURS.label, *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
+    commands = [] if all(map(is_complete, base.values())) else [COMMAND.format(recipe=SENTENCE_RECIPE, more="")]
+    levers = {(run.tag, run.variant) for run in results if run.recipe == SENTENCE_RECIPE and run.dataset in base}
+    for tag, variant in sorted(levers - {(OURS.tag, OURS.variant)}):
+        row = Row(tag or variant, SENTENCE_RECIPE, variant, tag)
+        found = {dataset: row.runs(results, dataset) for dataset in base}
+        cells = [
+            cell
+            for dataset, runs in found.items()
+            for cell in (_score(runs, DEV_ACCURACY, absent=NOTHING), difference_cell(runs, base[dataset], DEV_ACCURACY))
+        ]
+        rows.append([row.label + _changes(found, base), *cells])
+    if len(rows) == 1:
+        rows.append(["each lever", NOT_RUN])
+        commands.append(COMMAND.format(recipe=SENTENCE_RECIPE, more=" --dropout 0.5 --name dropout"))
+    return with_commands(markdown(headings, rows), _not_run(commands))
+
+
+TABLES: dict[str, Callable[[Runs], str]] = {
+    "contextualizer-steps": steps,
+    "contextualizer-starts": starts,
+    "contextualizer-sentences": sentences,
+    "contextualizer-sentences-f1": sentences_f1,
+    "contextualizer-climb": climb,
+}
+
+
+def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], more: str) -> str:
+    """A table with one column for each K, and for each row the paper's numbers above ours."""
+    columns = list(dict.fromkeys(k for _, numbers in paper.values() for k in numbers))
+    rows, complete = [], True
+    for name, (variant, numbers) in paper.items():
+        ours = [Row(name, STEPS_RECIPE, variant, f"k{k}").runs(results, MR) for k in columns]
+        complete &= all(map(is_complete, ours))
+        rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
+        rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])
+    table = markdown([heading, *(f"K = {k}" for k in columns)], rows)
+    return with_commands(table, _not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
+
+
+def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[str]]:
+    """The rows of our runs, and the commands of those that are missing."""
+    found = {
+        row: [row.runs(results, dataset) for dataset in DATASETS.values()]
+        for row in (MAJORITY_CLASS_ROW, OURS, STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS)
+    }
+    if not all(map(is_complete, found[STRONGEST])):
+        del found[STRONGEST]
+    rows = []
+    for row, cells in found.items():
+        weights = [run.parameters["trainable"] for runs in cells for run in runs]
+        rows.append([row.label, *(_score(runs, metric) for runs in cells), f"{max(weights):,}" if weights else ""])
+        if row == STRONGEST:
+            bars = zip(*(found[bar] for bar in LINEAR_ROWS), strict=True)
+            compared = [_against_the_best(runs, bar, metric) for runs, bar in zip(cells, bars, strict=True)]
+            rows.append(["strongest settings − best linear baseline", *compared])
+    missing = [row.recipe for row, cells in found.items() if not all(map(is_complete, cells))]
+    return rows, _not_run([COMMAND.format(recipe=recipe, more="") for recipe in dict.fromkeys(missing)])
+
+
+def _against_the_best(runs: Runs, others: Sequence[Runs], metric: str) -> str:
+    """The difference to that of the others with the highest mean."""
+    known = [other for other in others if is_complete(other)]
+    if not known:
+        return NOTHING
+    best = max(known, key=lambda other: statistics.fmean(run.metrics[metric] for run in other))
+    return difference_cell(runs, best, metric)
+
+
+def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
+    return score_cell(runs, metric) if runs else absent
+
+
+def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
+    """What a row was told that the base row on the same dataset was not."""
+    told: dict[str, None] = {}
+    for dataset, runs in found.items():
+        if runs and base[dataset]:
+            ours, plain = runs[0].settings, base[dataset][0].settings
+            changed = [key for key in sorted({*ours, *plain}) if ours.get(key) != plain.get(key)]
+            told |= {f"{key} {json.dumps(ours.get(key))}": None for key in changed}
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _not_run(commands: Sequence[str]) -> list[str]:
+    return [f"# {NOT_RUN}", *commands] if commands else []

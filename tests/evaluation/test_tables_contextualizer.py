@@ -1,0 +1,184 @@
+"""The Contextualizer's tables: which runs stand in which cell, beside which numbers of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.tables_contextualizer import DATASETS, TABLES
+from tests.support.result_tables import make_folds, rows
+
+OURS, THEIRS = [80.0, 81.5, 79.0, 82.0, 80.5], [79.0, 79.5, 79.5, 80.0, 80.0]
+MEANS = {"OURS": "80.60 ± 1.19", "THEIRS": "79.60 ± 0.42"}
+
+
+def mr(variant: str, k: int, accuracies: list[float], **changes: Any) -> list[RunResult]:
+    place = {"recipe": "mr_contextualizer", "dataset": DATASETS["MR"], "variant": variant, "tag": f"k{k}"}
+    return make_folds(accuracies, **place | changes)
+
+
+def everywhere(accuracies: list[float], **changes: Any) -> list[RunResult]:
+    return [run for dataset in DATASETS.values() for run in make_folds(accuracies, dataset=dataset, **changes)]
+
+
+def linear(variant: str, accuracies: list[float]) -> list[RunResult]:
+    return everywhere(accuracies, recipe="sentence_linear", architecture="linear", variant=variant)
+
+
+def test_steps_by_their_number() -> None:
+    results = [
+        *mr("recurrent", 1, [60.0, 62.0, 61.0, 60.0, 62.0]),
+        *mr("recurrent", 5, OURS),
+        *mr("regular", 5, THEIRS)[:3],
+        *mr("recurrent", 10, OURS, recipe="sentence_contextualizer"),
+        *mr("recurrent", 20, OURS, dataset="sample"),
+        *mr("regular", 10, OURS, settings={"tiny": True}),
+    ]
+    table = TABLES["contextualizer-steps"](results)
+    found = rows(table)
+    assert list(found) == ["recurrent, the paper", "recurrent, ours", "regular, the paper", "regular, ours"]
+    assert list(found["recurrent, the paper"].items()) == [
+        ("K = 1", "57.9"),
+        ("K = 5", "72.4"),
+        ("K = 10", "72.8"),
+        ("K = 20", "72.3"),
+    ]
+    assert list(found["recurrent, ours"].values()) == ["61.00 ± 1.00", MEANS["OURS"], "not run yet", "not run yet"]
+    assert list(found["regular, the paper"].values()) == ["57.8", "70.7", "72.1", "71.4"]
+    assert list(found["regular, ours"].values()) == [
+        "not run yet",
+        "79.33 ± 0.29 (3 of 5 folds)",
+        "not run yet",
+        "not run yet",
+    ]
+    assert "python recipes/mr_contextualizer.py --table 2 --resume" in table
+
+
+def test_starts() -> None:
+    variants = {"ones": "ones", "learned": "learned_start", "random": "recurrent"}
+    results = [
+        run
+        for place, variant in enumerate(variants.values())
+        for k in (1, 5)
+        for run in mr(variant, k, [score + place + 10 * k for score in OURS])
+    ]
+    table = TABLES["contextualizer-starts"](results)
+    found = rows(table)
+    assert list(found) == [f"{name}, {whose}" for name in variants for whose in ("the paper", "ours")]
+    assert list(found["learned, the paper"].values()) == ["73.5", "72.2"]
+    assert list(found["ones, ours"].values()) == ["90.60 ± 1.19", "130.60 ± 1.19"]
+    assert list(found["learned, ours"].values()) == ["91.60 ± 1.19", "131.60 ± 1.19"]
+    assert list(found["random, ours"].values()) == ["92.60 ± 1.19", "132.60 ± 1.19"]
+    assert "```" not in table  # all is there
+    assert "--table 3" in TABLES["contextualizer-starts"](results[1:])
+
+
+def test_sentences() -> None:
+    results = [
+        *everywhere(THEIRS),
+        *linear("majority_class", [50.0] * 5),
+        *make_folds(OURS, recipe="sentence_text_baseline", architecture="text_baseline", variant="bigru"),
+        *everywhere(OURS, tag="dropout"),
+    ]
+    table = TABLES["contextualizer-sentences"](results)
+    found = rows(table)
+    headings = [*DATASETS, "weights, at most"]
+    assert all(list(row) == headings for row in found.values())
+    assert list(found["majority class"].values()) == [*["50.00 ± 0.00"] * 4, "1,439,405"]
+    assert list(found["Contextualizer, the paper"].values()) == ["76.6", "79.0", "91.2", "85.3", ""]
+    assert list(found["Contextualizer, the paper's settings"].values())[:4] == [MEANS["THEIRS"]] * 4
+    assert found["BiGRU"] == dict.fromkeys(DATASETS, "not run yet") | {
+        "CR": MEANS["OURS"],
+        "weights, at most": "1,439,405",
+    }
+    assert found["CNN"] == dict.fromkeys(DATASETS, "not run yet") | {"weights, at most": ""}
+    assert list(found["NBSVM, pairs of words [lit]"].values())[:4] == ["79.4", "81.8", "93.2", "86.3"]
+    assert "Contextualizer, strongest settings" not in found
+    commands = table.split("```bash\n")[1].splitlines()
+    assert commands[1:-1] == [
+        "python recipes/sentence_linear.py --resume",
+        "python recipes/sentence_text_baseline.py --resume",
+    ]
+
+
+def test_the_most_weights_of_a_row_are_told() -> None:
+    results = [replace(run, parameters={"trainable": 100 + run.fold, "total": 200}) for run in everywhere(THEIRS)]
+    found = rows(TABLES["contextualizer-sentences"](results))
+    assert found["Contextualizer, the paper's settings"]["weights, at most"] == "104"
+
+
+def test_the_strongest_settings_beside_the_best_linear_baseline_of_each_dataset() -> None:
+    weak = [score - 20 for score in OURS]
+    results = [*everywhere(OURS, tag="best"), *linear(LINEAR_BASELINES[0], THEIRS), *linear(LINEAR_BASELINES[1], weak)]
+    better_on_cr = make_folds(OURS, recipe="sentence_linear", variant=LINEAR_BASELINES[2])
+    table = TABLES["contextualizer-sentences"]([*results, *better_on_cr])
+    found = rows(table)
+    assert list(found["Contextualizer, strongest settings"].values())[:4] == [MEANS["OURS"]] * 4
+    difference = "+1.00 (p = 0.233)"
+    assert list(found["strongest settings − best linear baseline"].values()) == [
+        difference,
+        "+0.00 (p = 1.000)",
+        difference,
+        difference,
+        "",
+    ]
+    without_cr = [run for run in results if (run.tag, run.dataset) != ("best", DATASETS["CR"])]
+    assert not [name for name in rows(TABLES["contextualizer-sentences"](without_cr)) if "strongest" in name]
+
+
+def test_macro_f1_has_the_same_models_without_numbers_of_others() -> None:
+    results = [*everywhere(THEIRS), *everywhere(OURS, tag="best"), *linear(LINEAR_BASELINES[0], THEIRS)]
+    accuracy, f1 = (rows(TABLES[f"contextualizer-sentences{end}"](results)) for end in ("", "-f1"))
+    assert f1["Contextualizer, the paper's settings"]["CR"] == "77.60 ± 0.42"
+    others = [name for name in accuracy if name not in f1]
+    assert others[0] == "Contextualizer, the paper"
+    assert len(others) == 7
+    assert all("[lit" in name for name in others[1:])
+    assert f1.keys() <= accuracy.keys()
+
+
+def test_the_climb_shows_validation_only() -> None:
+    results = [
+        *everywhere(THEIRS),
+        *everywhere(OURS, tag="dropout", settings={"dropout": 0.5}),
+        *make_folds(OURS, tag="ngrams", settings={"ngram_buckets": 50})[:3],
+        *make_folds(THEIRS, variant="frozen_embeddings"),
+        *make_folds(OURS, tag="toy", dataset="sample"),
+    ]
+    table = TABLES["contextualizer-climb"](results)
+    found = rows(table)
+    assert list(found) == [
+        "Contextualizer, the paper's settings",
+        "frozen_embeddings",
+        "dropout (dropout 0.5)",
+        "ngrams (ngram_buckets 50)",
+    ]
+    assert list(found["Contextualizer, the paper's settings"].values()) == ["80.60 ± 0.42", "–"] * 4
+    # Of the rows not tested 1/10 is scored and 9/10 is trained on, so p is another than that of test scores.
+    assert list(found["dropout (dropout 0.5)"].values()) == ["81.60 ± 1.19", "+1.00 (p = 0.166)"] * 4
+    assert found["ngrams (ngram_buckets 50)"] == {
+        **{name: "–" for dataset in DATASETS for name in (dataset, f"{dataset}, difference")},
+        "CR": "81.17 ± 1.26 (3 of 5 folds)",
+    }
+    assert (found["frozen_embeddings"]["CR"], found["frozen_embeddings"]["MR"]) == ("80.60 ± 0.42", "–")
+    assert "```" not in table
+    other_test_scores = [replace(run, metrics=run.metrics | {"test/accuracy": 1.0}) for run in results]
+    assert TABLES["contextualizer-climb"](other_test_scores) == table
+
+
+def test_the_climb_without_levers() -> None:
+    table = TABLES["contextualizer-climb"](everywhere(THEIRS))
+    assert rows(table)["each lever"]["MR"] == "not run yet"
+    assert table.count("python recipes/sentence_contextualizer.py") == 1
+    assert TABLES["contextualizer-climb"]([]).count("python recipes/sentence_contextualizer.py") == 2
+
+
+@pytest.mark.parametrize("table", ["contextualizer-sentences", "contextualizer-sentences-f1", "contextualizer-climb"])
+def test_folds_with_other_settings_are_no_part_of_a_cell(table: str) -> None:
+    mixed = [*make_folds(OURS)[:4], make_folds(OURS, settings={"epochs": 3})[4]]
+    with pytest.raises(ValueError, match="fold 4 differs from seed 0, fold 0 in epochs"):
+        TABLES[table](mixed)
