@@ -9,7 +9,8 @@ import pytest
 
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables_contextualizer import DATASETS, TABLES
+from ctxzoo.evaluation.tables_contextualizer import DATASETS, NEURAL_ROWS, PAPER_STARTS, PAPER_STEPS, TABLES
+from ctxzoo.models import configuration_contextualizer, configuration_text_baseline
 from tests.support.result_tables import make_folds, rows
 
 OURS, THEIRS = [80.0, 81.5, 79.0, 82.0, 80.5], [79.0, 79.5, 79.5, 80.0, 80.0]
@@ -27,6 +28,12 @@ def everywhere(accuracies: list[float], **changes: Any) -> list[RunResult]:
 
 def linear(variant: str, accuracies: list[float]) -> list[RunResult]:
     return everywhere(accuracies, recipe="sentence_linear", architecture="linear", variant=variant)
+
+
+def test_every_variant_has_its_row() -> None:
+    assert {row.variant for row in NEURAL_ROWS} == set(configuration_text_baseline.VARIANTS)
+    named = {variant for rows_ in (PAPER_STEPS, PAPER_STARTS) for variant, _ in rows_.values()}
+    assert named | {"learned_embeddings"} == set(configuration_contextualizer.VARIANTS)
 
 
 def test_steps_by_their_number() -> None:
@@ -96,7 +103,7 @@ def test_sentences() -> None:
         "weights, at most": "1,439,405",
     }
     assert found["CNN"] == dict.fromkeys(DATASETS, "not run yet") | {"weights, at most": ""}
-    assert list(found["NBSVM, pairs of words [lit]"].values())[:4] == ["79.4", "81.8", "93.2", "86.3"]
+    assert list(found["NBSVM, words and pairs [lit]"].values())[:4] == ["79.4", "81.8", "93.2", "86.3"]
     assert "Contextualizer, strongest settings" not in found
     commands = table.split("```bash\n")[1].splitlines()
     assert commands[1:-1] == [

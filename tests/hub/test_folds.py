@@ -57,7 +57,7 @@ def test_rows_are_compared_with_the_first_on_the_same_data(
         "SUBJ, ours": make_folds(SCORES["mean"], **subj),
     }
     print_outcomes(outcomes, "title")
-    lines = [line for line in capsys.readouterr().out.splitlines() if ", " in line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     assert ["(p = " in line for line in lines] == [False, False, True, True]
     assert "79.60 ± 0.42" in lines[0]
     assert "77.60 ± 0.42" in lines[0]

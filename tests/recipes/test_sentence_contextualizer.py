@@ -23,7 +23,7 @@ def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stdout + run.stderr
     results = read_results(tmp_path / "results")
-    assert [one.fold for one in results] == [0, 1]
+    assert [(one.fold, one.tag) for one in results] == [(0, "everything"), (1, "everything")]
     settings = results[0].settings
     assert (settings["dropout"], settings["word_dropout"], settings["ngram_buckets"]) == (0.3, 0.1, 50)
     assert settings["char_ngrams"] == [3, 4]
