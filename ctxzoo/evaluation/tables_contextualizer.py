@@ -123,9 +123,9 @@ def climb(results: Runs) -> str:
     base = {dataset: OURS.runs(results, dataset) for dataset in DATASETS.values()}
     rows = [[OURS.label, *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
     commands = [] if all(map(is_complete, base.values())) else [COMMAND.format(recipe=SENTENCE_RECIPE, more="")]
-    levers = {(run.tag, run.variant) for run in results if run.recipe == SENTENCE_RECIPE and run.dataset in base}
-    for tag, variant in sorted(levers - {(OURS.tag, OURS.variant)}):
-        row = Row(tag or variant, SENTENCE_RECIPE, variant, tag)
+    ours = [run for run in results if (run.recipe, run.variant) == (SENTENCE_RECIPE, LEARNED)]
+    for tag in sorted({run.tag for run in ours if run.dataset in base} - {OURS.tag}):
+        row = Row(tag, SENTENCE_RECIPE, LEARNED, tag)
         found = {dataset: row.runs(results, dataset) for dataset in base}
         cells = [
             cell

@@ -153,14 +153,13 @@ def test_the_climb_shows_validation_only() -> None:
         *everywhere(THEIRS),
         *everywhere(OURS, tag="dropout", settings={"dropout": 0.5}),
         *make_folds(OURS, tag="ngrams", settings={"ngram_buckets": 50})[:3],
-        *make_folds(THEIRS, variant="frozen_embeddings"),
+        *make_folds(THEIRS, variant="frozen_embeddings", tag="frozen"),  # of another row of the paper
         *make_folds(OURS, tag="toy", dataset="sample"),
     ]
     table = TABLES["contextualizer-climb"](results)
     found = rows(table)
     assert list(found) == [
         "Contextualizer, the paper's settings",
-        "frozen_embeddings",
         "dropout (dropout 0.5)",
         "ngrams (ngram_buckets 50)",
     ]
@@ -171,7 +170,6 @@ def test_the_climb_shows_validation_only() -> None:
         **{name: "–" for dataset in DATASETS for name in (dataset, f"{dataset}, difference")},
         "CR": "81.17 ± 1.26 (3 of 5 folds)",
     }
-    assert (found["frozen_embeddings"]["CR"], found["frozen_embeddings"]["MR"]) == ("80.60 ± 0.42", "–")
     assert "```" not in table
     other_test_scores = [replace(run, metrics=run.metrics | {"test/accuracy": 1.0}) for run in results]
     assert TABLES["contextualizer-climb"](other_test_scores) == table
