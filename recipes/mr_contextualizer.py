@@ -18,6 +18,7 @@ from typing import Any
 
 from transformers import HfArgumentParser
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps
@@ -42,9 +43,7 @@ TABLES: dict[int, tuple[dict[str, tuple[str, dict[str, Any]]], tuple[int, ...]]]
 
 @dataclass
 class Settings(CrossValidationSettings):
-    dataset: str = field(
-        default="cornell-movie-review-data/rotten_tomatoes", metadata={"help": "Hub id, folder, file, or: sample"}
-    )
+    dataset: str = field(default=SENTENCE_DATASETS["MR"], metadata={"help": "Hub id, folder, file, or: sample"})
     table: int = field(default=2, metadata={"help": "2 or 3"})
     steps: list[int] = field(default_factory=list, metadata={"help": "numbers of steps K; default: the table's"})
     rows: list[str] = field(default_factory=list, metadata={"help": "rows of the table; default: all"})

@@ -17,19 +17,20 @@ from pathlib import Path
 
 from transformers import HfArgumentParser
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
 from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
-DATASETS = ("cornell-movie-review-data/rotten_tomatoes", "SetFit/CR", "SetFit/subj", "ctxzoo-data/mpqa")
 
 
 @dataclass
 class Settings(CrossValidationSettings):
     datasets: list[str] = field(
-        default_factory=lambda: list(DATASETS), metadata={"help": "Hub ids, folders, files, or: sample"}
+        default_factory=lambda: list(SENTENCE_DATASETS.values()),
+        metadata={"help": "Hub ids, folders, files, or: sample"},
     )
     name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
     steps: int = field(default=5, metadata={"help": "K"})

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from transformers import HfArgumentParser
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
@@ -25,14 +26,14 @@ from ctxzoo.hub.folds import FoldSettings, print_outcomes, run_folds
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
 
 RECIPE = "sentence_linear"
-DATASETS = ("cornell-movie-review-data/rotten_tomatoes", "SetFit/CR", "SetFit/subj", "ctxzoo-data/mpqa")
 MODELS = (*LINEAR_BASELINES, MAJORITY_CLASS)
 
 
 @dataclass
 class Settings(FoldSettings):
     datasets: list[str] = field(
-        default_factory=lambda: list(DATASETS), metadata={"help": "Hub ids, folders, files, or: sample"}
+        default_factory=lambda: list(SENTENCE_DATASETS.values()),
+        metadata={"help": "Hub ids, folders, files, or: sample"},
     )
     models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from transformers import HfArgumentParser
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
@@ -25,7 +26,6 @@ from ctxzoo.models.configuration_text_baseline import VARIANTS
 from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE, ARCHITECTURE = "sentence_text_baseline", "text_baseline"
-DATASETS = ("cornell-movie-review-data/rotten_tomatoes", "SetFit/CR", "SetFit/subj", "ctxzoo-data/mpqa")
 TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurrent_size": 8, "num_heads": 2}
 
 
@@ -33,7 +33,8 @@ TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurre
 class Settings(CrossValidationSettings):
     models: list[str] = field(default_factory=lambda: list(VARIANTS), metadata={"help": ", ".join(VARIANTS)})
     datasets: list[str] = field(
-        default_factory=lambda: list(DATASETS), metadata={"help": "Hub ids, folders, files, or: sample"}
+        default_factory=lambda: list(SENTENCE_DATASETS.values()),
+        metadata={"help": "Hub ids, folders, files, or: sample"},
     )
     name: str = field(default="", metadata={"help": "tells runs with other settings from the named ones"})
     word_dim: int = 250

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS as DATASETS
 from ctxzoo.evaluation.fold_results import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
 from ctxzoo.evaluation.results import RunResult
@@ -18,8 +19,6 @@ from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, markdown, with_comma
 STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
 LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"
 COMMAND = "python recipes/{recipe}.py{more} --resume"
-MR = "cornell-movie-review-data/rotten_tomatoes"
-DATASETS = {"MR": MR, "CR": "SetFit/CR", "SUBJ": "SetFit/subj", "MPQA": "ctxzoo-data/mpqa"}
 LEARNED = "learned_embeddings"
 BEST = "best"  # tag of the strongest settings
 ACCURACY, MACRO_F1, DEV_ACCURACY = "test/accuracy", "test/macro_f1", "validation/accuracy"
@@ -153,7 +152,7 @@ def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mappin
     columns = list(dict.fromkeys(k for _, numbers in paper.values() for k in numbers))
     rows, complete = [], True
     for name, (variant, numbers) in paper.items():
-        ours = [Row(name, STEPS_RECIPE, variant, f"k{k}").runs(results, MR) for k in columns]
+        ours = [Row(name, STEPS_RECIPE, variant, f"k{k}").runs(results, DATASETS["MR"]) for k in columns]
         complete &= all(map(is_complete, ours))
         rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
         rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS as DATASETS
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables_contextualizer import DATASETS, NEURAL_ROWS, PAPER_STARTS, PAPER_STEPS, TABLES
+from ctxzoo.evaluation.tables_contextualizer import NEURAL_ROWS, PAPER_STARTS, PAPER_STEPS, TABLES
 from ctxzoo.models import configuration_contextualizer, configuration_text_baseline
 from tests.support.result_tables import make_folds, rows
 
