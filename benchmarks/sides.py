@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from torch.nn import functional as F
 
 from benchmarks.memory import own_peak_memory_mb
 from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
+from benchmarks.timing import timed
 from ctxzoo.models import layers_char_cnn, layers_dropout, layers_embedding, layers_similarity
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_char_cnn import CharCnn
@@ -65,7 +64,7 @@ class Runner:
         device: cpu or cuda.
     """
 
-    def __init__(self, side: Side, inputs: Path, device: str) -> None:
+    def __init__(self, side: Side, inputs: str | Path, device: str) -> None:
         self.side = side
         self.device = torch.device(device)
         if side.keep_freed_memory and device == "cpu":
@@ -95,17 +94,22 @@ class Runner:
             found |= {f"{kind}.{name}": value.cpu().clone() for name, value in values.items()}
         return found
 
+    def save_answers(self, file: str) -> None:
+        """Write `answers` to a file."""
+        torch.save(self.answers(), file)
+
+    def warm_up(self, phase: Phase) -> None:
+        """One round; where that is possible (CUDA) the peak of memory is counted from here."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        self.round(phase)
+
     def round(self, phase: Phase) -> float:
         """Seconds for one pass over all batches of this side."""
         self.model.train(phase == "training")
         step = self._train if phase == "training" else self._evaluate
         batches = self.batches[self.side.batches]
         return timed(lambda: [step(batch) for batch in batches], self.device)
-
-    def reset_peak(self) -> None:
-        """Start counting the peak anew where that is possible (CUDA)."""
-        if self.device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats()
 
     def peak_memory(self) -> float:
         """MiB: what PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
@@ -166,22 +170,6 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
     textbook = TextbookBidaf(config, "concatenation" if kind == "textbook" else "products")
     textbook.load_state_dict(textbook_weights(weights))
     return textbook
-
-
-def timed(work: Callable[[], Any], device: torch.device) -> float:
-    """Seconds that `work` takes; on CUDA between two events on the stream."""
-    if device.type != "cuda":
-        begin = time.perf_counter()
-        work()
-        return time.perf_counter() - begin
-    first = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-    last = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-    torch.cuda.synchronize()
-    first.record()
-    work()
-    last.record()
-    torch.cuda.synchronize()
-    return float(first.elapsed_time(last)) / 1000
 
 
 def apply_switches(side: Side) -> None:

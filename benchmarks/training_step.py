@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ import torch
 
 from benchmarks.reporting import RESULTS, Value, write_rows
 from benchmarks.sides import Batch, Phase, Side
+from benchmarks.timing import medians, thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.data.squad_batches import SquadBatches
@@ -131,12 +131,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def thread_counts(wanted: Sequence[str]) -> list[int]:
-    """Numbers of threads, "all" being the cores this process may use, each once."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return list(dict.fromkeys(cores if count == "all" else int(count) for count in wanted))
-
-
 def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: int) -> str:
     """Write config, weights and batches of each variant into its file; returns the name of the dataset.
 
@@ -222,7 +216,7 @@ def compare(
         row["note"] = ""
         rows.append(row)
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(side, inputs, device, threads)) for side in sides]
+        workers = [stack.enter_context(Worker(side, threads, str(inputs), device)) for side in sides]
         try:
             difference = check(workers, inputs.parent)
             for row, phase in zip(rows, PHASES, strict=True):
@@ -250,16 +244,9 @@ MEASURED = (
 
 
 def measure(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
-    """Medians over interleaved rounds, after one untimed round of each side; `ratio` above 1: ours is faster."""
-    for worker in workers:
-        worker.ask("reset")
-        worker.ask(phase)
-    seconds: list[list[float]] = [[], []]
-    for _ in range(rounds):
-        for place, worker in enumerate(workers):
-            seconds[place].append(worker.ask(phase))
-    ours, other = (statistics.median(values) for values in seconds)
-    memory = [worker.ask("memory") for worker in workers]
+    """Medians over interleaved rounds; `ratio` above 1: ours is faster."""
+    ours, other = medians(workers, phase, rounds)
+    memory = [worker.ask("peak_memory") for worker in workers]
     return {
         "our_seconds": ours,
         "other_seconds": other,
@@ -283,7 +270,7 @@ def check(workers: Sequence[Worker], folder: Path) -> float:
     found = []
     for place, worker in enumerate(workers):
         file = folder / f"answers-{place}.pt"
-        worker.ask(f"check {file}")
+        worker.ask("save_answers", str(file))
         found.append(torch.load(file, weights_only=True))
     names = " and ".join(worker.side.label for worker in workers)
     half = any(worker.side.precision != "32-true" for worker in workers)

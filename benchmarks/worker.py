@@ -1,12 +1,13 @@
 """One side of a comparison in a process of its own, so that its peak memory and its allocator are its own.
 
-Started by `training_step`; reads one command a line (check FILE, evaluation, training, memory, reset) and answers each
-with one line of JSON.
+The side's class comes from a module that also has a `Runner`, made of the side and more arguments. The process reads
+one call of a method of this runner a line (JSON: name and arguments), and answers each with one line of JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -17,8 +18,6 @@ from typing import Any
 
 import torch
 
-from benchmarks.sides import Runner, Side
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,18 +26,29 @@ class WorkerEndedError(RuntimeError):
 
 
 class Worker:
-    """Handle of a worker process. Use as a context manager."""
+    """Handle of a worker process. Use as a context manager.
 
-    def __init__(self, side: Side, inputs: Path, device: str, threads: int) -> None:
+    Args:
+        side: a dataclass with a `label`, beside a `Runner` in its module.
+        threads: of PyTorch.
+        arguments: what `Runner` takes after the side.
+    """
+
+    def __init__(self, side: Any, threads: int, *arguments: str) -> None:
         self.side = side
-        arguments = [f"--inputs={inputs}", f"--side={json.dumps(asdict(side))}", f"--device={device}"]
+        about = [f"--module={type(side).__module__}", f"--side={json.dumps(asdict(side))}", f"--threads={threads}"]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", *arguments, f"--threads={threads}"],
+            [sys.executable, "-m", "benchmarks.worker", *about, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)},
+            env={
+                "KINETO_LOG_LEVEL": "99",  # PyTorch's profiler tells of every start
+                **os.environ,
+                "OMP_NUM_THREADS": str(threads),
+                "MKL_NUM_THREADS": str(threads),
+            },
         )
 
     def __enter__(self) -> Worker:
@@ -48,52 +58,39 @@ class Worker:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, command: str) -> Any:
-        """Send a command, wait for the answer."""
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Call a method of the runner, wait for the answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            self._process.stdin.write(command + "\n")
+            self._process.stdin.write(json.dumps([name, *arguments]) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # the missing answer tells
         line = self._process.stdout.readline()
         if not line:
             status = self._process.wait()
-            raise WorkerEndedError(
-                f"{self.side.label}: the process ended with status {status} at {command.split()[0]!r}"
-            )
+            raise WorkerEndedError(f"{self.side.label}: the process ended with status {status} at {name!r}")
         return json.loads(line)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=Path, required=True)
+    parser.add_argument("--module", required=True)
     parser.add_argument("--side", type=json.loads, required=True)
-    parser.add_argument("--device", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    # Whatever a library prints must not look like an answer.
-    answers, sys.stdout = sys.stdout, sys.stderr
+    # Whatever a library prints, in Python or not, must not look like an answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    runner = Runner(Side(**options.side), options.inputs, options.device)
+    module = importlib.import_module(options.module)
+    runner = module.Runner(module.Side(**options.side), *options.arguments)
     for line in sys.stdin:
-        print(json.dumps(answer(runner, line.strip())), file=answers, flush=True)
-
-
-def answer(runner: Runner, line: str) -> float | None:
-    """Do what one command says."""
-    command, _, argument = line.partition(" ")
-    if command == "check":
-        torch.save(runner.answers(), argument)
-        return None
-    if command == "memory":
-        return runner.peak_memory()
-    if command == "reset":
-        runner.reset_peak()
-        return None
-    return runner.round("evaluation" if command == "evaluation" else "training")
+        name, *arguments = json.loads(line)
+        print(json.dumps(getattr(runner, name)(*arguments)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,12 @@ from benchmarks import sides, training_step
 from benchmarks.reporting import read_rows
 from benchmarks.sides import Runner, Side, build_model
 from benchmarks.training_step import COMPARISONS, DisagreementError, choose_questions, largest_difference
-from benchmarks.worker import WorkerEndedError, answer
+from benchmarks.worker import WorkerEndedError
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_char_cnn import CharCnn
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from tests.benchmarks.test_textbook_bidaf import CONFIGS, make_batch
+from tests.benchmarks.worker_here import WorkerHere
 
 
 @pytest.fixture
@@ -110,23 +112,6 @@ def test_chosen_questions_go_from_long_to_short_without_repetition() -> None:
         choose_questions(lengths[:30], 10, 4)
 
 
-class WorkerHere:
-    """A worker in this process: interpreters of their own would take most of the test's time."""
-
-    def __init__(self, side: Side, inputs: Path, device: str, threads: int) -> None:
-        self.side = side
-        self.runner = Runner(side, inputs, device)
-
-    def __enter__(self) -> WorkerHere:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def ask(self, command: str) -> float | None:
-        return answer(self.runner, command)
-
-
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("own_processes", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_quick_run_writes_a_whole_table(own_processes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,10 +136,10 @@ def test_quick_run_writes_a_whole_table(own_processes: bool, tmp_path: Path, mon
 @pytest.mark.usefixtures("restored")
 def test_a_side_that_dies_leaves_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Dying(WorkerHere):
-        def ask(self, command: str) -> float | None:
-            if command == "training" and self.side.model == "textbook":
-                raise WorkerEndedError("textbook: the process ended with status -9 at 'training'")
-            return super().ask(command)
+        def ask(self, name: str, *arguments: Any) -> Any:
+            if "training" in arguments and self.side.model == "textbook":
+                raise WorkerEndedError(f"textbook: the process ended with status -9 at {name!r}")
+            return super().ask(name, *arguments)
 
     monkeypatch.setattr(training_step, "Worker", Dying)
     output = tmp_path / "quick.csv"

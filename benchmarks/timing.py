@@ -1,0 +1,46 @@
+"""How sides are timed: in turns, medians over rounds; on CUDA by events."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from benchmarks.worker import Worker
+
+
+def timed(work: Callable[[], Any], device: torch.device) -> float:
+    """Seconds that `work` takes; on CUDA between two events on the stream."""
+    if device.type != "cuda":
+        begin = time.perf_counter()
+        work()
+        return time.perf_counter() - begin
+    first = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+    last = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+    torch.cuda.synchronize()
+    first.record()
+    work()
+    last.record()
+    torch.cuda.synchronize()
+    return float(first.elapsed_time(last)) / 1000
+
+
+def medians(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
+    """Median seconds of each worker's `round(phase)` over interleaved rounds, after a `warm_up` of each."""
+    for worker in workers:
+        worker.ask("warm_up", phase)
+    seconds: list[list[float]] = [[] for _ in workers]
+    for _ in range(rounds):
+        for place, worker in enumerate(workers):
+            seconds[place].append(worker.ask("round", phase))
+    return [statistics.median(values) for values in seconds]
+
+
+def thread_counts(wanted: Sequence[str]) -> list[int]:
+    """Numbers of threads, "all" being the cores this process may use, each once."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return list(dict.fromkeys(cores if count == "all" else int(count) for count in wanted))
