@@ -1,4 +1,4 @@
-"""A program started by a large one reports its own peak."""
+"""A program started by a large one reports its own peak; tensors are counted as they come and go."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.memory import own_peak_memory_mb
+import torch
+
+from benchmarks.memory import allocated_peak_mb, own_peak_memory_mb
 
 # The module by its path: importing the package would load torch into the small process.
 PROGRAM = """
@@ -31,3 +33,17 @@ def test_peak_is_that_of_the_program_alone() -> None:
     before, grown = (float(value) for value in done.stdout.split())
     assert 0 < before < 100 < own_peak_memory_mb()  # this process has loaded torch
     assert 63 < grown < 70
+
+
+def test_peak_of_tensors_is_what_is_held_at_a_time() -> None:
+    before = torch.ones(2**18)  # 1 MiB
+
+    def work() -> None:
+        one = before + 1
+        two = one + 1
+        del one
+        three = two + 1
+        del two, three
+
+    for _ in range(2):  # what an earlier count saw is not counted again
+        assert 2 <= allocated_peak_mb(work, "cpu") < 2.01
