@@ -55,5 +55,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def number(text: str, decimals: int, unit: float = 1) -> str:
+    """A number of such a file in a unit of its own, with commas; nothing where the cell is empty."""
+    return f"{float(text) / unit:,.{decimals}f}" if text else ""
+
+
 def _shown(value: Value) -> Value:
     return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -12,8 +12,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.reporting import RESULTS, read_rows
+from benchmarks.reporting import RESULTS, number, read_rows
+from benchmarks.second_order_tables import second_order_attention
 from ctxzoo.evaluation.results import write_atomically
+from ctxzoo.evaluation.table_parts import markdown
 
 DOCUMENT = Path(__file__).parent / "README.md"
 
@@ -23,7 +25,7 @@ Row = dict[str, str]
 def training_step(rows: list[Row]) -> str:
     """Examples per second, peak memory and ratio of both sides."""
     headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
-    return _table(
+    return markdown(
         headings,
         [
             [
@@ -32,9 +34,9 @@ def training_step(rows: list[Row]) -> str:
                 row["variant"],
                 row["threads"],
                 row["phase"],
-                *(_number(row[name], 1) for name in ("our_examples_per_second", "other_examples_per_second")),
-                _number(row["ratio"], 2) if row["ratio"] else row["note"],
-                *(_number(row[name], 1, 1024) for name in ("our_peak_memory_mb", "other_peak_memory_mb")),
+                *(number(row[name], 1) for name in ("our_examples_per_second", "other_examples_per_second")),
+                number(row["ratio"], 2) if row["ratio"] else row["note"],
+                *(number(row[name], 1, 1024) for name in ("our_peak_memory_mb", "other_peak_memory_mb")),
             ]
             for row in rows
         ],
@@ -45,7 +47,7 @@ def training_step(rows: list[Row]) -> str:
 def preparation(rows: list[Row]) -> str:
     """Seconds of each start beside the aim."""
     headings = ["corpus", "", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
-    return _table(
+    return markdown(
         headings,
         [
             [
@@ -54,7 +56,7 @@ def preparation(rows: list[Row]) -> str:
                 row["start"],
                 *(f"{int(row[name]):,}" for name in ("questions", "contexts")),
                 f"{float(row['questions_per_second']):,.0f}",
-                *(_number(row[name], 1) for name in ("setup_seconds", "total_seconds")),
+                *(number(row[name], 1) for name in ("setup_seconds", "total_seconds")),
                 row["aim_seconds"] and f"{float(row['aim_seconds']):g}",
             ]
             for row in rows
@@ -65,12 +67,12 @@ def preparation(rows: list[Row]) -> str:
 
 def import_time(rows: list[Row]) -> str:
     """Seconds of each import, and above the peer's."""
-    return _table(
+    return markdown(
         ["import", "seconds", "above the first row", "aim"],
         [
             [
                 row["imported"],
-                *(_number(row[name], 2) for name in ("median_seconds", "above_peer_seconds")),
+                *(number(row[name], 2) for name in ("median_seconds", "above_peer_seconds")),
                 row["aim_seconds"],
             ]
             for row in rows
@@ -81,6 +83,8 @@ def import_time(rows: list[Row]) -> str:
 TABLES: dict[str, Callable[[list[Row]], str]] = {
     "training_step-cpu": training_step,
     "training_step-cuda": training_step,
+    "second_order_attention-cpu": second_order_attention,
+    "second_order_attention-cuda": second_order_attention,
     "preparation": preparation,
     "import_time": import_time,
 }
@@ -115,15 +119,6 @@ def _content(name: str, file: Path) -> str:
     made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {one['commit'][:12]}"
     dataset = f"; questions of {one['dataset']}" if "dataset" in one else ""
     return f"{TABLES[name](rows)}\n\n{made}{dataset}."
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _number(text: str, decimals: int, unit: float = 1) -> str:
-    return f"{float(text) / unit:,.{decimals}f}" if text else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

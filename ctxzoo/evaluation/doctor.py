@@ -108,9 +108,14 @@ def _threads() -> Finding:
     return Finding("ok", "threads", f"{torch.get_num_threads()} of PyTorch on {cores} cores")
 
 
-def _compiler() -> Finding:
+def cxx_compiler() -> str | None:
+    """Path of the C++ compiler that torch.compile can use on the CPU, or None."""
     names = [os.environ.get("CXX"), "c++", "g++", "clang++", "cl"]
-    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def _compiler() -> Finding:
+    found = cxx_compiler()
     if found is None:
         return Finding("note", "C++ compiler", "none found; torch.compile on the CPU needs one (or CXX)")
     return Finding("ok", "C++ compiler", f"{found}, for torch.compile")

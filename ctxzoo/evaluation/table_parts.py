@@ -42,9 +42,9 @@ def refuse_repeats(runs: Sequence[RunResult]) -> None:
         )
 
 
-def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table: first column left, the rest right, short rows filled with empty cells."""
-    lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A Markdown table: ``left`` columns flush left, the rest right, short rows filled with empty cells."""
+    lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
     lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 

@@ -1,0 +1,73 @@
+"""The picture of `second_order_attention`: milliseconds against the length of the text, one line for each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.second_order_tables import Row, setting_name
+from ctxzoo.evaluation.figures import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = {"contextualizer": "#1f5fa8", "encoder layer": "#d1792b", "self-attention": "#3b8a5a", "GRU": "#8a5fb0"}
+STYLES = ("o-", "s-", "^--", "D:")  # sides with the same model, in the order of the file
+
+
+def plot_times(rows: Sequence[Row], out: str | Path) -> None:
+    """Draw the rows of the comparison of layers: a column of panels for each pass, a row for each precision and number
+    of threads, both axes logarithmic. The legend is in the order of the lines and tells the exponents of the file.
+
+    Nothing is drawn where there are no such rows with a time.
+
+    Args:
+        rows: of the CSV file.
+        out: the PNG file to write.
+
+    Raises:
+        ImportError: matplotlib is missing.
+    """
+    rows = [row for row in rows if row["comparison"] == "layers" and row["seconds"]]
+    if not rows:
+        return
+    settings = list(dict.fromkeys(map(setting_name, rows)))
+    passes = list(dict.fromkeys(row["pass"] for row in rows))
+    figure = new_figure(5.6 * len(passes), 4.8 * len(settings))
+    panels = figure.subplots(len(settings), len(passes), squeeze=False, sharey="row")
+    for place, setting in enumerate(settings):
+        for axes, name in zip(panels[place], passes, strict=True):
+            chosen = [row for row in rows if setting_name(row) == setting and row["pass"] == name]
+            _draw(axes, chosen)
+            axes.set_title(f"{name} ({setting})", loc="left", fontweight="bold")
+        panels[place][0].set_ylim(top=4 * panels[place][0].get_ylim()[1])  # room for the legends
+        panels[place][0].set_ylabel(f"milliseconds for {rows[0]['batch_size']} documents")
+    save_figure(figure, out)
+
+
+def _draw(axes: Axes, rows: Sequence[Row]) -> None:
+    lines: dict[str, list[Row]] = {}
+    for row in rows:
+        lines.setdefault(row["side"], []).append(row)
+    of_model: dict[str, int] = {}
+    for side, points in lines.items():
+        model = points[0]["model"]
+        style = STYLES[of_model.setdefault(model, 0) % len(STYLES)]
+        of_model[model] += 1
+        grows = f"  n^{float(points[0]['exponent']):.2f}" if points[0]["exponent"] else ""
+        lengths = [int(point["length"]) for point in points]
+        times = [1000 * float(point["seconds"]) for point in points]
+        axes.plot(lengths, times, style, color=COLOURS[model], linewidth=1.8, markersize=4.5, label=side + grows)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = sorted({int(row["length"]) for row in rows})
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.set_xlabel("n, words in a document")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(which="major", color="#e6e9ed", linewidth=0.8)
+    axes.set_axisbelow(True)
+    # The slowest layer on top, in the legend as in the picture.
+    slowest = sorted(axes.lines, key=lambda line: -float(line.get_ydata()[-1]))
+    axes.legend(slowest, [str(line.get_label()) for line in slowest], frameon=False, fontsize=8, loc="upper left")
