@@ -117,6 +117,8 @@ class ZooTask(lightning.LightningModule, ABC):
 
     def configure_optimizers(self) -> Any:
         settings = self.hparams
+        # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimiser.
+        fused = self.device.type == "cpu" and not self.trainer.gradient_clip_val
         return build_optimiser(
             settings["optimiser"],
             self.parameters(),
@@ -124,6 +126,7 @@ class ZooTask(lightning.LightningModule, ABC):
             weight_decay=settings["weight_decay"],
             warmup_steps=settings["warmup_steps"],
             total_steps=settings["decay_steps"],
+            fused=fused,
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:

@@ -45,6 +45,25 @@ def test_first_step_of_adadelta_by_hand():
     assert weight.item() == pytest.approx(1 - 0.5 * (1e-6 / (0.4 + 1e-6)) ** 0.5 * 2, abs=1e-12)
 
 
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_steps_of_adam_by_hand(name, fused):
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    optimiser = build_optimiser(name, [weight], learning_rate=0.1, weight_decay=0.3, fused=fused)["optimizer"]
+    assert bool(optimiser.defaults["fused"]) == fused
+    value, first, second = weight.detach().clone(), torch.zeros(2).double(), torch.zeros(2).double()
+    for step, gradient in enumerate(torch.tensor([[2.0, 0.5], [-1.0, 3.0], [0.25, 0.0]]).double(), start=1):
+        weight.grad = gradient.clone()
+        optimiser.step()
+        if name == "adamw":
+            value = value - 0.1 * 0.3 * value
+        else:
+            gradient = gradient + 0.3 * value
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        value = value - 0.1 * (first / (1 - 0.9**step)) / ((second / (1 - 0.999**step)).sqrt() + 1e-8)
+        torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["adadelta", "adam", "adamw"])
 def test_frozen_parameters_are_left_out_and_weight_decay_is_passed_on(name):
     given = weights()

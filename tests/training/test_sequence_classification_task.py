@@ -162,12 +162,13 @@ def test_label_smoothing_out_of_range(smoothing: float) -> None:
 
 def test_training_lowers_the_loss_with_adam_at_the_paper_s_rate(data: Any, tmp_path: Path) -> None:
     task = task_for(data)
-    optimiser = task.configure_optimizers()["optimizer"]
-    assert isinstance(optimiser, torch.optim.Adam)
-    assert (optimiser.defaults["lr"], optimiser.defaults["betas"]) == (1e-3, (0.9, 0.999))
     runner = trainer(tmp_path)
     before = runner.validate(task, dataloaders=data.split_dataloader("train"), verbose=False)[0]["validation/nll"]
-    trainer(tmp_path, max_steps=-1, max_epochs=12).fit(task, data)
+    training = trainer(tmp_path, max_steps=-1, max_epochs=12)
+    training.fit(task, data)
+    (optimiser,) = training.optimizers
+    assert isinstance(optimiser, torch.optim.Adam)
+    assert (optimiser.defaults["lr"], optimiser.defaults["betas"]) == (1e-3, (0.9, 0.999))
     after = runner.validate(task, dataloaders=data.split_dataloader("train"), verbose=False)[0]["validation/nll"]
     assert after < before - 0.05
 
@@ -215,6 +216,14 @@ def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: P
     assert other.model.config.id2label == task.model.config.id2label
     for name, value in task.state_dict().items():
         assert torch.equal(other.state_dict()[name], value)
+
+
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_mixed_precision_trains_with_and_without_clipping(data: Any, tmp_path: Path, clip: float | None) -> None:
+    run = trainer(tmp_path, precision="bf16-mixed", gradient_clip_val=clip)
+    run.fit(task_for(data, optimiser="adam"), data)
+    assert run.global_step == 2
+    assert bool(run.optimizers[0].defaults["fused"]) == (clip is None)
 
 
 def test_mixed_precision_scores_in_float32(data: Any, tmp_path: Path) -> None:
