@@ -22,7 +22,7 @@ from ctxzoo.evaluation.table_parts import (
     signed,
     with_commands,
 )
-from ctxzoo.models.configuration_bidaf import VARIANTS
+from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
 
 COMMAND = (
     "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds 1 "
@@ -33,6 +33,7 @@ V2_MINI = "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
 MORE = {V1_MINI: "--epochs 8", V2_MINI: "--epochs 4 --monitor span_f1"}
 LEVER_VARIANT = "learned_char7"
+LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,8 @@ def lever_ablation(results: list[RunResult]) -> str:
                 cells.append(signed(mean_and_deviation(_minus(run, other, key) for run, other in pairs)))
             cells.append(str(len(pairs)))
         rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
-    if all(is_plain(run) for run in runs):
-        rows.append([f"{LEVER_VARIANT} + each lever", "", NOT_RUN])
+    done = {tuple(levers(run)) for run in runs}
+    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in LEVERS_OF_V1 if (name,) not in done]
     return markdown(headings, rows)
 
 
