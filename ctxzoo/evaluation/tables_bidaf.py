@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxzoo.evaluation.results import RunResult
@@ -31,7 +31,8 @@ COMMAND = (
 V1_MINI = "ctxzoo-data/squad_v1_mini"
 V2_MINI = "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
-MORE = {V1_MINI: "--epochs 8", V2_MINI: "--epochs 4 --monitor span_f1"}
+EPOCHS = {V1_MINI: 8, V2_MINI: 4}
+MORE = {V1_MINI: f"--epochs {EPOCHS[V1_MINI]}", V2_MINI: f"--epochs {EPOCHS[V2_MINI]} --monitor span_f1"}
 LEVER_VARIANT = "learned_char7"
 LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
@@ -148,21 +149,28 @@ def v1_mini(results: list[RunResult]) -> str:
 
 
 def v2_mini(results: list[RunResult]) -> str:
-    """SQuAD 2.0 mode, beside the score of a model that never answers."""
-    return _results_table(_bidaf(results, V2_MINI), V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
+    """SQuAD 2.0 mode, beside the score of a model that never answers; shorter runs are the starter table's."""
+    runs = [run for run in _bidaf(results, V2_MINI) if run.settings["epochs"] >= EPOCHS[V2_MINI]]
+    return _results_table(runs, V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
 
 
 def starter(results: list[RunResult]) -> str:
-    """Reading after one and two epochs, beside the starter model at the same place."""
-    runs = [run for run in _bidaf(results, V2_MINI) if is_plain(run)]
-    headings = ["model", *(f"span {name}, epoch {epoch}" for epoch in STARTER for name in ("EM", "F1"))]
+    """Reading after one and two epochs, beside the starter model at the same place.
+
+    How long a run went on does not matter here, so runs that differ in nothing else share a row.
+    """
+    plain = [run for run in _bidaf(results, V2_MINI) if is_plain(run)]
+    runs = [replace(run, settings={**run.settings, "epochs": None}) for run in plain]
+    keys = {
+        f"span {shown}, epoch {epoch}": f"validation/epoch{epoch}/span_{name}"
+        for epoch in STARTER
+        for shown, name in (("EM", "exact"), ("F1", "f1"))
+    }
     rows = [["CS224N starter (data's README)", *(f"{value:.1f}" for pair in STARTER.values() for value in pair)]]
-    columns = [
-        metric(name, f"validation/epoch{epoch}/span_{name}").show for epoch in STARTER for name in ("exact", "f1")
-    ]
     for group in group_runs(runs):
-        rows.append([group.label, *(show(group.runs) for show in columns)])
-    return markdown(headings, rows)
+        found = [[run.metrics[key] for run in group.runs if key in run.metrics] for key in keys.values()]
+        rows.append([group.label, *map(mean_and_deviation, found), "/".join(str(len(values)) for values in found[::2])])
+    return markdown(["model", *keys, "seeds"], rows)
 
 
 def lever_ablation(results: list[RunResult]) -> str:

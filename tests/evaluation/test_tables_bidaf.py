@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,8 +88,11 @@ def test_two_point_zero_table() -> None:
         "test/nll": 7.125,
     }
     changes: dict[str, Any] = {"dataset": "ctxzoo-data/squad_v2_mini", "metrics": metrics}
-    finished = make_run("learned_char7", settings={"levers": ["gru", "ema"], "finish_source": "v2"}, **changes)
-    table = TABLES["bidaf-squad-v2-mini"]([make_run(**changes), finished, make_run("learned")])
+    finished = make_run(
+        "learned_char7", settings={"epochs": 4, "levers": ["gru", "ema"], "finish_source": "v2"}, **changes
+    )
+    plain = make_run(settings={"epochs": 4}, **changes)
+    table = TABLES["bidaf-squad-v2-mini"]([plain, finished, make_run("learned")])
     found = rows(table)
     assert list(found) == ["baseline", "learned_char7 + gru + ema, finished on v2"]
     values = ["18.00", "27.70", "0.568", "55.00", "54.40", "56.00", "7.12", "1", "3", "10"]
@@ -101,9 +105,24 @@ def test_the_starter_beside_ours_at_equal_epochs() -> None:
     metrics = {f"validation/epoch{epoch}/span_{name}": 10.0 * epoch for epoch in (1, 2, 3) for name in ("exact", "f1")}
     run = make_run("learned_char7", dataset="ctxzoo-data/squad_v2_mini", metrics=metrics)
     finished = make_run(dataset="ctxzoo-data/squad_v2_mini", metrics=metrics, settings={"finish_source": "v2"})
-    found = rows(TABLES["bidaf-starter"]([run, finished, make_run()]))
-    assert list(found) == ["CS224N starter (data's README)", "learned_char7"]
-    assert list(found["learned_char7"].values()) == ["10.00", "10.00", "20.00", "20.00"]
+    first = {name: value + 2 for name, value in metrics.items() if "/epoch1/" in name}
+    short = replace(run, seed=2, metrics=first, settings=run.settings | {"epochs": 1})
+    other = replace(short, settings=short.settings | {"batch_size": 32})
+    found = rows(TABLES["bidaf-starter"]([run, finished, short, other, make_run()]))
+    assert list(found) == [
+        "CS224N starter (data's README)",
+        "learned_char7 (batch_size 32)",
+        "learned_char7 (batch_size 64)",
+    ]
+    assert list(found["learned_char7 (batch_size 64)"].values()) == [*["11.00 ± 1.41"] * 2, *["20.00"] * 2, "2/1"]
+    assert list(found["learned_char7 (batch_size 32)"].values()) == ["12.00", "12.00", "–", "–", "1/0"]
+
+
+def test_runs_for_the_starter_table_do_not_stand_in_that_of_whole_trainings() -> None:
+    place = {"dataset": "ctxzoo-data/squad_v2_mini", "metrics": {"test/span_f1": 33.0}}
+    whole, short = make_run(**place, settings={"epochs": 4}), make_run(**place, seed=2, settings={"epochs": 1})
+    found = TABLES["bidaf-squad-v2-mini"]([whole, short])
+    assert [line.split(" | ")[2] for line in found.splitlines() if line.startswith("| baseline ")] == ["33.00"]
 
 
 def test_levers_are_compared_at_equal_seed_and_epochs() -> None:
