@@ -71,6 +71,7 @@ COMPARISONS = (
         "attention alone",
         (
             Side("plain", "attention alone", implementation="plain"),
+            Side("closed form", "attention alone", implementation="closed_form"),
             Side("recompute", "attention alone", implementation="recompute"),
             Side("triton", "attention alone", implementation="triton"),
         ),
@@ -80,6 +81,7 @@ COMPARISONS = (
         "five steps",
         (
             Side("plain", "contextualizer", num_steps=5, implementation="plain"),
+            Side("closed form", "contextualizer", num_steps=5, implementation="closed_form"),
             Side("recompute", "contextualizer", num_steps=5, implementation="recompute"),
             Side("triton", "contextualizer", num_steps=5, implementation="triton"),
         ),

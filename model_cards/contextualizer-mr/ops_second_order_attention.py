@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 import torch
 
-from .ops_masking import mask_logits, masked_softmax
 from .ops_second_order_triton import available, second_order_backward, second_order_forward
 
-Implementation = Literal["auto", "plain", "recompute", "triton"]
+Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
-# Above this many logits the plain form keeps more than a gigabyte for the backward pass of one step.
+# Above this many logits the weights of one step, kept for the backward pass, take more than a gigabyte.
 _RECOMPUTE_ABOVE = 2**28
 
 
@@ -37,9 +36,10 @@ def second_order_attention(
         gate: q = V c, (B, u).
         weight: W, (m, u).
         mask: boolean (B, n), True at real tokens.
-        implementation: plain keeps weights and products for the backward pass; recompute keeps `out` and one number
-            for each feature, and computes the weights again; triton does so in fused kernels (CUDA; no tensor of the
-            size of x but its gradient). auto takes triton where it can, else plain unless that would need gigabytes.
+        implementation: plain is differentiated by autograd, also twice; the others know their gradient in closed form
+            and can be differentiated once. closed_form keeps the weights; recompute keeps no tensor of the size of x,
+            and computes the weights again; triton does so in fused kernels (CUDA). auto takes triton where it can,
+            else closed_form unless that would keep gigabytes.
 
     Returns:
         out (B, m) in the dtype of x; 0 for a document without tokens. Leading dimensions may be more than one and are
@@ -53,14 +53,17 @@ def second_order_attention(
     if implementation == "plain":
         weights = second_order_weights(projected, gate, weight, mask)
         return (weights.to(x.dtype) * x).sum(dim=-2)
-    if implementation not in ("recompute", "triton"):
-        raise ValueError(f"implementation {implementation!r} is none of auto, plain, recompute, triton")
+    if implementation not in ("closed_form", "recompute", "triton"):
+        raise ValueError(f"implementation {implementation!r} is none of auto, plain, closed_form, recompute, triton")
     if x.dim() != 3:
         raise ValueError(f"implementation {implementation!r} takes x of shape (B, n, m), got {tuple(x.shape)}")
     if implementation == "triton" and not available(x):
         raise ValueError(f"implementation 'triton' needs the package triton and a CUDA tensor, got one on {x.device}")
-    attend: Any = _FusedAttention if implementation == "triton" else _RecomputedAttention
-    out: torch.Tensor = attend.apply(x, projected, gate, weight, mask)
+    out: torch.Tensor
+    if implementation == "triton":
+        out = _attend_fused(x, projected, gate, weight, mask)
+    else:
+        out = _attend_in_closed_form(x, projected, gate, weight, mask, implementation == "closed_form")
     return out
 
 
@@ -68,13 +71,14 @@ def second_order_weights(
     projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
     """a (B, n, m), in float32 or wider: each feature's weights over the tokens sum to 1; 0 at padding."""
-    real = mask.unsqueeze(-1)
-    # A row without any token would get equal weights over its padding.
-    return masked_softmax(_logits(projected, gate, weight), real, dim=-2) * real.any(dim=-2, keepdim=True)
-
-
-def _logits(projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    return (projected * gate.unsqueeze(-2)) @ weight.T
+    logits = (projected * gate.unsqueeze(-2)) @ weight.T
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    # Added rather than filled in, which takes longer than the softmax; finite, so that no row gives NaN.
+    floor = torch.zeros_like(mask, dtype=logits.dtype).masked_fill(~mask, torch.finfo(logits.dtype).min)
+    weights = torch.softmax(logits + floor.unsqueeze(-1), dim=-2)
+    # A row without any token has equal weights over its padding so far.
+    return weights * mask.any(dim=-1)[..., None, None]
 
 
 def _choose(x: torch.Tensor) -> Implementation:
@@ -83,45 +87,49 @@ def _choose(x: torch.Tensor) -> Implementation:
         return "plain"
     if available(x):
         return "triton"
-    return "recompute" if torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE else "plain"
+    return "recompute" if torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE else "closed_form"
 
 
-class _RecomputedAttention(torch.autograd.Function):
-    """Closed-form backward pass. With g = dL/d out: dL/d logit = a g (x - out), since sum_i a g x is g out."""
+class _ClosedFormAttention(torch.autograd.Function):
+    """With g = dL/d out: dL/d logit = a g (x - out), since sum_i a g x is g out."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
+        ctx: Any,
+        x: torch.Tensor,
+        projected: torch.Tensor,
+        gate: torch.Tensor,
+        weight: torch.Tensor,
+        mask: torch.Tensor,
+        keep_weights: bool,
     ) -> torch.Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            logits = mask_logits(_logits(*_common(projected, gate, weight)), mask.unsqueeze(-1))
-            log_sum = logits.logsumexp(dim=1, keepdim=True)  # (B, 1, m)
-            some = mask.any(dim=1, keepdim=True)
-            out = ((logits - log_sum).exp_() * x).sum(dim=1) * some
-        ctx.save_for_backward(x, projected, gate, weight, mask, out, log_sum)
+            weights = second_order_weights(*_common(projected, gate, weight), mask)
+            out = (weights * x).sum(dim=1)
+        ctx.save_for_backward(x, projected, gate, weight, mask, out, weights if keep_weights else None)
         return out.to(x.dtype)
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
+        x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
             keys, query, factor = _common(projected, gate, weight)
-            # Masked again: where a row is empty, its log_sum is far below the logits.
-            real = mask.unsqueeze(-1)
-            logits = mask_logits(_logits(keys, query, factor), real)
-            direct = (logits - log_sum).exp_() * real * grad.unsqueeze(1)  # a g
-            to_logits = (direct * (x - out.unsqueeze(1))).to(keys.dtype)
+            if weights is None:
+                weights = second_order_weights(keys, query, factor, mask)
+            direct = weights * grad.unsqueeze(1)  # a g
+            to_logits = (x - out.unsqueeze(1)).mul_(direct).to(keys.dtype)
             product = keys * query.unsqueeze(1)
             to_weight = to_logits.flatten(0, 1).T @ product.flatten(0, 1)
             to_product = to_logits @ factor
             to_gate = (to_product * keys).sum(dim=1)
-            to_projected = to_product * query.unsqueeze(1)
+            to_projected = to_product.mul_(query.unsqueeze(1))
         return (
             direct.to(x.dtype),
             to_projected.to(projected.dtype),
             to_gate.to(gate.dtype),
             to_weight.to(weight.dtype),
+            None,
             None,
         )
 
@@ -142,6 +150,11 @@ class _FusedAttention(torch.autograd.Function):
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None
+
+
+# Untyped in torch's stubs.
+_attend_in_closed_form: Any = _ClosedFormAttention.apply
+_attend_fused: Any = _FusedAttention.apply
 
 
 def _common(

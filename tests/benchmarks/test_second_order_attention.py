@@ -188,7 +188,7 @@ def test_a_side_that_disagrees_is_never_timed(tmp_path: Path, monkeypatch: pytes
     output = tmp_path / "quick.csv"
     second_order_attention.main(["--quick", "--comparisons", "attention alone", "--output", str(output)])
     for row in read_rows(output):
-        assert bool(row["seconds"]) == (row["side"] == "plain")
+        assert bool(row["seconds"]) == (row["side"] != "recompute")
         assert ("left out" in row["note"]) == (row["side"] == "recompute")
     assert not (tmp_path / "quick.png").exists()  # no layers, nothing to draw
 
@@ -214,10 +214,10 @@ def test_a_side_that_dies_leaves_a_note(moment: str, tmp_path: Path, monkeypatch
     assert all(("status -9" in row["note"]) != bool(row["seconds"]) for row in rows if row["side"] == "recompute")
     measured = {(row["side"], row["length"]) for row in rows if row["seconds"]}
     if moment == "save_answers":  # before anything is timed: the others go on
-        assert measured == {("plain", "8"), ("plain", "16")}
-        assert all(row["note"] == "" and row["peak_memory_mb"] for row in rows if row["side"] == "plain")
+        assert measured == {("plain", "8"), ("plain", "16"), ("closed form", "8"), ("closed form", "16")}
+        assert all(row["note"] == "" and row["peak_memory_mb"] for row in rows if row["side"] != "recompute")
     else:
-        assert measured == {("plain", "8"), ("recompute", "8")}
+        assert measured == {("plain", "8"), ("closed form", "8"), ("recompute", "8")}
 
 
 def test_what_cannot_run_here_is_known_before() -> None:

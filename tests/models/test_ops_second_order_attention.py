@@ -12,7 +12,7 @@ from ctxzoo.models.ops_second_order_attention import (
     second_order_weights,
 )
 
-IMPLEMENTATIONS: tuple[Implementation, ...] = ("plain", "recompute")
+IMPLEMENTATIONS: tuple[Implementation, ...] = ("plain", "closed_form", "recompute")
 Inputs = tuple[torch.Tensor, ...]
 
 
@@ -51,6 +51,16 @@ def test_values_and_gradients_equal_the_reference(implementation: Implementation
 def test_gradcheck(implementation: Implementation) -> None:
     tensors, mask = inputs((3, 2), m=3, u=2)
     assert torch.autograd.gradcheck(lambda *given: attend(given, mask, implementation), tensors)
+
+
+def test_only_the_plain_form_can_be_differentiated_twice() -> None:
+    tensors, mask = inputs((3, 2), m=3, u=2)
+    assert torch.autograd.gradgradcheck(lambda *given: attend(given, mask, "plain"), tensors)
+    for implementation in IMPLEMENTATIONS[1:]:
+        loss = attend(tensors, mask, implementation).square().sum()
+        (gradient,) = torch.autograd.grad(loss, tensors[:1], create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            gradient.sum().backward()
 
 
 def test_the_closed_form_of_the_gradient_of_the_logits() -> None:
@@ -168,7 +178,7 @@ def test_several_contexts_of_a_document() -> None:
 
 
 def test_recomputing_keeps_less() -> None:
-    """Beside its inputs, only the result and one number for each feature."""
+    """Beside its inputs only the result, and in closed form the weights."""
     tensors, mask = inputs((50, 50), m=8, u=6)
     x, context, token, of_context, feature = (t.detach() for t in tensors)
     given = [t.requires_grad_() for t in (x, x @ token.T, context @ of_context.T, feature)]
@@ -185,6 +195,7 @@ def test_recomputing_keeps_less() -> None:
         inputs_kept = {t.untyped_storage().data_ptr() for t in (*given, mask)}
         kept[implementation] = {size for pointer, size in sizes.items() if pointer not in inputs_kept}
     assert max(kept["plain"]) == x.numel()
+    assert kept["closed_form"] == {x.numel(), context.numel()}
     assert kept["recompute"] == {context.numel()}
 
 
