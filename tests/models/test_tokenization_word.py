@@ -160,23 +160,26 @@ def test_character_ngrams_are_those_of_fasttext() -> None:
     assert list(character_ngrams("a", 4, 6)) == []
 
 
-def test_ngrams_of_the_remaining_words_follow_the_words(hashed: WordTokenizer) -> None:
-    words = ["not", "a", "film"]
-    ngrams = ["not a", "a film", "not a film"]
+def test_ngrams_of_all_words_follow_the_words_that_are_known(hashed: WordTokenizer) -> None:
+    words = ["not", "thé", "film"]
+    ngrams = ["not thé", "thé film", "not thé film"]
     ngrams += [ngram for word in words for ngram in character_ngrams(word, 2, 3)]
-    expected = [2, 3, 4, *(7 + stable_hash(ngram) % 1000 for ngram in ngrams)]
-    encoded = hashed("Not the a the Film", return_offsets_mapping=True)
+    expected = [2, 4, *(7 + stable_hash(ngram) % 1000 for ngram in ngrams)]
+    encoded = hashed("Not THÉ Film", return_offsets_mapping=True)
     assert encoded["input_ids"] == expected
     assert encoded["attention_mask"] == [1] * len(expected)
-    assert encoded["offset_mapping"] == [(0, 3), (8, 9), (14, 18), *[(0, 0)] * len(ngrams)]
+    assert encoded["offset_mapping"] == [(0, 3), (8, 12), *[(0, 0)] * len(ngrams)]
+    assert hashed(["Not", "THÉ", "Film"], is_split_into_words=True)["input_ids"] == expected
     assert hashed.num_ids == 7 + 1000
-    assert 7 <= min(expected[3:]) <= max(expected) < hashed.num_ids
+    assert 7 <= min(expected[2:]) <= max(expected) < hashed.num_ids
+    assert hashed("thé")["input_ids"] == expected[-9 - 7 : -9]
+    assert hashed("  ")["input_ids"] == []
 
 
 def test_ngrams_come_on_top_of_the_maximum_length(hashed: WordTokenizer) -> None:
-    cut = hashed("not a film good", truncation=True, max_length=2)["input_ids"]
-    assert cut == hashed("not a")["input_ids"]
-    assert hashed("unknown")["input_ids"] == []
+    cut = hashed("not the a film good", truncation=True, max_length=2)["input_ids"]
+    assert cut == hashed("not the a")["input_ids"]
+    assert hashed("not a the", truncation=True, max_length=2)["input_ids"] == hashed("not a the")["input_ids"]
     with pytest.raises(ValueError, match=r"max_length=3: with its n-grams a text has \d+ ids; use padding=True"):
         hashed("not a", padding="max_length", max_length=3)
 
