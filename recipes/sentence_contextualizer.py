@@ -49,6 +49,10 @@ class Settings(CrossValidationSettings):
     ngram_order: int = field(default=1, metadata={"help": "hashed n-grams up to this many words as further tokens"})
     char_ngrams: list[int] = field(default_factory=list, metadata={"help": "shortest and longest character n-gram"})
     ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})
+    naive_bayes: float = field(
+        default=0.0,
+        metadata={"help": "the first number of each word vector starts at its naive-Bayes log-count ratio times this"},
+    )
 
 
 def main(settings: Settings) -> None:
@@ -79,7 +83,15 @@ def cell_of(dataset: str, settings: Settings) -> Cell:
         if settings.char_ngrams:
             data["char_ngrams"] = settings.char_ngrams
     variant = "frozen_embeddings" if settings.freeze_embeddings else "learned_embeddings"
-    return Cell(name=Path(dataset).name, dataset=dataset, variant=variant, config=config, data=data, tag=settings.name)
+    return Cell(
+        name=Path(dataset).name,
+        dataset=dataset,
+        variant=variant,
+        config=config,
+        data=data,
+        tag=settings.name,
+        naive_bayes=settings.naive_bayes,
+    )
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from tokenizers.trainers import WordLevelTrainer
 from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.log_count_ratios import log_count_ratios
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
@@ -174,6 +176,23 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         table[known] = vectors
         return table
 
+    def log_count_ratios(self) -> torch.Tensor:
+        """(num_ids, C) how much the presence of each word or bucket speaks for a class, counted in `train` alone.
+
+        C is the number of labels, and 1 for two labels: the ratio of the second. Padding is 0. See `log_count_ratios`.
+        """
+        texts = self._encoded_texts("train")
+        rows, labels = self.rows("train"), self.labels("train")
+        pieces = [np.unique(texts.ids[texts.pointers[row] : texts.pointers[row + 1]]) for row in rows]
+        ends = np.cumsum([0, *map(len, pieces)])
+        ids = np.concatenate([*pieces, np.zeros(0, np.int32)])
+        shape = (len(rows), self.tokenizer.num_ids)
+        present = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=shape)
+        classes = [1] if self.num_labels == 2 else range(self.num_labels)
+        ratios = torch.from_numpy(log_count_ratios(present, labels, list(classes)).T).float()
+        ratios[0] = 0
+        return ratios
+
     def vectors_name(self) -> str:
         """The name of the word vectors' file, or "learned"."""
         return self._vectors.name if self._vectors else "learned"
@@ -283,13 +302,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return words
 
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        assert self._rows, "call setup() first"
-        texts, rows = self.texts(split), self.rows(split)
-        # The splits of a cross-validation share their texts, which are encoded once.
-        source = next(name for name, other in self._texts.items() if other is texts)
-        if source not in self._encoded:
-            self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
-        batches = TextBatches(self._encoded[source], _labels(texts), rows)
+        batches = TextBatches(self._encoded_texts(split), _labels(self.texts(split)), self.rows(split))
         return bucket_loader(
             batches,
             batches.lengths(),
@@ -298,6 +311,15 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             seed=self.seed,
             num_workers=self.num_workers,
         )
+
+    def _encoded_texts(self, split: str) -> EncodedTexts:
+        assert self._rows, "call setup() first"
+        texts = self.texts(split)
+        # The splits of a cross-validation share their texts, which are encoded once.
+        source = next(name for name, other in self._texts.items() if other is texts)
+        if source not in self._encoded:
+            self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
+        return self._encoded[source]
 
 
 @dataclass(frozen=True)

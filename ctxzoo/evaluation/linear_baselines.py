@@ -14,6 +14,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
+from ctxzoo.data.log_count_ratios import log_count_ratios
+
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")
 MAJORITY_CLASS = "majority_class"
 
@@ -23,8 +25,8 @@ _WORDS: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}  #
 class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """A linear SVM over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
 
-    For each class against the others, r = log((p / |p|) / (q / |q|)) with p, q the smoothed counts of the features in
-    the class and outside; the classifier of the class sees x * r. `coef_` are its weights times r, for x itself.
+    The classifier of a class against the others sees x * r with the ratios r of the class (`log_count_ratios`). `coef_`
+    are its weights times r, for x itself.
 
     Args:
         C: of the SVM.
@@ -38,13 +40,11 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         self.classes_ = np.unique(labels)
         # Of two classes one classifier is enough: the other's is its negative.
         wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        self.ratios_, weights, intercepts = [], [], []
-        for label in wanted:
-            inside = labels == label
-            p, q = (1.0 + np.asarray(X[rows].sum(axis=0)).ravel() for rows in (inside, ~inside))
-            self.ratios_.append(np.log(p / p.sum()) - np.log(q / q.sum()))
-            model = LinearSVC(C=self.C, random_state=0).fit(X @ sparse.diags(self.ratios_[-1]), inside)
-            weights.append(model.coef_[0] * self.ratios_[-1])
+        self.ratios_ = log_count_ratios(X, labels, wanted)
+        weights, intercepts = [], []
+        for label, ratios in zip(wanted, self.ratios_, strict=True):
+            model = LinearSVC(C=self.C, random_state=0).fit(X @ sparse.diags(ratios), labels == label)
+            weights.append(model.coef_[0] * ratios)
             intercepts.append(model.intercept_[0])
         self.coef_, self.intercept_ = np.stack(weights), np.array(intercepts)
         return self

@@ -31,6 +31,8 @@ class ClassifierRun:
         data: arguments of `TextClassificationDataModule`.
         task: arguments of `SequenceClassificationTask` beside the model.
         trainer: how to train; its seed is that of the run.
+        naive_bayes: times this, the log-count ratios of the training rows are the first numbers of the word vectors at
+            the start; 0: all numbers are drawn.
         settings: what decides the result, as the results file tells it.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
         output_dir, results_dir: where to write.
@@ -49,6 +51,7 @@ class ClassifierRun:
     fold: int | None
     commit: str
     tag: str = ""
+    naive_bayes: float = 0.0
     output_dir: str = "runs"
     results_dir: str = "results"
     push_to: str | None = None
@@ -100,6 +103,8 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         task = SequenceClassificationTask(
             model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)}, **run.task
         )
+        if run.naive_bayes:
+            task.set_word_features(run.naive_bayes * data.log_count_ratios())
         go_on = resume and last.exists()
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)

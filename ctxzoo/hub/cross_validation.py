@@ -48,6 +48,7 @@ class Cell:
         config: fields of its config, with `model_type`.
         tag: what tells its results files from those of the same variant.
         data: further arguments of `TextClassificationDataModule`, which the results file reports too.
+        naive_bayes: see `ClassifierRun`.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Cell:
     config: Mapping[str, Any]
     tag: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+    naive_bayes: float = 0.0
 
 
 def cross_validate(
@@ -130,6 +132,7 @@ def run_of(
     reported = {
         **{name: value for name, value in cell.config.items() if name != "model_type"},
         **cell.data,
+        **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **task,
         "epochs": settings.epochs,
         "batch_size": settings.batch_size,
@@ -152,6 +155,7 @@ def run_of(
         fold=fold,
         commit=commit,
         tag=cell.tag,
+        naive_bayes=cell.naive_bayes,
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,
     )

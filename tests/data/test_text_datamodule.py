@@ -343,3 +343,34 @@ def test_vocabularies_of_the_usual_benchmarks(name, words, rows):
     majority = np.bincount(data.texts("train")["label"]).max() / len(data.texts("train"))
     for split in SPLITS:
         assert abs(np.bincount(data.labels(split)).max() / len(data.labels(split)) - majority) < 0.002
+
+
+def test_log_count_ratios_count_the_training_rows_alone(tmp_path):
+    """Presence of words and of the buckets of n-grams; two classes give the ratio of the second."""
+    texts, labels = ["good film", "good good end", "bad film", "bad end"], [1, 1, 0, 0]
+    write(tmp_path / "d", "train", texts, labels)
+    write(tmp_path / "d", "validation", ["good bad"], [0])
+    write(tmp_path / "d", "test", ["bad bad"], [1])
+    data = ready(tmp_path / "d", min_word_count=1, ngram_order=2, ngram_buckets=50)
+    ratios = data.log_count_ratios()
+    assert ratios.shape == (data.tokenizer.num_ids, 1)
+    assert ratios[0] == 0
+    counts = np.ones((2, data.tokenizer.num_ids))
+    for text, label in zip(texts, labels, strict=True):
+        for index in set(data.tokenizer(text)["input_ids"]):
+            counts[label, index] += 1
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(ratios[1:, 0], np.log(shares[1] / shares[0])[1:], rtol=1e-5, atol=1e-6)
+    good, bad = data.tokenizer.convert_tokens_to_ids(["good", "bad"])
+    assert ratios[good, 0] > 0.5
+    assert ratios[bad, 0] < -0.5
+
+
+def test_more_than_two_classes_have_a_ratio_each(tmp_path):
+    words = ["one", "two", "three"]
+    for split in SPLITS:
+        write(tmp_path / "d", split, [f"{word} film" for word in words] * 3, [0, 1, 2] * 3)
+    data = ready(tmp_path / "d")
+    ratios = data.log_count_ratios()
+    assert ratios.shape == (data.tokenizer.num_ids, 3)
+    assert ratios[data.tokenizer.convert_tokens_to_ids(words)].argmax(dim=1).tolist() == [0, 1, 2]

@@ -9,7 +9,7 @@ from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps")
-NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50")
+NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50", "--naive_bayes", "0.5")
 
 
 def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     assert [(one.fold, one.tag) for one in results] == [(0, "everything"), (1, "everything")]
     settings = results[0].settings
     assert (settings["dropout"], settings["word_dropout"], settings["ngram_buckets"]) == (0.3, 0.1, 50)
-    assert settings["char_ngrams"] == [3, 4]
+    assert (settings["char_ngrams"], settings["naive_bayes"]) == ([3, 4], 0.5)
     folder = tmp_path / "runs" / "sentence_contextualizer"
     (checkpoint,) = folder.glob("learned_embeddings-sample-test-seed0-fold0-everything/checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())

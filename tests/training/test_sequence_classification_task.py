@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.training.sequence_classification_task import (
     CALIBRATION_BINS,
     SequenceClassificationTask,
@@ -203,6 +204,26 @@ def test_labels_of_model_and_data_must_agree(data: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"labels are \['fair', 'bad', 'good'\], those of the data \['bad', 'fair'"):
         trainer(tmp_path).validate(task, data, verbose=False)
     assert data.label_names == LABELS
+
+
+def test_word_features_are_the_first_numbers_of_the_vectors() -> None:
+    learned = ContextualizerConfig(vocab_size=5, word_dim=4, position_dim=0, rank=2, freeze_embeddings=False).to_dict()
+    task = SequenceClassificationTask(model_config=learned)
+    table = task.model.get_input_embeddings().weight
+    before = table.detach().clone()
+    features = torch.randn(table.size(0), 2)
+    task.set_word_features(features)
+    assert torch.equal(table[:, :2], features)
+    assert torch.equal(table[:, 2:], before[:, 2:])
+    for wrong in (features[1:], torch.zeros(table.size(0), table.size(1) + 1), features[:, 0]):
+        with pytest.raises(ValueError, match="do not fit the word table"):
+            task.set_word_features(wrong)
+
+
+def test_a_word_table_that_is_not_saved_takes_no_features() -> None:
+    frozen = ContextualizerConfig(vocab_size=5, word_dim=4, position_dim=0, rank=2).to_dict()
+    with pytest.raises(ValueError, match="is not saved"):
+        SequenceClassificationTask(model_config=frozen).set_word_features(torch.zeros(5, 1))
 
 
 def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: Path) -> None:
