@@ -12,6 +12,7 @@ from transformers.utils import PaddingStrategy
 
 PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words, which are then removed
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
+_KEPT_WORDS = 200_000  # whose character n-grams are remembered
 NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place of the text
 
 
@@ -23,9 +24,10 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     known word gives no ids; in a padded batch its attention mask is 0 throughout.
 
     With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
-    the n-grams of the remaining words, from left to right, and then, with `char_ngrams`, the character n-grams of each
-    remaining word. N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. They
-    come on top of `max_length`, and their offsets are (0, 0).
+    the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
+    N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. As in fastText,
+    words that are removed have their part in n-grams, so a text of new words is not without ids. N-grams come on top of
+    `max_length`, up to the last word that it leaves, and their offsets are (0, 0).
 
     `offset_mapping`, on request: first character and the one after the last of each remaining word in the text as given
     (with `is_split_into_words`: in its entry of the list).
@@ -121,9 +123,14 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         columns: dict[str, list[Any]] = {"input_ids": []}
         if return_offsets_mapping:
             columns["offset_mapping"] = []
-        for encoding in self._cut(texts, is_split_into_words):
-            kept = [place for place, index in enumerate(encoding.ids) if index][:limit]
-            ngrams = self._ngram_ids(_at(kept, encoding.tokens)) if self.ngram_buckets else []
+        for one, encoding in zip(texts, self._cut(texts, is_split_into_words), strict=True):
+            known = [place for place, index in enumerate(encoding.ids) if index]
+            kept = known[:limit]
+            ngrams: list[int] = []
+            if self.ngram_buckets:
+                parts = one if is_split_into_words else [one]
+                words = [word for part in parts for word in cut_words(self._tokenizer, part)]
+                ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
             columns["input_ids"].append([*_at(kept, encoding.ids), *ngrams])
             if return_offsets_mapping:
                 columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
@@ -200,8 +207,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         ]
         bounds = self.char_ngrams
         if bounds is not None:
-            # Texts repeat their words, so these are kept; only words of the vocabulary come here.
-            if self._char_ngram_ids is None:
+            # Texts repeat their words.
+            if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
                 self._char_ngram_ids = {}
             known = self._char_ngram_ids
             for word in words:
