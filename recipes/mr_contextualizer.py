@@ -4,9 +4,10 @@
     python recipes/mr_contextualizer.py --table 3      three kinds of first contexts, K = 1 and 5
     python recipes/mr_contextualizer.py --table 3 --dataset sample --epochs 3      no network needed
     python recipes/mr_contextualizer.py --table 2 --resume      finished folds are kept, the others go on
+    python recipes/mr_contextualizer.py --table 3 --rows random --steps 1 --learning_rate 1e-4 --name rate1e-4
 
-Settings are the paper's, or those of docs/models/contextualizer.md where it is silent. A YAML file of settings may
-stand in their place.
+Settings are the paper's, or those of docs/models/contextualizer.md where it is silent; --name tells runs with
+other settings from them. A YAML file of settings may stand in their place.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Settings(CrossValidationSettings):
     table: int = field(default=2, metadata={"help": "2 or 3"})
     steps: list[int] = field(default_factory=list, metadata={"help": "numbers of steps K; default: the table's"})
     rows: list[str] = field(default_factory=list, metadata={"help": "rows of the table; default: all"})
+    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
 
 
 def main(settings: Settings) -> None:
@@ -65,7 +67,8 @@ def main(settings: Settings) -> None:
     outcomes = cross_validate(
         list(cells.values()), settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit()
     )
-    figure = Path(settings.output_dir) / RECIPE / f"accuracy_by_steps_table{settings.table}.png"
+    picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
+    figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
     plot_accuracy_by_steps(curves(cells, outcomes), figure)
     print(f"figure {figure}")
 
@@ -76,7 +79,8 @@ def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings
     if settings.tiny:
         config |= {"word_dim": 12, "position_dim": 4, "rank": 8}
     k = changes["num_steps"]
-    return Cell(name=f"{name}, K = {k}", dataset=settings.dataset, variant=variant, config=config, tag=f"k{k}")
+    tag = f"k{k}-{settings.name}" if settings.name else f"k{k}"
+    return Cell(name=f"{name}, K = {k}", dataset=settings.dataset, variant=variant, config=config, tag=tag)
 
 
 def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:

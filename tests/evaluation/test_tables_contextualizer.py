@@ -85,6 +85,22 @@ def test_starts() -> None:
     assert "--table 3" in TABLES["contextualizer-starts"](results[1:])
 
 
+def test_deviating_cells_again_with_other_settings() -> None:
+    slow = {"tag": "k5-slow", "settings": {"learning_rate": 1e-4}}
+    results = [
+        *mr("ones", 5, OURS),
+        *mr("recurrent", 1, OURS),
+        *mr("ones", 5, THEIRS, **slow),
+        *mr("ones", 1, THEIRS, tag="k1-slow"),
+    ]
+    found = rows(TABLES["contextualizer-deviations"](results))
+    assert {name: list(row.values()) for name, row in found.items()} == {
+        "the paper": ["57.9", "71.2", "70.7"],
+        "ours": [MEANS["OURS"], MEANS["OURS"], "–"],
+        "slow (learning_rate 0.0001)": ["–", MEANS["THEIRS"], "–"],
+    }
+
+
 def test_sentences() -> None:
     results = [
         *everywhere(THEIRS),

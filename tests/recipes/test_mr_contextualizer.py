@@ -67,6 +67,16 @@ def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) 
     assert (folder / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
+    run = recipe(
+        tmp_path, *TINY, "--table", "3", "--rows", "ones", "--steps", "1", "--learning_rate", "1e-4", "--name", "slow"
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = read_results(tmp_path / "results")
+    assert {(one.tag, one.settings["learning_rate"]) for one in results} == {("k1-slow", 1e-4)}
+    assert (tmp_path / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3-slow.png").is_file()
+
+
 def test_resume_keeps_finished_folds_and_runs_the_missing_one(finished: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = finished
     before = numbers(folder)
