@@ -31,6 +31,7 @@ class ClassifierRun:
         data: arguments of `TextClassificationDataModule`.
         task: arguments of `SequenceClassificationTask` beside the model.
         trainer: how to train; its seed is that of the run.
+        decay: whether the learning rate falls linearly, to zero after the last step.
         naive_bayes: times this, the log-count ratios of the training rows are the first numbers of the word vectors at
             the start; 0: all numbers are drawn.
         settings: what decides the result, as the results file tells it.
@@ -51,6 +52,7 @@ class ClassifierRun:
     fold: int | None
     commit: str
     tag: str = ""
+    decay: bool = False
     naive_bayes: float = 0.0
     output_dir: str = "runs"
     results_dir: str = "results"
@@ -101,7 +103,9 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         trainer = build_trainer(run.trainer, run.folder, monitor=MONITOR)
         lightning.seed_everything(run.seed, verbose=False)
         task = SequenceClassificationTask(
-            model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)}, **run.task
+            model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)},
+            decay_steps=_steps(run, data, trainer.world_size) if run.decay else None,
+            **run.task,
         )
         if run.naive_bayes:
             task.set_word_features(run.naive_bayes * data.log_count_ratios())
@@ -126,6 +130,13 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
             push_to=run.push_to,
         )
     return read_result(run.results_file)
+
+
+def _steps(run: ClassifierRun, data: TextClassificationDataModule, processes: int) -> int:
+    """Of the whole training."""
+    batches = len(data.train_dataloader()) // processes
+    limit = run.trainer.limit_train_batches
+    return run.trainer.epochs * (batches if limit is None else min(limit, batches))
 
 
 @contextlib.contextmanager

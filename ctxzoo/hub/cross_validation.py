@@ -19,6 +19,7 @@ class CrossValidationSettings(FoldSettings):
     epochs: int = 10
     batch_size: int = 64
     learning_rate: float = 1e-3
+    decay: bool = field(default=False, metadata={"help": "the learning rate falls linearly to zero"})
     label_smoothing: float = 0.0
     ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
     min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
@@ -134,6 +135,7 @@ def run_of(
         **cell.data,
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **task,
+        **({"decay": True} if settings.decay else {}),
         "epochs": settings.epochs,
         "batch_size": settings.batch_size,
         "folds": settings.folds,
@@ -155,6 +157,7 @@ def run_of(
         fold=fold,
         commit=commit,
         tag=cell.tag,
+        decay=settings.decay,
         naive_bayes=cell.naive_bayes,
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,

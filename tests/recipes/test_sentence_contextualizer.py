@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import torch
+
 from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
-BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps")
+BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps", "--decay")
 NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50", "--naive_bayes", "0.5")
 
 
@@ -27,7 +29,12 @@ def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     settings = results[0].settings
     assert (settings["dropout"], settings["word_dropout"], settings["ngram_buckets"]) == (0.3, 0.1, 50)
     assert (settings["char_ngrams"], settings["naive_bayes"]) == ([3, 4], 0.5)
+    assert settings["decay"] is True
     folder = tmp_path / "runs" / "sentence_contextualizer"
+    (last,) = folder.glob("learned_embeddings-sample-test-seed0-fold0-everything/lightning/last.ckpt")
+    state = torch.load(last, weights_only=True)
+    assert state["global_step"] > 1
+    assert state["lr_schedulers"][0]["_last_lr"] == [0.0]  # after the last step
     (checkpoint,) = folder.glob("learned_embeddings-sample-test-seed0-fold0-everything/checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())
     words = len(json.loads((checkpoint / "tokenizer.json").read_text())["model"]["vocab"])  # with padding
