@@ -77,6 +77,7 @@ class Row:
 
 MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
 OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
+DROPOUT = Row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", SENTENCE_RECIPE, LEARNED, "dropout")
 STRONGEST = Row("Contextualizer, strongest settings", SENTENCE_RECIPE, LEARNED, BEST)
 LINEAR_ROWS = tuple(
     Row(label, LINEAR_RECIPE, variant)
@@ -188,10 +189,11 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
     """The rows of our runs, and the commands of those that are missing."""
     found = {
         row: [row.runs(results, dataset) for dataset in DATASETS.values()]
-        for row in (MAJORITY_CLASS_ROW, OURS, STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS)
+        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS)
     }
-    if not all(map(is_complete, found[STRONGEST])):
-        del found[STRONGEST]
+    for row in (DROPOUT, STRONGEST):
+        if not all(map(is_complete, found[row])):
+            del found[row]
     rows = []
     for row, cells in found.items():
         weights = [run.parameters["trainable"] for runs in cells for run in runs]
