@@ -33,7 +33,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     Splits: `train`, `validation` and `test`. With `folds`, all splits of the dataset are joined in this order; fold
     `fold` is `test`, `dev_share` of the rest is `validation`, and what remains is `train`; both draws keep the part of
     every class. Without `folds` the dataset's own splits are read, and a missing `validation` is drawn from `train` in
-    the same way.
+    the same way. With a `dev_share` of 0 nothing is drawn, and `validation` may be missing.
 
     The vocabulary holds the words with `min_word_count` occurrences in the rows of `train`, so after those of
     `validation` are taken out, the most frequent first.
@@ -48,7 +48,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         folds: number of folds of the cross-validation; None reads the dataset's own splits.
         fold: which fold is `test`, 0..folds-1.
         fold_seed: of the folds and of the drawn validation rows.
-        dev_share: of the rows that are not `test`; above 0 and below 1.
+        dev_share: of the rows that are not `test`; 0 or more, below 1.
         min_word_count: a word needs this many occurrences.
         lower_case, ngram_order, char_ngrams, ngram_buckets: as in `build_word_tokenizer`.
         max_length: known words to which texts are cut; None: no limit.
@@ -91,8 +91,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         super().__init__()
         if folds is None and fold != 0:
             raise ValueError(f"fold={fold} without folds; set folds, for example folds=5")
-        if not 0 < dev_share < 1:
-            raise ValueError(f"dev_share is {dev_share}; expected a number above 0 and below 1")
+        if not 0 <= dev_share < 1:
+            raise ValueError(f"dev_share is {dev_share}; expected 0 or more, and less than 1")
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
         if max_length is not None and max_length < 1:
@@ -197,6 +197,11 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         """The name of the word vectors' file, or "learned"."""
         return self._vectors.name if self._vectors else "learned"
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of those that are there; after `setup`."""
+        return tuple(self._rows)
+
     def texts(self, split: str) -> datasets.Dataset:
         """The rows with `text` and `label` among which a split has its own; `row` of a batch counts in here."""
         self.rows(split)
@@ -240,8 +245,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def train_dataloader(self) -> ResumableLoader:
         return self._loader("train", shuffle=True)
 
-    def val_dataloader(self) -> ResumableLoader:
-        return self._loader("validation", shuffle=False)
+    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
+        return self._loader("validation", shuffle=False) if "validation" in self.splits else []
 
     def test_dataloader(self) -> ResumableLoader:
         return self._loader("test", shuffle=False)
@@ -263,8 +268,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
         labels = _labels(joined)
         rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
-        train, validation = hold_out(labels, rest, self.dev_share, self.fold_seed)
-        return dict.fromkeys(SPLITS, joined), {"train": train, "validation": validation, "test": test}
+        rows = {"train": rest, "test": test}
+        if self.dev_share:
+            rows["train"], rows["validation"] = hold_out(labels, rest, self.dev_share, self.fold_seed)
+        return dict.fromkeys(rows, joined), rows
 
     def _own_splits(self, splits: dict[str, datasets.Dataset]) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
         if "test" not in splits:
@@ -274,7 +281,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             )
         texts = dict(splits)
         rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
-        if "train" in splits and "validation" not in splits:
+        if "train" in splits and "validation" not in splits and self.dev_share:
             texts["validation"] = splits["train"]
             rows["train"], rows["validation"] = hold_out(
                 _labels(splits["train"]), rows["train"], self.dev_share, self.fold_seed

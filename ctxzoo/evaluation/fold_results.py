@@ -61,7 +61,8 @@ def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str
         ValueError: the models were scored on different folds, or on fewer than two.
     """
     split = metric.split("/")[0]
-    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else DEV_SHARE / (1 - DEV_SHARE)
+    dev_share = first[0].settings.get("dev_share", DEV_SHARE)
+    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_share / (1 - dev_share)
     ours, theirs = ({(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second))
     return paired_test(ours, theirs, ratio)
 

@@ -18,7 +18,7 @@ from ctxzoo.training.sequence_classification_task import SequenceClassificationT
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 LOG = "log.txt"
-MONITOR = "validation/accuracy"  # the best epoch is the one with the highest
+MONITOR = "validation/accuracy"  # the best epoch is the one with the highest; without validation data it is the last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,8 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         data.prepare_data()
         data.setup()
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
-        trainer = build_trainer(run.trainer, run.folder, monitor=MONITOR)
+        scored = tuple(split for split in ("validation", "test") if split in data.splits)
+        trainer = build_trainer(run.trainer, run.folder, monitor=MONITOR if "validation" in scored else None)
         lightning.seed_everything(run.seed, verbose=False)
         task = SequenceClassificationTask(
             model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)},
@@ -116,7 +117,7 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
             task,
             data,
             trainer,
-            score_splits(task, data, ("validation", "test"), progress=False),
+            score_splits(task, data, scored, progress=False),
             folder=run.folder,
             results_dir=Path(run.results_dir),
             recipe=run.recipe,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.hub.classifier_run import ClassifierRun, train_classifier
 from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
 from ctxzoo.training.trainer import TrainerSettings
@@ -22,6 +23,10 @@ class CrossValidationSettings(FoldSettings):
     decay: bool = field(default=False, metadata={"help": "the learning rate falls linearly to zero"})
     label_smoothing: float = 0.0
     ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
+    dev_share: float = field(
+        default=DEV_SHARE,
+        metadata={"help": "of the training part, picks the best epoch; 0: train on all of it and keep the last epoch"},
+    )
     min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
     precision: str = field(default="32-true", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
     threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
@@ -106,6 +111,7 @@ def run_of(
         "folds": settings.folds,
         "fold": fold,
         "fold_seed": seed,
+        "dev_share": settings.dev_share,
         "min_word_count": settings.min_word_count,
         "batch_size": settings.batch_size,
         "seed": seed,
@@ -136,6 +142,7 @@ def run_of(
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **task,
         **({"decay": True} if settings.decay else {}),
+        **({"dev_share": settings.dev_share} if settings.dev_share != DEV_SHARE else {}),
         "epochs": settings.epochs,
         "batch_size": settings.batch_size,
         "folds": settings.folds,

@@ -78,12 +78,13 @@ def check_writable(folder: Path) -> None:
         raise OSError(f"cannot write to {folder}: {error}; choose another --output_dir or free some space") from error
 
 
-def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> lightning.Trainer:
+def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) -> lightning.Trainer:
     """A Trainer that writes `best.ckpt` (highest `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
 
-    Logs go to `folder`/logs.
+    Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
 
     Raises:
+        ValueError: patience without a score to wait for.
         ImportError: a logger's package is not installed; the message names the extra.
     """
     check_writable(folder)
@@ -96,6 +97,8 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
     if settings.ema_decay:
         callbacks.append(ExponentialMovingAverage(settings.ema_decay))
     if settings.patience:
+        if monitor is None:
+            raise ValueError(f"patience={settings.patience} needs validation data; hold some out, or set patience=0")
         callbacks += [EarlyStopping(monitor, mode="max", patience=settings.patience), StayStopped()]
     callbacks += [
         KeepCsvRows(folder / "logs" / "csv" / "metrics.csv"),
@@ -123,7 +126,8 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str) -> ligh
         limit_val_batches=settings.limit_eval_batches,
         limit_test_batches=settings.limit_eval_batches,
         num_sanity_val_steps=0,
-        log_every_n_steps=20,
+        # Without validation the loss is the only curve, also of a training of a few steps.
+        log_every_n_steps=20 if monitor else 1,
         # The samplers of ctxzoo.data share batches out among processes themselves.
         use_distributed_sampler=False,
         enable_progress_bar=settings.progress,

@@ -72,6 +72,19 @@ def test_a_missing_validation_split_is_held_out_of_train(tmp_path):
     assert data.texts("validation")["text"][:] == data.texts("train")["text"][:]
 
 
+@pytest.mark.parametrize("folds", [None, 3])
+def test_nothing_is_held_out_with_a_share_of_0(tmp_path, folds):
+    write(tmp_path / "d")
+    data = ready(write(tmp_path / "d", "test"), folds=folds, dev_share=0.0)
+    held = ready(tmp_path / "d", folds=folds, dev_share=0.2)
+    assert set(data.splits) == {"train", "test"}
+    assert data.rows("test").tolist() == held.rows("test").tolist()
+    assert data.rows("train").tolist() == sorted([*held.rows("train").tolist(), *held.rows("validation").tolist()])
+    assert data.val_dataloader() == []
+    with pytest.raises(ValueError, match="no 'validation' rows"):
+        data.rows("validation")
+
+
 def test_a_missing_test_split_is_an_error_that_offers_folds(tmp_path):
     with pytest.raises(ValueError, match=r"no test split, only \['train'\]; set folds for a cross-validation"):
         ready(write(tmp_path / "d"))
@@ -311,7 +324,7 @@ def test_columns_can_be_named(tmp_path):
     ("options", "message"),
     [
         ({"fold": 1}, "fold=1 without folds"),
-        ({"dev_share": 0.0}, "dev_share is 0.0"),
+        ({"dev_share": -0.1}, "dev_share is -0.1"),
         ({"dev_share": 1.0}, "dev_share is 1.0"),
         ({"min_word_count": 0}, "min_word_count is 0"),
         ({"max_length": 0}, "max_length is 0"),

@@ -14,6 +14,25 @@ BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1
 NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50", "--naive_bayes", "0.5")
 
 
+def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
+    run = recipe(
+        tmp_path,
+        *("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1"),
+        *("--dev_share", "0", "--name", "all"),
+        name="sentence_contextualizer",
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    for result in read_results(tmp_path / "results"):
+        assert result.settings["dev_share"] == 0.0
+        assert "test/accuracy" in result.metrics
+        assert not [name for name in result.metrics if name.startswith("validation")]
+    folder = tmp_path / "runs" / "sentence_contextualizer" / "learned_embeddings-sample-test-seed0-fold0-all"
+    best, last = (torch.load(folder / "lightning" / f"{name}.ckpt", weights_only=True) for name in ("best", "last"))
+    assert best["global_step"] == last["global_step"] == 4  # the last epoch is the best
+    assert (folder / "checkpoint" / "model.safetensors").is_file()
+    assert (folder / "learning_curves.png").is_file()
+
+
 def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     run = recipe(
         tmp_path,
