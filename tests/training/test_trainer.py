@@ -63,6 +63,14 @@ def test_what_is_switched_off_is_not_there(tmp_path):
     assert trainer.max_steps == -1
 
 
+def test_without_a_score_the_last_epoch_is_kept_and_nothing_is_waited_for(tmp_path):
+    trainer = build_trainer(TrainerSettings(**QUIET), tmp_path, None)
+    assert trainer.checkpoint_callback.monitor is None
+    assert trainer.log_every_n_steps == 1
+    with pytest.raises(ValueError, match="patience=3 needs validation data"):
+        build_trainer(TrainerSettings(**QUIET, patience=3), tmp_path, None)
+
+
 @pytest.mark.parametrize("precision", ["32-true", "16-mixed", "bf16-mixed"])
 def test_a_precision_that_is_asked_for_is_taken(precision):
     assert choose_precision(precision) == precision
