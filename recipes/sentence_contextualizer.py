@@ -49,9 +49,10 @@ class Settings(CrossValidationSettings):
     ngram_order: int = field(default=1, metadata={"help": "hashed n-grams up to this many words as further tokens"})
     char_ngrams: list[int] = field(default_factory=list, metadata={"help": "shortest and longest character n-gram"})
     ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})
+    char_ngram_buckets: int = field(default=0, metadata={"help": "rows for those of characters alone; 0: they share"})
     naive_bayes: float = field(
         default=0.0,
-        metadata={"help": "the first number of each word vector starts at its naive-Bayes log-count ratio times this"},
+        metadata={"help": "start as naive Bayes, whose class scores are so far apart; 0: start at random"},
     )
 
 
@@ -82,6 +83,8 @@ def cell_of(dataset: str, settings: Settings) -> Cell:
         data = {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}
         if settings.char_ngrams:
             data["char_ngrams"] = settings.char_ngrams
+        if settings.char_ngram_buckets:
+            data["char_ngram_buckets"] = settings.char_ngram_buckets
     variant = "frozen_embeddings" if settings.freeze_embeddings else "learned_embeddings"
     return Cell(
         name=Path(dataset).name,

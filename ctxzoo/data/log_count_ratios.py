@@ -1,7 +1,8 @@
-"""Naive-Bayes log-count ratios: how much a feature speaks for a class (Wang and Manning 2012)."""
+"""Naive-Bayes log-count ratios: how much a feature speaks for a class (Wang and Manning 2012); a classifier of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,3 +29,36 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
         p, q = (SMOOTHING + np.asarray(counts[rows].sum(axis=0)).ravel() for rows in (inside, ~inside))
         ratios.append(np.log(p / p.sum()) - np.log(q / q.sum()))
     return np.stack(ratios)
+
+
+def naive_bayes_of_means(
+    counts: Any, labels: npt.ArrayLike, num_labels: int, groups: Sequence[slice]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """A linear classifier of a row's mean over its features: class scores are weights times the mean of their ratios.
+
+    A group of features has ratios of its own, of their presence in the rows, in columns of their own, which are 0 for
+    the features of other groups: each group is a naive Bayes classifier, and their scores are added. The weights are
+    such that each group alone sets the classes apart by 1 in the mean over the rows. With two classes, a group has one
+    column, the ratio of the second class.
+
+    Args:
+        counts: (rows, features) sparse, how often a feature is in a row.
+        labels: (rows,) class of each row, 0..num_labels-1.
+        num_labels: L.
+        groups: features of each group.
+
+    Returns:
+        Ratios (features, columns) and weights (L, columns); columns are C for each group, C = 1 for two labels, else L.
+    """
+    classes = [1] if num_labels == 2 else list(range(num_labels))
+    columns = len(classes)
+    ratios = np.zeros((counts.shape[1], columns * len(groups)))
+    for place, group in enumerate(groups):
+        present = (counts[:, group] > 0).astype(np.float64)
+        ratios[group, place * columns : (place + 1) * columns] = log_count_ratios(present, labels, classes).T
+    lengths = np.asarray(counts.sum(axis=1)).clip(min=1)
+    sizes = np.abs((counts @ ratios) / lengths).mean(axis=0)
+    of_column = 1 / np.maximum(sizes, np.finfo(np.float64).tiny)
+    if num_labels == 2:
+        return ratios, np.stack([-of_column / 2, of_column / 2])
+    return ratios, np.tile(np.eye(num_labels), len(groups)) * of_column

@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
-from ctxzoo.data.log_count_ratios import log_count_ratios
+from ctxzoo.data.log_count_ratios import naive_bayes_of_means
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
@@ -50,7 +50,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         fold_seed: of the folds and of the drawn validation rows.
         dev_share: of the rows that are not `test`; 0 or more, below 1.
         min_word_count: a word needs this many occurrences.
-        lower_case, ngram_order, char_ngrams, ngram_buckets: as in `build_word_tokenizer`.
+        lower_case, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
         max_length: known words to which texts are cut; None: no limit.
         word_vectors: file of pretrained vectors for `vector_table`.
         batch_size, eval_batch_size: texts in a batch.
@@ -79,6 +79,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         ngram_order: int = 1,
         char_ngrams: tuple[int, int] | None = None,
         ngram_buckets: int = 0,
+        char_ngram_buckets: int = 0,
         max_length: int | None = None,
         word_vectors: str | None = None,
         batch_size: int = 64,
@@ -112,6 +113,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.ngram_order = ngram_order
         self.char_ngrams = char_ngrams
         self.ngram_buckets = ngram_buckets
+        self.char_ngram_buckets = char_ngram_buckets
         self.max_length = max_length
         self.word_vectors = word_vectors
         self.batch_size = batch_size
@@ -176,22 +178,23 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         table[known] = vectors
         return table
 
-    def log_count_ratios(self) -> torch.Tensor:
-        """(num_ids, C) how much the presence of each word or bucket speaks for a class, counted in `train` alone.
+    def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.
 
-        C is the number of labels, and 1 for two labels: the ratio of the second. Padding is 0. See `log_count_ratios`.
+        Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0.
+        See `naive_bayes_of_means`.
         """
         texts = self._encoded_texts("train")
         rows, labels = self.rows("train"), self.labels("train")
-        pieces = [np.unique(texts.ids[texts.pointers[row] : texts.pointers[row + 1]]) for row in rows]
-        ends = np.cumsum([0, *map(len, pieces)])
-        ids = np.concatenate([*pieces, np.zeros(0, np.int32)])
-        shape = (len(rows), self.tokenizer.num_ids)
-        present = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=shape)
-        classes = [1] if self.num_labels == 2 else range(self.num_labels)
-        ratios = torch.from_numpy(log_count_ratios(present, labels, list(classes)).T).float()
-        ratios[0] = 0
-        return ratios
+        ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
+        ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
+        size = self.tokenizer.num_ids
+        counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
+        counts.sum_duplicates()
+        end = size - self.tokenizer.char_ngram_buckets
+        groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
+        features, weights = naive_bayes_of_means(counts, labels, self.num_labels, groups)
+        return torch.from_numpy(features).float(), torch.from_numpy(weights).float()
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, or "learned"."""
@@ -299,6 +302,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             words,
             lower_case=self.lower_case,
             ngram_buckets=self.ngram_buckets,
+            char_ngram_buckets=self.char_ngram_buckets,
             ngram_order=self.ngram_order,
             char_ngrams=self.char_ngrams,
         )

@@ -95,8 +95,9 @@ ARCHITECTURE_FACTS = {
             "linear in the length of the text. The form is that of Maupomé and Meurs (2021)."
         ),
         limits=(
-            "It knows the words of its vocabulary only; all others are removed before it reads a text.",
-            "The order of words reaches it through their positions alone.",
+            "Words outside its vocabulary are removed before it reads a text; only hashed n-grams, where it has them, "
+            "tell of these words.",
+            "The order of words reaches it through positions and hashed n-grams alone, where it has them.",
         ),
         citation="""\
 @article{maupome2021contextualizer,
@@ -116,8 +117,9 @@ ARCHITECTURE_FACTS = {
             "convolutions (Kim 2014), by a bidirectional GRU, or by a Transformer encoder; a linear layer reads it."
         ),
         limits=(
-            "It knows the words of its vocabulary only; all others are removed before it reads a text.",
-            "With the mean or attention, the order of words reaches it through their positions alone.",
+            "Words outside its vocabulary are removed before it reads a text; only hashed n-grams, where it has them, "
+            "tell of these words.",
+            "With the mean or attention, the order of words reaches it through positions and hashed n-grams alone.",
         ),
         citation="""\
 @inproceedings{kim2014convolutional,

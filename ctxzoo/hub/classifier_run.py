@@ -32,8 +32,8 @@ class ClassifierRun:
         task: arguments of `SequenceClassificationTask` beside the model.
         trainer: how to train; its seed is that of the run.
         decay: whether the learning rate falls linearly, to zero after the last step.
-        naive_bayes: times this, the log-count ratios of the training rows are the first numbers of the word vectors at
-            the start; 0: all numbers are drawn.
+        naive_bayes: the model starts as naive Bayes over the training rows, with class scores that each group of
+            features sets apart by so much; 0: it starts at random.
         settings: what decides the result, as the results file tells it.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
         output_dir, results_dir: where to write.
@@ -109,7 +109,9 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
             **run.task,
         )
         if run.naive_bayes:
-            task.set_word_features(run.naive_bayes * data.log_count_ratios())
+            features, weights = data.naive_bayes()
+            task.set_word_features(features)
+            task.model.start_linear(run.naive_bayes * weights)
         go_on = resume and last.exists()
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)

@@ -166,6 +166,29 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
+    @torch.no_grad()
+    def start_linear(self, weights: torch.Tensor) -> None:
+        """Start as a linear classifier: scores are `weights` times the mean over the words of their first F numbers.
+
+        With W = 0 all words weigh the same, so that every context is their mean. Training departs from there.
+
+        Args:
+            weights: (L, F), F at most m.
+
+        Raises:
+            ValueError: another shape.
+        """
+        labels, width = self.config.num_labels, self.config.hidden_size
+        if weights.dim() != 2 or weights.size(0) != labels or weights.size(1) > width:
+            raise ValueError(
+                f"weights of shape {tuple(weights.shape)}: expected ({labels}, F) with F at most {width}, one row for "
+                "each class"
+            )
+        self.contextualizer.steps.feature_factors.zero_()
+        self.classifier.weight.zero_()
+        self.classifier.weight[:, : weights.size(1)] = weights
+        self.classifier.bias.zero_()
+
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
         """How much each word counts in each step: (B, K, n), the mean over features; each row of a step sums to 1."""
         outputs = self.contextualizer(

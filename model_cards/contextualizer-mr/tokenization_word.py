@@ -25,7 +25,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
     With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
     the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
-    N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. As in fastText,
+    N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. With
+    `char_ngram_buckets` character n-grams do not share these ids: theirs follow, so many of them. As in fastText,
     words that are removed have their part in n-grams, so a text of new words is not without ids. N-grams come on top of
     `max_length`, up to the last word that it leaves, and their offsets are (0, 0).
 
@@ -49,6 +50,11 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         return int(self.init_kwargs.get("ngram_buckets", 0))
 
     @property
+    def char_ngram_buckets(self) -> int:
+        """Ids that character n-grams have for themselves; 0: they share those of the other n-grams."""
+        return int(self.init_kwargs.get("char_ngram_buckets", 0))
+
+    @property
     def ngram_order(self) -> int:
         """Words in the longest n-gram."""
         return int(self.init_kwargs.get("ngram_order", 1))
@@ -62,7 +68,11 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     @property
     def num_ids(self) -> int:
         """Rows of the table that a model needs: padding, words, buckets."""
-        return len(self) + self.ngram_buckets
+        return len(self) + self._all_buckets
+
+    @property
+    def _all_buckets(self) -> int:
+        return self.ngram_buckets + self.char_ngram_buckets
 
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
@@ -127,7 +137,7 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             known = [place for place, index in enumerate(encoding.ids) if index]
             kept = known[:limit]
             ngrams: list[int] = []
-            if self.ngram_buckets:
+            if self._all_buckets:
                 parts = one if is_split_into_words else [one]
                 words = [word for part in parts for word in cut_words(self._tokenizer, part)]
                 ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
@@ -140,7 +150,7 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         output = BatchEncoding(columns)
         if padding_strategy != PaddingStrategy.DO_NOT_PAD:
             longest = max(map(len, columns["input_ids"]))
-            if self.ngram_buckets and padding_strategy == PaddingStrategy.MAX_LENGTH and longest > (max_length or 0):
+            if self._all_buckets and padding_strategy == PaddingStrategy.MAX_LENGTH and longest > (max_length or 0):
                 raise ValueError(
                     f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
                     "use padding=True"
@@ -207,6 +217,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         ]
         bounds = self.char_ngrams
         if bounds is not None:
+            if self.char_ngram_buckets:
+                first, buckets = first + buckets, self.char_ngram_buckets
             # Texts repeat their words.
             if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
                 self._char_ngram_ids = {}
@@ -240,6 +252,7 @@ def build_word_tokenizer(
     ngram_buckets: int = 0,
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
+    char_ngram_buckets: int = 0,
     **kwargs: Any,
 ) -> WordTokenizer:
     """A tokenizer over given words.
@@ -250,13 +263,14 @@ def build_word_tokenizer(
         ngram_buckets: ids that n-grams share, after those of the words.
         ngram_order: words in the longest n-gram; 1: none.
         char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
+        char_ngram_buckets: ids that character n-grams have for themselves; 0: they share the others.
         kwargs: for the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, "[PAD]");
             buckets without n-grams or n-grams without buckets; sizes out of range.
     """
-    _check_ngrams(ngram_buckets, ngram_order, char_ngrams)
+    _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
     backend = word_cutter(lower_case)
     vocabulary = {PAD_TOKEN: 0}
     for word in words:
@@ -278,6 +292,7 @@ def build_word_tokenizer(
             "ngram_buckets": ngram_buckets,
             "ngram_order": ngram_order,
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
+            "char_ngram_buckets": char_ngram_buckets,
             **kwargs,
         }
     )
@@ -313,14 +328,17 @@ def character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
                 yield marked[start : start + length]
 
 
-def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None) -> None:
-    if buckets < 0:
-        raise ValueError(f"ngram_buckets is {buckets}; expected 0 (no n-grams) or more")
+def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None, char_buckets: int) -> None:
+    for name, value in (("ngram_buckets", buckets), ("char_ngram_buckets", char_buckets)):
+        if value < 0:
+            raise ValueError(f"{name} is {value}; expected 0 (no n-grams) or more")
     if order < 1:
         raise ValueError(f"ngram_order is {order}; expected 1 (no n-grams of words) or more")
     if char_ngrams is not None and not (len(char_ngrams) == 2 and 1 <= char_ngrams[0] <= char_ngrams[1]):
         raise ValueError(f"char_ngrams is {char_ngrams}; expected two sizes such as (3, 5), the smaller first")
-    wanted = order > 1 or char_ngrams is not None
+    if char_buckets and char_ngrams is None:
+        raise ValueError(f"char_ngram_buckets={char_buckets} would stay empty; set char_ngrams, for example (3, 5)")
+    wanted = order > 1 or (char_ngrams is not None and not char_buckets)
     if wanted and not buckets:
         raise ValueError(f"ngram_order={order}, char_ngrams={char_ngrams} need ngram_buckets above 0")
     if buckets and not wanted:

@@ -358,25 +358,44 @@ def test_vocabularies_of_the_usual_benchmarks(name, words, rows):
         assert abs(np.bincount(data.labels(split)).max() / len(data.labels(split)) - majority) < 0.002
 
 
-def test_log_count_ratios_count_the_training_rows_alone(tmp_path):
+def test_naive_bayes_counts_the_training_rows_alone(tmp_path):
     """Presence of words and of the buckets of n-grams; two classes give the ratio of the second."""
     texts, labels = ["good film", "good good end", "bad film", "bad end"], [1, 1, 0, 0]
     write(tmp_path / "d", "train", texts, labels)
     write(tmp_path / "d", "validation", ["good bad"], [0])
     write(tmp_path / "d", "test", ["bad bad"], [1])
     data = ready(tmp_path / "d", min_word_count=1, ngram_order=2, ngram_buckets=50)
-    ratios = data.log_count_ratios()
+    ratios, weights = data.naive_bayes()
     assert ratios.shape == (data.tokenizer.num_ids, 1)
     assert ratios[0] == 0
     counts = np.ones((2, data.tokenizer.num_ids))
     for text, label in zip(texts, labels, strict=True):
         for index in set(data.tokenizer(text)["input_ids"]):
             counts[label, index] += 1
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(ratios[1:, 0], np.log(shares[1] / shares[0])[1:], rtol=1e-5, atol=1e-6)
+    shares = counts[:, 1:] / counts[:, 1:].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(ratios[1:, 0], np.log(shares[1] / shares[0]), rtol=1e-5, atol=1e-6)
     good, bad = data.tokenizer.convert_tokens_to_ids(["good", "bad"])
     assert ratios[good, 0] > 0.5
     assert ratios[bad, 0] < -0.5
+    means = np.array([ratios[data.tokenizer(text)["input_ids"]].mean() for text in texts])  # every occurrence counts
+    np.testing.assert_allclose(weights[:, 0], np.array([-0.5, 0.5]) / np.abs(means).mean(), rtol=1e-5)
+
+
+def test_naive_bayes_of_words_and_of_characters_are_two(tmp_path):
+    for split in SPLITS:
+        write(tmp_path / "d", split, ["good film", "bad film"] * 3, [1, 0] * 3)
+    options: dict[str, Any] = {"min_word_count": 1, "ngram_order": 2, "ngram_buckets": 60, "char_ngrams": (3, 4)}
+    data = ready(tmp_path / "d", char_ngram_buckets=80, **options)
+    words = ready(tmp_path / "d", min_word_count=1, ngram_order=2, ngram_buckets=60)
+    characters = 1 + 3 + 60  # the first id of a character n-gram
+    ratios, weights = data.naive_bayes()
+    assert data.tokenizer.num_ids == characters + 80 == len(ratios)
+    assert ratios.shape == (len(ratios), 2)
+    assert weights.shape == (2, 2)
+    np.testing.assert_allclose(ratios[:characters, 0], words.naive_bayes()[0][:, 0], rtol=1e-6)
+    assert not ratios[characters:, 0].any()
+    assert not ratios[:characters, 1].any()
+    assert ratios[characters:, 1].any()
 
 
 def test_more_than_two_classes_have_a_ratio_each(tmp_path):
@@ -384,6 +403,8 @@ def test_more_than_two_classes_have_a_ratio_each(tmp_path):
     for split in SPLITS:
         write(tmp_path / "d", split, [f"{word} film" for word in words] * 3, [0, 1, 2] * 3)
     data = ready(tmp_path / "d")
-    ratios = data.log_count_ratios()
+    ratios, weights = data.naive_bayes()
     assert ratios.shape == (data.tokenizer.num_ids, 3)
-    assert ratios[data.tokenizer.convert_tokens_to_ids(words)].argmax(dim=1).tolist() == [0, 1, 2]
+    ids = data.tokenizer.convert_tokens_to_ids(words)
+    assert ratios[ids].argmax(dim=1).tolist() == [0, 1, 2]
+    assert (ratios[ids] @ weights.T).argmax(dim=1).tolist() == [0, 1, 2]

@@ -450,3 +450,24 @@ def accuracy_of_order(position_dim: int) -> float:
 def test_order_is_learnt_with_positions_and_not_without() -> None:
     assert accuracy_of_order(position_dim=8) > 0.95
     assert accuracy_of_order(position_dim=0) < 0.6
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"recurrent": False, "concatenate_steps": True}, {"variant": "tokenwise"}], ids=str
+)
+def test_a_linear_start_reads_the_mean_of_the_words_and_goes_on_from_there(changes: dict[str, Any]) -> None:
+    model = classifier_of(config(freeze_embeddings=False, num_labels=3, **changes))
+    weights = torch.randn(3, 2, dtype=torch.float64)
+    model.start_linear(weights)
+    table = model.get_input_embeddings().weight
+    means = torch.stack([table[text, :2].mean(dim=0) for text in TEXTS])
+    close(model(**batch_of()).logits, means @ weights.T)
+    model(**batch_of(), labels=torch.tensor([0, 1, 2])).loss.backward()
+    factors = model.contextualizer.steps.feature_factors
+    assert (factors.grad.abs().sum(dim=(1, 2)) > 0).any()
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (2, 10)])
+def test_a_linear_start_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"expected \(2, F\) with F at most 9"):
+        classifier_of(config()).start_linear(torch.zeros(shape))

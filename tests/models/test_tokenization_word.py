@@ -176,6 +176,19 @@ def test_ngrams_of_all_words_follow_the_words_that_are_known(hashed: WordTokeniz
     assert hashed("  ")["input_ids"] == []
 
 
+def test_character_ngrams_can_have_ids_of_their_own() -> None:
+    both = build_word_tokenizer(WORDS, ngram_buckets=1000, ngram_order=2, char_ngrams=(3, 3), char_ngram_buckets=500)
+    alone = build_word_tokenizer(WORDS, char_ngrams=(3, 3), char_ngram_buckets=500)
+    first = len(WORDS) + 1
+    text = " ".join(WORDS[:2])
+    known = [1, 2]
+    pairs = [first + stable_hash(text) % 1000]
+    characters = [stable_hash(ngram) % 500 for word in WORDS[:2] for ngram in character_ngrams(word, 3, 3)]
+    assert both(text)["input_ids"] == [*known, *pairs, *(first + 1000 + index for index in characters)]
+    assert alone(text)["input_ids"] == [*known, *(first + index for index in characters)]
+    assert (both.num_ids, alone.num_ids) == (first + 1500, first + 500)
+
+
 def test_ngrams_come_on_top_of_the_maximum_length(hashed: WordTokenizer) -> None:
     cut = hashed("not the a film good", truncation=True, max_length=2)["input_ids"]
     assert cut == hashed("not the a")["input_ids"]
@@ -311,6 +324,9 @@ def test_the_name_of_padding_is_no_word() -> None:
     [
         ({"ngram_buckets": -1}, "ngram_buckets is -1"),
         ({"ngram_order": 0}, "ngram_order is 0"),
+        ({"char_ngram_buckets": -1}, "char_ngram_buckets is -1"),
+        ({"char_ngram_buckets": 5}, "char_ngram_buckets=5 would stay empty; set char_ngrams"),
+        ({"char_ngram_buckets": 5, "ngram_buckets": 5, "char_ngrams": (3, 4)}, "ngram_buckets=5 would stay empty"),
         ({"ngram_buckets": 5, "char_ngrams": (4, 3)}, r"char_ngrams is \(4, 3\)"),
         ({"ngram_buckets": 5, "char_ngrams": (0, 3)}, r"char_ngrams is \(0, 3\)"),
         ({"ngram_buckets": 5, "char_ngrams": (3,)}, r"char_ngrams is \(3,\)"),

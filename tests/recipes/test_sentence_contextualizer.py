@@ -11,7 +11,19 @@ from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps", "--decay")
-NGRAMS = ("--ngram_order", "2", "--char_ngrams", "3", "4", "--ngram_buckets", "50", "--naive_bayes", "0.5")
+NGRAMS = (
+    "--ngram_order",
+    "2",
+    "--char_ngrams",
+    "3",
+    "4",
+    "--ngram_buckets",
+    "50",
+    "--char_ngram_buckets",
+    "30",
+    "--naive_bayes",
+    "0.5",
+)
 
 
 def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
@@ -57,7 +69,7 @@ def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     (checkpoint,) = folder.glob("learned_embeddings-sample-test-seed0-fold0-everything/checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())
     words = len(json.loads((checkpoint / "tokenizer.json").read_text())["model"]["vocab"])  # with padding
-    assert config["vocab_size"] == words + 50
+    assert config["vocab_size"] == words + 50 + 30
     assert (config["num_steps"], config["eval_context_samples"], config["embedding_bound"]) == (2, 3, 0.1)
     assert config["concatenate_steps"] is True
     assert config["id2label"] == {"0": "negative", "1": "positive"}
