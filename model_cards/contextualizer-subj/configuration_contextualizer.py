@@ -1,0 +1,115 @@
+"""Configuration of the Contextualizer and its variants."""
+
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+
+@strict
+class ContextualizerConfig(ZooConfig):
+    """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
+
+    The defaults are the paper's.
+
+    Args:
+        vocab_size: rows of the word table; 0 is padding.
+        word_dim: v, width of the word vectors.
+        position_dim: p, width of the sinusoids that are concatenated to them; 0 leaves positions out.
+        num_steps: K.
+        recurrent: the same U, V, W in all steps; False ("regular"): K of each.
+        rank: u of the third-order tensor.
+        initial_context: c^0: ones, a learned vector that starts there, or U(-1, 1) drawn for each document.
+        eval_context: with random: at evaluation one vector that is drawn when the model is made and saved with it
+            (fixed), or a draw per document as in training (redraw).
+        eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
+        freeze_embeddings: word vectors stay as they are drawn, from U(-1, 1).
+        embedding_seed: of frozen vectors: the table follows from this number and is not saved. None: it is drawn like
+            other weights, or given from outside, and saved.
+        embedding_bound: word vectors are drawn from U(-bound, bound) [ours; the paper has 1].
+        variant: contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
+        tokenwise_values: what a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
+            (tokens).
+        concatenate_steps: the classifier reads c^1 to c^K, not c^K alone [ours].
+        dropout: on the tokens and on c^K [ours].
+        word_dropout: rate at which whole tokens are left out in training [ours].
+    """
+
+    model_type = "ctxzoo_contextualizer"
+
+    vocab_size: int = 10_000
+    word_dim: int = 500
+    position_dim: int = 20
+    num_steps: int = 5
+    recurrent: bool = True
+    rank: int = 100
+    initial_context: Literal["ones", "learned", "random"] = "random"
+    eval_context: Literal["fixed", "redraw"] = "fixed"
+    eval_context_samples: int = 1
+    freeze_embeddings: bool = True
+    embedding_seed: int | None = 0
+    embedding_bound: float | int = 1.0
+    variant: Literal["contextualizer", "tokenwise"] = "contextualizer"
+    tokenwise_values: Literal["previous", "tokens"] = "previous"
+    concatenate_steps: bool = False
+    dropout: float | int = 0.0
+    word_dropout: float | int = 0.0
+    pad_token_id: int = 0
+
+    @property
+    def hidden_size(self) -> int:
+        """m = v + p."""
+        return self.word_dim + self.position_dim
+
+    def validate_sizes(self) -> None:
+        for name in ("vocab_size", "word_dim", "num_steps", "rank", "eval_context_samples"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.position_dim < 0 or self.position_dim % 2:
+            raise ValueError(
+                f"position_dim must be even (sines and cosines in pairs), 0 for no positions; got {self.position_dim}"
+            )
+        if self.embedding_bound <= 0:
+            raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
+
+    def validate_rates(self) -> None:
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+    def validate_starts(self) -> None:
+        starts = self.initial_context == "random" and self.variant == "contextualizer"
+        if self.eval_context_samples > 1 and not starts:
+            raise ValueError(
+                f"eval_context_samples={self.eval_context_samples} needs initial_context='random' and "
+                f"variant='contextualizer'; got {self.initial_context!r} and {self.variant!r}"
+            )
+
+
+# Rows of the paper's tables; `word_embedding_size` of the caller does not count: the widths are the paper's.
+VARIANTS: dict[str, dict[str, bool | int | float | str]] = {
+    "recurrent": {},
+    "regular": {"recurrent": False},
+    "ones": {"initial_context": "ones"},
+    "learned_start": {"initial_context": "learned"},
+    "learned_embeddings": {"freeze_embeddings": False, "word_dim": 250},
+}
+
+
+def contextualizer_variant(
+    name: str,
+    *,
+    vocab_size: int,
+    word_embedding_size: int = 0,
+    char_vocab_size: int = 0,
+    **changes: bool | int | float | str | None,
+) -> ContextualizerConfig:
+    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
+
+    Raises:
+        ValueError: unknown variant name; the message lists the known ones.
+    """
+    if name not in VARIANTS:
+        raise ValueError(f"unknown Contextualizer variant {name!r}; known: {', '.join(VARIANTS)}")
+    return ContextualizerConfig(**{"vocab_size": vocab_size, **VARIANTS[name], **changes})

@@ -1,0 +1,197 @@
+"""The Contextualizer: documents as contexts that second-order attention corrects step by step.
+
+Maupomé and Meurs, "An Iterative Contextualization Algorithm with Second-Order Attention" (2021).
+docs/models/contextualizer.md lists which function computes which equation, and the deviations.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from .configuration_contextualizer import ContextualizerConfig
+from .layers_contextualizer import Contextualizer, InitialContext, TokenwiseContextualizer
+from .layers_random_embedding import RandomEmbedding
+from .layers_text_input import TextInput
+from .modeling_base import ZooPreTrainedModel
+from .ops_classification import classification_loss
+from .ops_dropout import dropout
+from .outputs import ContextClassifierOutput, ContextModelOutput
+
+
+class ContextualizerPreTrainedModel(ZooPreTrainedModel):
+    """Base of the Contextualizer models."""
+
+    config: ContextualizerConfig
+    base_model_prefix = "contextualizer"
+    main_input_name = "input_ids"
+
+
+class ContextualizerModel(ContextualizerPreTrainedModel):
+    """From words to contexts c^1, …, c^K (Algorithm 1), or to contextualized words (Algorithm 2) and their mean."""
+
+    def __init__(self, config: ContextualizerConfig) -> None:
+        super().__init__(config)
+        words = RandomEmbedding(
+            config.vocab_size,
+            config.word_dim,
+            trainable=not config.freeze_embeddings,
+            bound=config.embedding_bound,
+            seed=config.embedding_seed,
+        )
+        self.embeddings = TextInput(words, config.position_dim, config.dropout, config.word_dropout)
+        shape = (config.hidden_size, config.rank, config.num_steps, config.recurrent)
+        self.start: InitialContext | None = None
+        self.steps: Contextualizer
+        if config.variant == "tokenwise":
+            self.steps = TokenwiseContextualizer(*shape, config.tokenwise_values)
+        else:
+            self.steps = Contextualizer(*shape)
+            self.start = InitialContext(
+                config.hidden_size, config.initial_context, config.eval_context, config.eval_context_samples
+            )
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.embeddings.words
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.embeddings.replace_words(value)
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> ContextModelOutput | tuple[torch.Tensor, ...]:
+        """Read a batch of documents.
+
+        Args:
+            input_ids: (B, n) words.
+            attention_mask: (B, n), 1 at words, 0 elsewhere; default: all 1. A document without any has the context 0.
+            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
+
+        Raises:
+            ValueError: see `TextInput.forward`.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        wants_weights = self.wants(output_attentions, "attentions")
+        hidden_states = [x]
+        if isinstance(self.steps, TokenwiseContextualizer):
+            tokens, weights = self.steps(x, mask, wants_weights)
+            words = mask.sum(dim=1, keepdim=True).clamp(min=1)
+            contexts = [y.sum(dim=1) / words for y in tokens]
+            hidden_states += tokens
+        else:
+            assert self.start is not None
+            contexts, weights = self.steps(x, mask, self.start(x), wants_weights)
+        features = torch.cat(contexts, dim=-1) if self.config.concatenate_steps else contexts[-1]
+        context, history = contexts[-1], torch.stack(contexts, dim=-2)
+        if context.dim() == 3:
+            context, history = context.mean(dim=1), history.mean(dim=1)
+            weights = [a.mean(dim=1) for a in weights]
+        else:
+            features = features.unsqueeze(1)
+
+        wants_states = self.wants(output_hidden_states, "hidden_states")
+        output = ContextModelOutput(
+            context=context,
+            last_hidden_state=hidden_states[-1],
+            features=features,
+            context_history=history if wants_states else None,
+            hidden_states=tuple(hidden_states) if wants_states else None,
+            attentions=tuple(weights) if wants_weights else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
+    """Scores of classes from the last context: W_o c^K + b_o."""
+
+    def __init__(self, config: ContextualizerConfig) -> None:
+        super().__init__(config)
+        self.contextualizer = ContextualizerModel(config)
+        width = config.hidden_size * (config.num_steps if config.concatenate_steps else 1)
+        self.classifier = nn.Linear(width, config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> ContextClassifierOutput | tuple[torch.Tensor, ...]:
+        """Scores of the classes; inputs as in `ContextualizerModel.forward`.
+
+        Args:
+            labels: (B,) classes.
+
+        Returns:
+            `ContextClassifierOutput`. The loss is the cross-entropy in nats, mean over the batch.
+
+        Raises:
+            ValueError: labels of another shape, or outside the classes; see also `ContextualizerModel.forward`.
+        """
+        outputs = self.contextualizer(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        features = dropout(outputs.features, self.config.dropout, training=self.training)
+        logits = self.classifier(features)  # (B, S, L)
+        if logits.size(1) == 1:
+            logits = logits.squeeze(1)
+        else:
+            wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+            logits = wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
+        loss = None
+        if labels is not None:
+            loss = classification_loss(logits, labels)
+        output = ContextClassifierOutput(
+            loss=loss,
+            logits=logits,
+            context_history=outputs.context_history,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    @torch.no_grad()
+    def start_linear(self, weights: torch.Tensor) -> None:
+        """Start as a linear classifier: scores are `weights` times the mean over the words of their first F numbers.
+
+        With W = 0 all words weigh the same, so that every context is their mean. Training departs from there.
+
+        Args:
+            weights: (L, F), F at most m.
+
+        Raises:
+            ValueError: another shape.
+        """
+        labels, width = self.config.num_labels, self.config.hidden_size
+        if weights.dim() != 2 or weights.size(0) != labels or weights.size(1) > width:
+            raise ValueError(
+                f"weights of shape {tuple(weights.shape)}: expected ({labels}, F) with F at most {width}, one row for "
+                "each class"
+            )
+        self.contextualizer.steps.feature_factors.zero_()
+        self.classifier.weight.zero_()
+        self.classifier.weight[:, : weights.size(1)] = weights
+        self.classifier.bias.zero_()
+
+    def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+        """How much each word counts in each step: (B, K, n), the mean over features; each row of a step sums to 1."""
+        outputs = self.contextualizer(
+            input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True
+        )
+        return torch.stack([weights.mean(dim=-1) for weights in outputs.attentions], dim=1)
