@@ -34,8 +34,9 @@ class MeanEncoder(nn.Module):
 class ScalarAttention(nn.Module):
     """K steps of attention with one weight for each token, where the Contextualizer has one for each of its features.
 
-    logit_i = (U x_i) . (V c), a = softmax over the tokens, c = sum_i a_i x_i, with the same U and V in all steps. This
-    is second-order attention with a single row of ones for W; d = h = m.
+    logit_i = (U x_i) . (V c) / sqrt(u), a = softmax over the tokens, c = sum_i a_i x_i, with the same U and V in all
+    steps. This is second-order attention with a single row of 1 / sqrt(u) for W; d = h = m. Without the root, as in
+    Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
 
     Args:
         width: m.
@@ -60,12 +61,13 @@ class ScalarAttention(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
         projected = F.linear(x, self.token_factors)
-        ones = projected.new_ones(1, projected.size(2))
+        rank = projected.size(2)
+        factor = projected.new_full((1, rank), rank**-0.5)
         context = self.start(x)
         weights = []
         for _ in range(self.num_steps):
             gate = F.linear(context, self.context_factors)
-            weights.append(second_order_weights(projected, gate, ones, mask).squeeze(2))
+            weights.append(second_order_weights(projected, gate, factor, mask).squeeze(2))
             context = (weights[-1].to(x.dtype).unsqueeze(1) @ x).squeeze(1)
         return x, context, weights
 

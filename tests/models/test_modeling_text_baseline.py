@@ -68,7 +68,8 @@ def test_attention_gives_each_token_one_weight(start: str) -> None:
         first, output = layer.start.learned.data, read(model)
     elif start == "random":
         first = layer.start.drawn[0]
-    matrix = (layer.token_factors.T @ layer.context_factors).detach()  # the bilinear form x A c
+    rank = SIZES["rank"]
+    matrix = (layer.token_factors.T @ layer.context_factors).detach() / rank**0.5  # the bilinear form x A c
     for row, text in enumerate(TEXTS):
         x, context = tokens_of(model, text), first
         for step in range(3):
@@ -78,7 +79,7 @@ def test_attention_gives_each_token_one_weight(start: str) -> None:
         close(output.pooler_output[row], context)
 
 
-def test_attention_is_second_order_attention_with_ones_for_w() -> None:
+def test_attention_is_second_order_attention_with_one_number_for_w() -> None:
     model = model_of("attention", initial_context="ones")
     settings = {name: SIZES[name] for name in ("vocab_size", "word_dim", "position_dim", "rank", "num_steps")}
     second = ContextualizerModel(ContextualizerConfig(**settings, freeze_embeddings=False, initial_context="ones"))
@@ -87,7 +88,7 @@ def test_attention_is_second_order_attention_with_ones_for_w() -> None:
         second.embeddings.words.weight.copy_(model.embeddings.words.weight)
         second.steps.token_factors.copy_(model.layers.token_factors)
         second.steps.context_factors.copy_(model.layers.context_factors)
-        second.steps.feature_factors.fill_(1.0)
+        second.steps.feature_factors.fill_(SIZES["rank"] ** -0.5)
         ids = torch.tensor([TEXTS[0]])
         close(model(ids).pooler_output, second(ids).context)
 
