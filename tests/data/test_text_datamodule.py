@@ -340,22 +340,24 @@ def test_options_out_of_range(options, message):
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("name", "words", "rows"),
+    ("name", "words", "rows", "unread"),
     [
         # Published: 5,674 / 1,763 / 6,277 / 1,555. The order of rows decides which of them make the fold.
-        ("cornell-movie-review-data/rotten_tomatoes", 5705, [7676, 853, 2133]),
-        ("SetFit/CR", 1763, [2714, 302, 755]),
-        ("SetFit/subj", 6277, [7200, 800, 2000]),
-        ("ctxzoo-data/mpqa", 1555, [7634, 848, 2121]),
+        ("cornell-movie-review-data/rotten_tomatoes", 5705, [7676, 853, 2133], 0.0),
+        ("SetFit/CR", 1763, [2714, 302, 755], 0.0),
+        ("SetFit/subj", 6277, [7200, 800, 2000], 0.0),
+        ("ctxzoo-data/mpqa", 1555, [7634, 848, 2121], 1 / 7),
     ],
 )
-def test_vocabularies_of_the_usual_benchmarks(name, words, rows):
+def test_vocabularies_of_the_usual_benchmarks(name, words, rows, unread):
     data = ready(name, folds=5)
     assert len(data.tokenizer) - 1 == words
     assert [len(data.rows(split)) for split in SPLITS] == rows
     majority = np.bincount(data.texts("train")["label"]).max() / len(data.texts("train"))
     for split in SPLITS:
         assert abs(np.bincount(data.labels(split)).max() / len(data.labels(split)) - majority) < 0.002
+    known = torch.cat([batch["attention_mask"].any(dim=1) for batch in data.test_dataloader()])
+    assert 1 - known.double().mean().item() == pytest.approx(unread, abs=0.02)
 
 
 def test_naive_bayes_counts_the_training_rows_alone(tmp_path):
