@@ -4,19 +4,16 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_text import TextConfig
 
 
 @strict
-class ContextualizerConfig(ZooConfig):
+class ContextualizerConfig(TextConfig):
     """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
 
-    The defaults are the paper's.
+    The defaults are the paper's. Those of `TextConfig` come first.
 
     Args:
-        vocab_size: rows of the word table; 0 is padding.
-        word_dim: v, width of the word vectors.
-        position_dim: p, width of the sinusoids that are concatenated to them; 0 leaves positions out.
         num_steps: K.
         recurrent: the same U, V, W in all steps; False ("regular"): K of each.
         rank: u of the third-order tensor.
@@ -24,10 +21,6 @@ class ContextualizerConfig(ZooConfig):
         eval_context: with random: at evaluation one vector that is drawn when the model is made and saved with it
             (fixed), or a draw per document as in training (redraw).
         eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
-        freeze_embeddings: word vectors stay as they are drawn, from U(-1, 1).
-        embedding_seed: of frozen vectors: the table follows from this number and is not saved. None: it is drawn like
-            other weights, or given from outside, and saved.
-        embedding_bound: word vectors are drawn from U(-bound, bound) [ours; the paper has 1].
         variant: contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
         tokenwise_values: what a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
             (tokens).
@@ -38,45 +31,25 @@ class ContextualizerConfig(ZooConfig):
 
     model_type = "ctxzoo_contextualizer"
 
-    vocab_size: int = 10_000
     word_dim: int = 500
-    position_dim: int = 20
+    freeze_embeddings: bool = True
     num_steps: int = 5
     recurrent: bool = True
     rank: int = 100
     initial_context: Literal["ones", "learned", "random"] = "random"
     eval_context: Literal["fixed", "redraw"] = "fixed"
     eval_context_samples: int = 1
-    freeze_embeddings: bool = True
-    embedding_seed: int | None = 0
-    embedding_bound: float | int = 1.0
     variant: Literal["contextualizer", "tokenwise"] = "contextualizer"
     tokenwise_values: Literal["previous", "tokens"] = "previous"
     concatenate_steps: bool = False
     dropout: float | int = 0.0
     word_dropout: float | int = 0.0
-    pad_token_id: int = 0
-
-    @property
-    def hidden_size(self) -> int:
-        """m = v + p."""
-        return self.word_dim + self.position_dim
 
     def validate_sizes(self) -> None:
-        for name in ("vocab_size", "word_dim", "num_steps", "rank", "eval_context_samples"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.position_dim < 0 or self.position_dim % 2:
-            raise ValueError(
-                f"position_dim must be even (sines and cosines in pairs), 0 for no positions; got {self.position_dim}"
-            )
-        if self.embedding_bound <= 0:
-            raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
+        self.check_counts("num_steps", "rank", "eval_context_samples")
 
     def validate_rates(self) -> None:
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        self.check_rates("dropout", "word_dropout")
 
     def validate_starts(self) -> None:
         starts = self.initial_context == "random" and self.variant == "contextualizer"

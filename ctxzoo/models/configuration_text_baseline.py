@@ -5,21 +5,18 @@ from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_text import TextConfig
 
 
 @strict
-class TextBaselineConfig(ZooConfig):
+class TextBaselineConfig(TextConfig):
     """What a new text classifier has to beat: words with positions, one way to make a vector of them, a linear layer.
 
-    Words enter as in the Contextualizer (`ContextualizerConfig` says more on the fields of that name).
+    The fields of `TextConfig` come first.
 
     Args:
         encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
             transformer (mean of the states).
-        vocab_size: rows of the word table; 0 is padding.
-        word_dim, position_dim: v and p; a token is m = v + p wide.
-        freeze_embeddings, embedding_seed, embedding_bound: of the word vectors.
         num_steps, rank, initial_context, eval_context: of attention: K, u, c^0, and c^0 at evaluation.
         kernel_sizes, num_filters: of cnn: words in a window of each group of filters, filters of each group.
         recurrent_size: of bigru: states of each direction.
@@ -31,12 +28,6 @@ class TextBaselineConfig(ZooConfig):
     model_type = "ctxzoo_text_baseline"
 
     encoder: Literal["mean", "attention", "cnn", "bigru", "transformer"] = "mean"
-    vocab_size: int = 10_000
-    word_dim: int = 250
-    position_dim: int = 20
-    freeze_embeddings: bool = False
-    embedding_seed: int | None = 0
-    embedding_bound: float | int = 1.0
     num_steps: int = 5
     rank: int = 100
     initial_context: Literal["ones", "learned", "random"] = "random"
@@ -48,12 +39,6 @@ class TextBaselineConfig(ZooConfig):
     num_layers: int = 1
     dropout: float | int = 0.0
     pooled_dropout: float | int = 0.0
-    pad_token_id: int = 0
-
-    @property
-    def hidden_size(self) -> int:
-        """m = v + p."""
-        return self.word_dim + self.position_dim
 
     @property
     def pooled_size(self) -> int:
@@ -63,18 +48,9 @@ class TextBaselineConfig(ZooConfig):
         )
 
     def validate_sizes(self) -> None:
-        names = ("vocab_size", "word_dim", "num_steps", "rank", "num_filters", "recurrent_size", "num_heads")
-        for name in (*names, "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        self.check_counts("num_steps", "rank", "num_filters", "recurrent_size", "num_heads", "num_layers")
         if not self.kernel_sizes or min(self.kernel_sizes) < 1:
             raise ValueError(f"kernel_sizes must hold numbers of words, at least 1, got {self.kernel_sizes}")
-        if self.position_dim < 0 or self.position_dim % 2:
-            raise ValueError(
-                f"position_dim must be even (sines and cosines in pairs), 0 for no positions; got {self.position_dim}"
-            )
-        if self.embedding_bound <= 0:
-            raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
 
     def validate_heads(self) -> None:
         if self.encoder == "transformer" and self.hidden_size % self.num_heads:
@@ -83,9 +59,7 @@ class TextBaselineConfig(ZooConfig):
             )
 
     def validate_rates(self) -> None:
-        for name in ("dropout", "pooled_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        self.check_rates("dropout", "pooled_dropout")
 
 
 # Rates are the customary ones: Kim (2014) for cnn, Vaswani et al. (2017) for transformer.

@@ -9,7 +9,6 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceCl
 
 from .configuration_text_baseline import TextBaselineConfig
 from .layers_contextualizer import InitialContext
-from .layers_random_embedding import RandomEmbedding
 from .layers_text_encoder import (
     ConvolutionEncoder,
     MeanEncoder,
@@ -17,18 +16,16 @@ from .layers_text_encoder import (
     ScalarAttention,
     TransformerEncoder,
 )
-from .layers_text_input import TextInput
-from .modeling_base import ZooPreTrainedModel
+from .modeling_text import TextPreTrainedModel
 from .ops_classification import classification_loss
 from .ops_dropout import dropout
 
 
-class TextBaselinePreTrainedModel(ZooPreTrainedModel):
+class TextBaselinePreTrainedModel(TextPreTrainedModel):
     """Base of the text baselines."""
 
     config: TextBaselineConfig
     base_model_prefix = "encoder"
-    main_input_name = "input_ids"
 
 
 class TextBaselineModel(TextBaselinePreTrainedModel):
@@ -36,22 +33,9 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
-        words = RandomEmbedding(
-            config.vocab_size,
-            config.word_dim,
-            trainable=not config.freeze_embeddings,
-            bound=config.embedding_bound,
-            seed=config.embedding_seed,
-        )
-        self.embeddings = TextInput(words, config.position_dim, config.dropout, word_dropout=0.0)
+        self.embeddings = self.text_input(config.dropout)
         self.layers = _layers_of(config)
         self.post_init()
-
-    def get_input_embeddings(self) -> nn.Module:
-        return self.embeddings.words
-
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
-        self.embeddings.replace_words(value)
 
     def forward(
         self,

@@ -11,20 +11,17 @@ from torch import nn
 
 from .configuration_contextualizer import ContextualizerConfig
 from .layers_contextualizer import Contextualizer, InitialContext, TokenwiseContextualizer
-from .layers_random_embedding import RandomEmbedding
-from .layers_text_input import TextInput
-from .modeling_base import ZooPreTrainedModel
+from .modeling_text import TextPreTrainedModel
 from .ops_classification import classification_loss
 from .ops_dropout import dropout
 from .outputs import ContextClassifierOutput, ContextModelOutput
 
 
-class ContextualizerPreTrainedModel(ZooPreTrainedModel):
+class ContextualizerPreTrainedModel(TextPreTrainedModel):
     """Base of the Contextualizer models."""
 
     config: ContextualizerConfig
     base_model_prefix = "contextualizer"
-    main_input_name = "input_ids"
 
 
 class ContextualizerModel(ContextualizerPreTrainedModel):
@@ -32,14 +29,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
 
     def __init__(self, config: ContextualizerConfig) -> None:
         super().__init__(config)
-        words = RandomEmbedding(
-            config.vocab_size,
-            config.word_dim,
-            trainable=not config.freeze_embeddings,
-            bound=config.embedding_bound,
-            seed=config.embedding_seed,
-        )
-        self.embeddings = TextInput(words, config.position_dim, config.dropout, config.word_dropout)
+        self.embeddings = self.text_input(config.dropout, config.word_dropout)
         shape = (config.hidden_size, config.rank, config.num_steps, config.recurrent)
         self.start: InitialContext | None = None
         self.steps: Contextualizer
@@ -51,12 +41,6 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
                 config.hidden_size, config.initial_context, config.eval_context, config.eval_context_samples
             )
         self.post_init()
-
-    def get_input_embeddings(self) -> nn.Module:
-        return self.embeddings.words
-
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
-        self.embeddings.replace_words(value)
 
     def forward(
         self,
