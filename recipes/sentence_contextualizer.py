@@ -78,13 +78,13 @@ def cell_of(dataset: str, settings: Settings) -> Cell:
         "dropout": settings.dropout,
         "word_dropout": settings.word_dropout,
     }
-    data: dict[str, object] = {}
-    if settings.ngram_buckets:
-        data = {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}
-        if settings.char_ngrams:
-            data["char_ngrams"] = settings.char_ngrams
-        if settings.char_ngram_buckets:
-            data["char_ngram_buckets"] = settings.char_ngram_buckets
+    ngrams = {
+        "ngram_order": settings.ngram_order if settings.ngram_order != 1 else None,
+        "ngram_buckets": settings.ngram_buckets,
+        "char_ngrams": settings.char_ngrams,
+        "char_ngram_buckets": settings.char_ngram_buckets,
+    }
+    data = {name: value for name, value in ngrams.items() if value}
     variant = "frozen_embeddings" if settings.freeze_embeddings else "learned_embeddings"
     return Cell(
         name=Path(dataset).name,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import torch
 
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import read_results
+from recipes import sentence_contextualizer
 from tests.recipes.test_mr_contextualizer import recipe
 
 BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps", "--decay")
@@ -43,6 +46,14 @@ def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
     assert best["global_step"] == last["global_step"] == 4  # the last epoch is the best
     assert (folder / "checkpoint" / "model.safetensors").is_file()
     assert (folder / "learning_curves.png").is_file()
+
+
+def test_ngrams_without_buckets_are_refused_and_characters_may_come_alone() -> None:
+    alone = sentence_contextualizer.Settings(char_ngrams=[3, 4], char_ngram_buckets=30)
+    assert sentence_contextualizer.cell_of("sample", alone).data == {"char_ngrams": [3, 4], "char_ngram_buckets": 30}
+    without = sentence_contextualizer.cell_of("sample", sentence_contextualizer.Settings(ngram_order=2))
+    with pytest.raises(ValueError, match="need ngram_buckets"):
+        TextClassificationDataModule("sample", folds=2, **without.data).setup()
 
 
 def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
