@@ -77,7 +77,7 @@ class BidafConfig(ZooConfig):
 
     def validate_sizes(self) -> None:
         """Every size is positive, the dropout rate a probability."""
-        for name in (
+        self.check_counts(
             "word_embedding_size",
             "hidden_size",
             "max_position_embeddings",
@@ -86,9 +86,7 @@ class BidafConfig(ZooConfig):
             "char_kernel_size",
             "max_word_length",
             "max_answer_length",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        )
         if self.vocab_size < 2:
             raise ValueError(f"vocab_size must be at least 2 (padding and unknown), got {self.vocab_size}")
         if self.char_vocab_size != 0 and self.char_vocab_size < 2:

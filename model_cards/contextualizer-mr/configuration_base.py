@@ -71,6 +71,12 @@ class ZooConfig(PreTrainedConfig):
             raise TypeError(f"{type(self).__name__} has no field '{name}' (value {kwargs[name]!r}){hint}")
         super().__post_init__(**kwargs)
 
+    def check_counts(self, *names: str) -> None:
+        """Raises ValueError for a field below 1."""
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """As in transformers, which only warns when the file belongs to another architecture.

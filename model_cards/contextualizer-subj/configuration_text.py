@@ -41,12 +41,6 @@ class TextConfig(ZooConfig):
         if self.embedding_bound <= 0:
             raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
 
-    def check_counts(self, *names: str) -> None:
-        """Raises ValueError for a field below 1."""
-        for name in names:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-
     def check_rates(self, *names: str) -> None:
         """Raises ValueError for a field that is no rate of dropout."""
         for name in names:
