@@ -55,6 +55,12 @@ class TextCase(ModelCase):
         return mistakes
 
 
+def gap_in_mask(batch: Batch) -> None:
+    """The first word of the first text counts as padding."""
+    batch["attention_mask"] = batch["attention_mask"].clone()
+    batch["attention_mask"][0, 0] = 0
+
+
 def _drop(name: str) -> Callable[[Batch], None]:
     def change(batch: Batch) -> None:
         del batch[name]
