@@ -33,8 +33,8 @@ class SequenceClassificationTask(ZooTask):
     right, in 15 bins of that probability), all in percent, and `nll` (nats, without smoothing).
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see `ZooTask`;
-            `label_fields` gives the config the names of the labels.
+        model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps, halve_after: see
+            `ZooTask`; `label_fields` gives the config the names of the labels.
         label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
 
     Raises:
@@ -44,6 +44,7 @@ class SequenceClassificationTask(ZooTask):
     """
 
     auto_class = AutoModelForSequenceClassification
+    monitor = "validation/accuracy"
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class SequenceClassificationTask(ZooTask):
         weight_decay: float = 0.0,
         warmup_steps: int = 0,
         decay_steps: int | None = None,
+        halve_after: int = 0,
         label_smoothing: float = 0.0,
     ) -> None:
         if not 0 <= label_smoothing < 1:
@@ -67,6 +69,7 @@ class SequenceClassificationTask(ZooTask):
             weight_decay=weight_decay,
             warmup_steps=warmup_steps,
             decay_steps=decay_steps,
+            halve_after=halve_after,
         )
 
     def setup(self, stage: str) -> None:

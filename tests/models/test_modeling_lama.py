@@ -145,7 +145,7 @@ def test_one_head_is_never_trained_unless_l2_is_off() -> None:
         return [float(value.grad.abs().max()) for value in values]
 
     with pytest.warns(UserWarning, match="num_heads=1 with l2_normalize=True: the attention never learns") as caught:
-        assert max(gradients(l2=True)) < 1e-16  # 0 but for rounding
+        assert max(gradients(l2=True)) < 1e-14  # 0 but for rounding
     assert len([one for one in caught if "num_heads" in str(one.message)]) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -300,5 +300,5 @@ def test_variants() -> None:
 def test_word_projection_starts_as_the_paper_says() -> None:
     torch.manual_seed(0)
     projection = LamaModel(lama_variant("lama", vocab_size=5)).word_projection
-    assert float(projection.weight.std()) == pytest.approx(0.1, rel=0.03)
-    assert float(projection.bias.std()) == pytest.approx(0.1, rel=0.3)
+    assert float(projection.weight.detach().std()) == pytest.approx(0.1, rel=0.03)
+    assert float(projection.bias.detach().std()) == pytest.approx(0.1, rel=0.3)
