@@ -114,7 +114,8 @@ ARCHITECTURE_FACTS = {
         summary=(
             "A plain classifier of sentences and documents, to compare others with. Word vectors with positions beside "
             "them become one vector for each text by their mean, by attention with one weight for each word, by "
-            "convolutions (Kim 2014), by a bidirectional GRU, or by a Transformer encoder; a linear layer reads it."
+            "convolutions (Kim 2014), by a bidirectional GRU, alone or with attention over its states (Lin et al. "
+            "2017, Mehta et al. 2019), or by a Transformer encoder; a linear layer, or one hidden layer, reads it."
         ),
         limits=(
             "Words outside its vocabulary are removed before it reads a text; only hashed n-grams, where it has them, "
@@ -137,6 +138,23 @@ ARCHITECTURE_FACTS = {
   booktitle = {Advances in Neural Information Processing Systems},
   year = {2017},
   url = {https://arxiv.org/abs/1706.03762}
+}
+
+@inproceedings{lin2017structured,
+  title = {A Structured Self-attentive Sentence Embedding},
+  author = {Lin, Zhouhan and Feng, Minwei and dos Santos, Cicero Nogueira and Yu, Mo and Xiang, Bing
+            and Zhou, Bowen and Bengio, Yoshua},
+  booktitle = {International Conference on Learning Representations},
+  year = {2017},
+  url = {https://arxiv.org/abs/1703.03130}
+}
+
+@article{mehta2019low,
+  title = {Low Rank Factorization for Compact Multi-Head Self-Attention},
+  author = {Mehta, Sneha and Rangwala, Huzefa and Ramakrishnan, Naren},
+  journal = {arXiv preprint arXiv:1912.00835},
+  year = {2019},
+  url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("baseline",),
     ),
