@@ -25,7 +25,7 @@ class DocumentSettings(TrainingSettings):
     batch_size: int = 32
     optimiser: str = field(default="sgd", metadata={"help": "sgd (momentum 0.9), adam or adamw"})
     learning_rate: float = 0.05
-    halve_after: int = field(default=2, metadata={"help": "epochs without better accuracy that halve the rate; 0: never"})
+    halve_after: int = field(default=2, metadata={"help": "epochs without better accuracy that halve it; 0: never"})
     weight_decay: float = 1e-4
     gradient_clip: float = 5.0
     min_word_count: int = field(default=5, metadata={"help": "occurrences that a word needs; others are left out"})

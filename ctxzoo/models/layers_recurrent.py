@@ -20,7 +20,7 @@ class MaskedBiRNN(nn.Module):
     The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). On a CUDA device the sequences are packed.
     On the CPU the second direction runs over every row reversed within its length: LSTMs as two unpacked layers, since
     the backward pass of a packed one spends its time filling memory there, while the unpacked one uses oneDNN; GRUs,
-    which it does not have, by `gru_steps`. For `torch.export` each direction is a scan, since other ways fix the length.
+    which it does not have, by `gru_steps`. For `torch.export` each direction is a scan: other ways fix the length.
 
     Args:
         input_size: D.

@@ -5,11 +5,10 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_normal_linear import DEVIATION, NormalLinear
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_encoder import Encoded
 from .ops_masking import masked_softmax, refuse_gaps
-
-_DEVIATION = 0.1
 
 
 class AttentiveRecurrentEncoder(nn.Module):
@@ -74,17 +73,8 @@ class BilinearScores(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        init.normal_(self.context, std=_DEVIATION)
+        init.normal_(self.context, std=DEVIATION)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         row = self.context.unsqueeze(0) @ self.form.weight  # c^T W_i, (1, h)
         return F.linear(torch.tanh(self.projection(states)), row)
-
-
-class NormalLinear(nn.Linear):
-    """A linear layer that starts from N(0, 0.1^2), its bias too."""
-
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight, std=_DEVIATION)
-        if self.bias is not None:
-            init.normal_(self.bias, std=_DEVIATION)

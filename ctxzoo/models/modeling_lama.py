@@ -12,6 +12,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from .configuration_lama import LamaConfig
 from .layers_classifier import text_classifier
 from .layers_low_rank_attention import LowRankAttention
+from .layers_normal_linear import DEVIATION, NormalLinear
 from .layers_recurrent import MaskedBiRNN
 from .modeling_text import TextPreTrainedModel
 from .ops_classification import classification_loss
@@ -20,23 +21,9 @@ from .ops_masking import refuse_gaps
 from .ops_pooling import masked_max, masked_mean
 from .outputs import DocumentClassifierOutput
 
-PROJECTION_DEVIATION = 0.1  # standard deviation of W_w and b_w, and here of a learned context
-
-
-class WordProjection(nn.Linear):
-    """u = tanh(W_w h + b_w), with W_w and b_w from N(0, 0.1^2) (3.7)."""
-
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight, std=PROJECTION_DEVIATION)
-        init.normal_(self.bias, std=PROJECTION_DEVIATION)
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """(…, D) -> (…, D)."""
-        return torch.tanh(super().forward(input))
-
 
 class LearnedContext(nn.Module):
-    """One vector c for all documents."""
+    """One vector c for all documents, from N(0, 0.1^2)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -44,7 +31,7 @@ class LearnedContext(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        init.normal_(self.vector, std=PROJECTION_DEVIATION)
+        init.normal_(self.vector, std=DEVIATION)
 
 
 class LamaPreTrainedModel(TextPreTrainedModel):
@@ -62,7 +49,7 @@ class LamaModel(LamaPreTrainedModel):
         width = config.state_size
         self.embeddings = self.text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size, cell="gru")
-        self.word_projection = WordProjection(width, width) if config.word_projection else None
+        self.word_projection = NormalLinear(width, width) if config.word_projection else None
         self.attention = LowRankAttention(
             width,
             config.num_heads,
@@ -104,7 +91,7 @@ class LamaModel(LamaPreTrainedModel):
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
         refuse_gaps(mask)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)
-        words = states if self.word_projection is None else self.word_projection(states)
+        words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)
         weights = self.attention(words, self._context(x, states, mask), mask)
         summed = weights.to(states.dtype) @ states  # (B, m, D)
         document = summed.flatten(1)

@@ -7,7 +7,7 @@ from typing import Any
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from tests.support.model_cases import BadInput, OverfitGoal
-from tests.support.text_case import TextCase, gap_in_mask
+from tests.support.text_case import GAP, TextCase, drop_second_word
 
 SIZES: dict[str, Any] = {
     "vocab_size": 30,
@@ -38,8 +38,7 @@ class LamaCase(TextCase):
         }
 
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
-        gap = BadInput("gap_in_mask", gap_in_mask, "attention_mask has a word at row 0, position 1, after padding")
-        return [*super().bad_inputs(config, head), gap]
+        return [*super().bad_inputs(config, head), BadInput("mask_with_a_gap", drop_second_word, GAP)]
 
 
 CASE = LamaCase()

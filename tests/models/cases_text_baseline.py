@@ -6,8 +6,8 @@ from typing import Any
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from tests.support.model_cases import BadInput, Batch, OverfitGoal
-from tests.support.text_case import TextCase
+from tests.support.model_cases import BadInput, OverfitGoal
+from tests.support.text_case import GAP, TextCase, drop_second_word
 
 SIZES: dict[str, Any] = {
     "vocab_size": 30,
@@ -52,14 +52,8 @@ class TextBaselineCase(TextCase):
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
         mistakes = super().bad_inputs(config, head)
         if config.encoder in RECURRENT:
-            gap = "attention_mask has a word at row 0, position 2, after padding"
-            mistakes.append(BadInput("mask_with_a_gap", _drop_second_word, gap))
+            mistakes.append(BadInput("mask_with_a_gap", drop_second_word, GAP))
         return mistakes
-
-
-def _drop_second_word(batch: Batch) -> None:
-    batch["attention_mask"] = batch["attention_mask"].clone()
-    batch["attention_mask"][0, 1] = 0
 
 
 CASE = TextBaselineCase()

@@ -194,7 +194,7 @@ def test_the_mean_of_the_words_is_the_context_and_reaches_the_table() -> None:
     # Through the context alone: states and their projection are held fixed.
     context = model.embeddings.words.weight[torch.tensor(TEXTS[0])].mean(dim=0)
     states = output.last_hidden_state[:1].detach()
-    words = model.word_projection(states).detach()
+    words = torch.tanh(model.word_projection(states)).detach()
     weights = model.attention(words, context, torch.ones(1, 6, dtype=torch.bool))
     gradient = torch.autograd.grad((weights @ states).square().sum(), model.embeddings.words.weight)[0]
     assert gradient[TEXTS[0]].abs().amin(dim=1).min() > 0

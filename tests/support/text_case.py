@@ -11,6 +11,7 @@ from ctxzoo.models.configuration_base import ZooConfig
 from tests.support.model_cases import BadInput, Batch, ModelCase
 
 CLASSIFIER = "AutoModelForSequenceClassification"
+GAP = "attention_mask has a word at row 0, position 2, after padding"
 
 
 class TextCase(ModelCase):
@@ -55,10 +56,10 @@ class TextCase(ModelCase):
         return mistakes
 
 
-def gap_in_mask(batch: Batch) -> None:
-    """The first word of the first text counts as padding."""
+def drop_second_word(batch: Batch) -> None:
+    """Where the second word of the first text stood, there is padding."""
     batch["attention_mask"] = batch["attention_mask"].clone()
-    batch["attention_mask"][0, 0] = 0
+    batch["attention_mask"][0, 1] = 0
 
 
 def _drop(name: str) -> Callable[[Batch], None]:
