@@ -109,6 +109,29 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("contextualizer", "second-order-attention"),
     ),
+    "lama": ArchitectureFacts(
+        title="LAMA",
+        summary=(
+            "A classifier of documents. A bidirectional GRU reads the words; several heads of attention, each a bilinear "
+            "form of rank 1 between a context vector and a word's state, weigh the states; a hidden layer reads the "
+            "weighted sums side by side. The cost is linear in the length of the text. The form is that of Mehta, "
+            "Rangwala and Ramakrishnan (2019)."
+        ),
+        limits=(
+            "Words outside its vocabulary are removed before it reads a text.",
+            "With the paper's normalisation no word counts more than 7.4 times as much as another for a head, so that "
+            "its attention over a long text is close to a mean.",
+        ),
+        citation="""\
+@article{mehta2019low,
+  title = {Low Rank Factorization for Compact Multi-Head Self-Attention},
+  author = {Mehta, Sneha and Rangwala, Huzefa and Ramakrishnan, Naren},
+  journal = {arXiv preprint arXiv:1912.00835},
+  year = {2019},
+  url = {https://arxiv.org/abs/1912.00835}
+}""",
+        tags=("lama", "multi-head-attention", "low-rank"),
+    ),
     "text_baseline": ArchitectureFacts(
         title="Text baseline",
         summary=(
