@@ -19,6 +19,8 @@ from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, encode_te
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.text_words import count_words, frequent_words
+from ctxzoo.data.vocabulary import table_of_known
+from ctxzoo.data.word2vec import word2vec_table
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 
@@ -55,14 +57,16 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
         max_length: known words to which texts are cut; None: no limit. `truncated` tells how many were cut.
         word_vectors: file of pretrained vectors for `vector_table`.
+        word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
+        word2vec_epochs: of this training.
         batch_size, eval_batch_size: texts in a batch.
-        seed: of the order of batches, and of the table's rows without a vector.
+        seed: of the order of batches, of word2vec, and of the table's rows without a vector.
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: an option out of range, or both `tokenizer` and `init_from`.
+        ValueError: an option out of range, both `tokenizer` and `init_from`, or both `word_vectors` and `word2vec_dim`.
     """
 
     def __init__(
@@ -86,6 +90,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         char_ngram_buckets: int = 0,
         max_length: int | None = None,
         word_vectors: str | None = None,
+        word2vec_dim: int = 0,
+        word2vec_epochs: int = 5,
         batch_size: int = 64,
         eval_batch_size: int = 256,
         seed: int = 0,
@@ -106,6 +112,13 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
         if tokenizer is not None and init_from is not None:
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        if word2vec_dim < 0 or word2vec_epochs < 1:
+            raise ValueError(
+                f"word2vec_dim is {word2vec_dim}, word2vec_epochs {word2vec_epochs}; expected a dim of 0 (no word2vec) "
+                "or more, and 1 epoch or more"
+            )
+        if word2vec_dim and word_vectors is not None:
+            raise ValueError(f"both word_vectors={word_vectors!r} and word2vec_dim={word2vec_dim}; give one of them")
         self.dataset = dataset
         self.data_dir = data_dir
         self.text_column = text_column
@@ -124,6 +137,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.char_ngram_buckets = char_ngram_buckets
         self.max_length = max_length
         self.word_vectors = word_vectors
+        self.word2vec_dim = word2vec_dim
+        self.word2vec_epochs = word2vec_epochs
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed
@@ -162,16 +177,21 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
         sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": self.num_labels}
-        if self._vectors is not None:
-            sizes["word_embedding_size"] = self._vectors.dim
+        dim = self._vectors.dim if self._vectors is not None else self.word2vec_dim
+        if dim:
+            sizes["word_embedding_size"] = dim
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:
-        """(num_ids, dim) pretrained vectors, or None without `word_vectors`.
+        """(num_ids, dim) vectors of `word_vectors` or by word2vec, or None without either.
 
-        Padding is 0. Words without a vector, and the buckets of n-grams, are drawn from a normal distribution around 0
-        with the standard deviation of the vectors found: they should neither stand out nor be equal to each other.
+        See `table_of_known` for words without a vector and the buckets of n-grams, and `word2vec_table`.
         """
+        if self.word2vec_dim:
+            texts = self.texts("train").select(self.rows("train"))["text"][:]
+            return word2vec_table(
+                texts, self.tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed
+            )
         if self._vectors is None:
             return None
         rows = [self._vectors.lookup(word) for word in self._words()]
@@ -181,11 +201,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
                 f"{self.word_vectors} has a vector for none of the {len(rows)} words; choose vectors of this language"
             )
         vectors = self._vectors.vectors[[row for row in rows if row is not None]]
-        generator = torch.Generator().manual_seed(self.seed)
-        table = torch.randn(self.tokenizer.num_ids, self._vectors.dim, generator=generator) * vectors.std()
-        table[0] = 0
-        table[known] = vectors
-        return table
+        return table_of_known(self.tokenizer.num_ids, known, vectors, self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.
@@ -206,7 +222,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return torch.from_numpy(features).float(), torch.from_numpy(weights).float()
 
     def vectors_name(self) -> str:
-        """The name of the word vectors' file, or "learned"."""
+        """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
+        if self.word2vec_dim:
+            return f"word2vec.{self.word2vec_dim}d"
         return self._vectors.name if self._vectors else "learned"
 
     @property
