@@ -179,7 +179,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": self.num_labels}
         dim = self._vectors.dim if self._vectors is not None else self.word2vec_dim
         if dim:
-            sizes["word_embedding_size"] = dim
+            sizes["word_dim"] = dim
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:

@@ -108,6 +108,7 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
             decay_steps=_steps(run, data, trainer.world_size) if run.decay else None,
             **run.task,
         )
+        task.set_word_vectors(data.vector_table())
         if run.naive_bayes:
             features, weights = data.naive_bayes()
             task.set_word_features(features)

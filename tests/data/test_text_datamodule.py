@@ -264,7 +264,7 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     options: dict[str, Any] = {"word_vectors": str(file), "ngram_order": 2, "ngram_buckets": 5}
     data = ready(**options)
     sizes = data.model_sizes()
-    assert (sizes["word_embedding_size"], data.vectors_name()) == (3, "v")
+    assert (sizes["word_dim"], data.vectors_name()) == (3, "v")
     table = data.vector_table()
     assert table.shape == (sizes["vocab_size"], 3)
     assert table[data.tokenizer.convert_tokens_to_ids("screen")].tolist() == [1, 2, 3]
