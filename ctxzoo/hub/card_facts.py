@@ -114,8 +114,8 @@ ARCHITECTURE_FACTS = {
         summary=(
             "A classifier of documents. A bidirectional GRU reads the words; several heads of attention, each a "
             "bilinear form of rank 1 between a context vector and a word's state, weigh the states; a hidden layer "
-            "reads the weighted sums side by side. The cost is linear in the length of the text. The form is that of Mehta, "
-            "Rangwala and Ramakrishnan (2019)."
+            "reads the weighted sums side by side. The cost is linear in the length of the text. The form is that of "
+            "Mehta, Rangwala and Ramakrishnan (2019)."
         ),
         limits=(
             "Words outside its vocabulary are removed before it reads a text.",
