@@ -20,6 +20,7 @@ from typing import Any
 
 from transformers import HfArgumentParser
 
+from ctxzoo.data.document_datasets import tag_of
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.classifier_run import train_classifier
@@ -77,7 +78,7 @@ def main(settings: Settings) -> None:
                 dataset,
                 variant=model,
                 config=config_of(model, settings),
-                tag="-".join(part for part in ("long" if dataset == "yelp_long" else "", settings.name) if part),
+                tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
                 seed=seed,
                 recipe=RECIPE,
                 commit=commit,

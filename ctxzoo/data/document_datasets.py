@@ -20,3 +20,8 @@ DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
 def document_dataset(name: str) -> dict[str, Any]:
     """The arguments of one of `DOCUMENT_DATASETS`; any other Hub id, folder or file is read with English rules."""
     return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
+
+
+def tag_of(name: str) -> str:
+    """What tells results on it from those on another dataset of the same Hub id; may be empty."""
+    return "long" if name == "yelp_long" else ""

@@ -32,6 +32,7 @@ class LinearRun:
             splits.
         data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
             `cutter`, which the baseline cuts its words with.
+        tag: what tells its file from others on the same dataset.
         results_dir: where to write.
 
     Raises:
@@ -47,6 +48,7 @@ class LinearRun:
     fold: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
+    tag: str = ""
     results_dir: str = "results"
 
     def __post_init__(self) -> None:
@@ -79,6 +81,7 @@ class LinearRun:
             split="test",
             seed=self.seed,
             fold=self.fold,
+            tag=self.tag,
         )
 
 
@@ -137,6 +140,7 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         versions=versions(),
         wall_seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
+        tag=run.tag,
     )
     write_result(result, run.results_dir)
     return result

@@ -36,7 +36,7 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
 
 
 def test_every_figure_is_made(trained: Path) -> None:
-    status, printed = figures(trained, "--words", "wonderful", "terrible", "--at_least", "5")
+    status, printed = figures(trained, "--words", "sturdy", "flimsy", "--at_least", "5")
     assert status == 0, printed
     folder = trained / "results" / "lama_figures"
     assert {file.stem for file in folder.glob("*.png")} == set(ALL) - {"words"}
@@ -45,7 +45,7 @@ def test_every_figure_is_made(trained: Path) -> None:
     assert all({"command", "commit", "created"} <= set(one) for one in made.values())
 
     assert {(row["word"], row["label"]) for row in rows(trained, "weights")} == {
-        (word, label) for word in ("wonderful", "terrible") for label in ("negative", "positive")
+        (word, label) for word in ("sturdy", "flimsy") for label in ("negative", "positive")
     }
     assert [(row["model"], row["heads"]) for row in rows(trained, "heads")] == [("lama", "3"), ("lama", "15")]
     counts = rows(trained, "parameters")
