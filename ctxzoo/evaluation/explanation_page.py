@@ -23,7 +23,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   .ctxzoo-explanation {
     --paper: #14181d; --ink: #e8ecf1; --faint: #97a2ae; --line: #313943; --bar: #5b9ee8;
-    --mark: 186 104 10; --least: .18;
+    --mark: 160 84 8; --least: .18;
     color-scheme: dark;
   }
 }
