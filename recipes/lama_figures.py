@@ -63,7 +63,7 @@ class Settings:
     data_dir: str | None = None
     runs_dir: str = "runs"
     results_dir: str = "results"
-    figures_dir: str = "results/lama_figures"
+    figures_dir: str = "runs/lama_figures"
 
     def __post_init__(self) -> None:
         for name in self.only:

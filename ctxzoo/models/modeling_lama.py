@@ -14,6 +14,7 @@ from .layers_classifier import text_classifier
 from .layers_low_rank_attention import LowRankAttention
 from .layers_normal_linear import DEVIATION, NormalLinear
 from .layers_recurrent import MaskedBiRNN
+from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
 from .ops_classification import classification_loss
 from .ops_dropout import dropout
@@ -77,7 +78,8 @@ class LamaModel(LamaPreTrainedModel):
 
         Args:
             input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A document without any has the vector 0.
+            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A document without any has the vector 0;
+                where n is 0, one place of padding is read.
             inputs_embeds: in place of input_ids, (B, n, d) word vectors.
 
         Returns:
@@ -89,6 +91,7 @@ class LamaModel(LamaPreTrainedModel):
             ValueError: see `TextInput.forward`; a mask with a word after padding.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = at_least_one_place(x, mask)
         refuse_gaps(mask)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)
         words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)

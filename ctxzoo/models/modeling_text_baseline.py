@@ -5,7 +5,6 @@ docs/models/text_baseline.md lists which function computes which equation, and t
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_text_baseline import TextBaselineConfig
@@ -19,6 +18,7 @@ from .layers_text_encoder import (
     ScalarAttention,
     TransformerEncoder,
 )
+from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
 from .ops_attention_overlap import attention_overlap
 from .ops_classification import classification_loss
@@ -71,9 +71,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
                 `refuse_gaps`.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
-        if not torch.compiler.is_compiling() and x.size(1) == 0:
-            # Convolutions, recurrent layers and torch's Transformer refuse a length of 0.
-            x, mask = F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
+        x, mask = at_least_one_place(x, mask)
         tokens, pooled, weights = self.layers(x, mask)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,

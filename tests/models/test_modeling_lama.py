@@ -243,6 +243,14 @@ def test_a_document_without_words_is_scored_by_the_biases_alone() -> None:
     assert all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None)
 
 
+def test_a_text_without_any_id_is_read() -> None:
+    ids = torch.zeros(2, 0, dtype=torch.long)
+    for context in CONTEXTS:
+        output = model_of(context=context, append_pooled=True)(ids, output_attentions=True)
+        assert output.pooler_output.tolist() == [[0.0] * 36] * 2
+        assert output.attentions[0].sum() == 0
+
+
 @pytest.mark.parametrize(
     ("part", "changes", "expected"),
     [

@@ -31,14 +31,14 @@ def figures(folder: Path, *arguments: str) -> tuple[int, str]:
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / "results" / "lama_figures" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "runs" / "lama_figures" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_every_figure_is_made(trained: Path) -> None:
     status, printed = figures(trained, "--words", "sturdy", "flimsy", "--at_least", "5")
     assert status == 0, printed
-    folder = trained / "results" / "lama_figures"
+    folder = trained / "runs" / "lama_figures"
     assert {file.stem for file in folder.glob("*.png")} == set(ALL) - {"words"}
     made = json.loads((folder / "figures.json").read_text())
     assert set(made) == set(ALL)
