@@ -15,43 +15,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
 
-import numpy as np
 import torch
 
-from benchmarks.reporting import RESULTS, Value, read_rows, write_rows
-from benchmarks.second_order_plot import plot_times
-from benchmarks.second_order_sides import HEADS, Pass, Side
-from benchmarks.timing import medians, thread_counts
-from benchmarks.worker import Worker, WorkerEndedError
+from benchmarks.by_length import Comparison, command_line, compare, parse, settings
+from benchmarks.length_plot import plot_times
+from benchmarks.passes import LAYER_PASSES
+from benchmarks.reporting import Value, read_rows, write_rows
+from benchmarks.second_order_sides import HEADS, Side
 from ctxzoo.evaluation.doctor import cxx_compiler
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.models.ops_second_order_triton import available
 
-PASSES: tuple[Pass, ...] = get_args(Pass)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-FITTED_LENGTHS = (512, 4096)  # first and last: shorter ones show what a call costs
 BATCH_SIZES = {"cpu": 2, "cuda": 64}
-PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
-Rows = dict[tuple[int, str, Pass], dict[str, Any]]  # by length, label of the side, pass
-# Of outputs and gradients, by the largest value of the tensor.
-TOLERANCES = {"float32": 1e-3, "bfloat16": 0.06}
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Sides that run in turns; `reference` is the label of the one that ratios are taken to."""
-
-    name: str
-    sides: tuple[Side, ...]
-    reference: str
-
+FITTED_FROM = 512  # shorter texts show what a call costs
+COLOURS = {"contextualizer": "#1f5fa8", "encoder layer": "#d1792b", "self-attention": "#3b8a5a", "GRU": "#8a5fb0"}
 
 COMPARISONS = (
     Comparison(
@@ -66,6 +48,7 @@ COMPARISONS = (
             Side("GRU, both directions", "GRU"),
         ),
         reference="encoder layer",
+        passes=LAYER_PASSES,
     ),
     Comparison(
         "attention alone",
@@ -76,6 +59,7 @@ COMPARISONS = (
             Side("triton", "attention alone", implementation="triton"),
         ),
         reference="plain",
+        passes=LAYER_PASSES,
     ),
     Comparison(
         "five steps",
@@ -86,108 +70,55 @@ COMPARISONS = (
             Side("triton", "contextualizer", num_steps=5, implementation="triton"),
         ),
         reference="plain",
+        passes=LAYER_PASSES,
     ),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    options = parse(arguments, device)
+    options = chosen(arguments, "cuda" if torch.cuda.is_available() else "cpu")
     commit = git_commit()
-    target = Path(options.output or RESULTS / f"second_order_attention-{device}.csv")
     if not options.redraw:
+        sizes = [(options.batch_size, length, options.width) for length in options.lengths]
         rows: list[dict[str, Value]] = []
-        wanted = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
-        for threads in thread_counts(options.threads if device == "cpu" else ["all"]):
-            for precision in options.precisions:
-                for comparison in wanted:
-                    rows += compare(comparison, device, threads, precision, options)
-        write_rows(target, rows, commit)
-        print(f"wrote {target}")
-    plot_times(read_rows(target), target.with_suffix(".png"))
-    return target
+        for setting in settings(options, fitted_from=FITTED_FROM, extra=("floor_seconds",)):
+            for comparison in possible(options):
+                obstacles = {side.label: obstacle(side, options.device) for side in comparison.sides}
+                reasons = {label: why for label, why in obstacles.items() if why}
+                rows += compare(comparison, sizes, setting, reasons)
+        write_rows(options.target, rows, commit)
+        print(f"wrote {options.target}")
+    plot_times(read_rows(options.target), options.target.with_suffix(".png"), "layers", COLOURS)
+    return Path(options.target)
 
 
-def parse(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
+def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
     """The command line, `--quick` and what depends on the device filled in."""
-    names = [comparison.name for comparison in COMPARISONS]
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.second_order_attention",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--comparisons", nargs="+", choices=names, default=names)
+    parser = command_line("second_order_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a document")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
     parser.add_argument("--batch_size", type=int, default=BATCH_SIZES[device])
-    parser.add_argument("--precisions", nargs="+", choices=list(TOLERANCES), default=list(PRECISIONS[device]))
-    parser.add_argument("--threads", nargs="+", default=["1"], help="numbers, or all; CPU only")
-    parser.add_argument("--rounds", type=int, default=5, help="timed rounds of each side")
-    parser.add_argument("--output", type=Path, help="default: results/second_order_attention-<device>.csv")
-    parser.add_argument("--redraw", action="store_true", help="measure nothing, draw the plot from the file")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, one round, one thread")
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments)
     if options.quick:
-        if options.output is None:
-            parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
-        options.lengths, options.width, options.batch_size, options.rounds = [8, 16], 16, 2, 1
-        options.threads = ["1"]
+        options.lengths, options.width, options.batch_size = [8, 16], 16, 2
     if options.width % HEADS:
         parser.error(f"--width {options.width} is no multiple of {HEADS}, the heads of the peers: give another")
     options.lengths = sorted(set(options.lengths))
     return options
 
 
-def compare(
-    comparison: Comparison, device: str, threads: int, precision: str, options: argparse.Namespace
-) -> list[dict[str, Value]]:
-    """One row for each length, side and pass; what was not measured is empty, with a note."""
-    sides = [side for side in comparison.sides if device == "cuda" or side.implementation != "triton"]
-    about = {"comparison": comparison.name, "device": device, "threads": threads, "precision": precision}
-    rows = empty_rows(sides, about, comparison.reference, options)
-    notes = {side.label: obstacle(side, device) for side in sides}
-    with ExitStack() as stack:
-        able = [side for side in sides if not notes[side.label]]
-        workers = [stack.enter_context(Worker(side, threads, device)) for side in able]
-        try:
-            workers = agreeing(workers, (options.batch_size, options.lengths[0], options.width, precision), notes)
-            measure(workers, rows, precision, options)
-        except WorkerEndedError as error:
-            notes |= {worker.side.label: str(error) for worker in workers}
-    for (length, label, name), row in rows.items():
-        if row["peak_memory_mb"] is None:
-            row["note"] = notes[label]
-        if row["seconds"] is not None:
-            reference = rows[length, comparison.reference, name]["seconds"]
-            row["ratio"] = reference and reference / row["seconds"]
-            seconds = {n: rows[n, label, name]["seconds"] for n in options.lengths}
-            row["exponent"] = exponent({n: value for n, value in seconds.items() if value is not None})
-        print(line(row), flush=True)
-    return list(rows.values())
+def possible(options: argparse.Namespace) -> list[Comparison]:
+    """Those asked for; on a CPU without the kernels for a GPU."""
+    return [
+        replace(comparison, sides=tuple(side for side in comparison.sides if _possible(side, options.device)))
+        for comparison in COMPARISONS
+        if comparison.name in options.comparisons
+    ]
 
 
-MEASURED = ("seconds", "ratio", "exponent", "peak_memory_mb", "floor_seconds")
-
-
-def empty_rows(sides: Sequence[Side], about: dict[str, Any], reference: str, options: argparse.Namespace) -> Rows:
-    """What is known of every row before anything is measured."""
-    rows: Rows = {}
-    for length in options.lengths:
-        sizes = {"batch_size": options.batch_size, "length": length, "width": options.width}
-        for side in sides:
-            what = {"side": side.label, "model": side.model, "num_steps": side.num_steps, "rank": side.rank}
-            for name in PASSES:
-                how = {"pass": name, "rounds": options.rounds, "reference": reference}
-                rows[length, side.label, name] = {
-                    **about,
-                    **what,
-                    **sizes,
-                    **how,
-                    **dict.fromkeys(MEASURED),
-                    "note": "",
-                }
-    return rows
+def _possible(side: Side, device: str) -> bool:
+    return device == "cuda" or side.implementation != "triton"
 
 
 def obstacle(side: Side, device: str) -> str:
@@ -197,83 +128,6 @@ def obstacle(side: Side, device: str) -> str:
     if side.implementation == "triton" and not available(torch.empty(0, device=device)):
         return "skipped: the kernels need Triton and a CUDA device of compute capability 8.0"
     return ""
-
-
-def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str]) -> list[Worker]:
-    """Those whose output and gradients are those of the first side with the same layer; `notes` tell of the others."""
-    kept: list[Worker] = []
-    first: dict[tuple[str, int, int], dict[str, torch.Tensor]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for worker in workers:
-            side = worker.side
-            file = Path(folder, "answers.pt")
-            try:
-                worker.ask("resize", *size)
-                worker.ask("save_answers", str(file))
-            except WorkerEndedError as error:
-                notes[side.label] = str(error)
-                continue
-            found = torch.load(file, weights_only=True)
-            expected = first.setdefault((side.model, side.num_steps, side.rank), found)
-            name, difference = largest_difference(found, expected)
-            if difference <= TOLERANCES[size[-1]]:
-                kept.append(worker)
-            else:
-                notes[side.label] = f"left out: {name} differs by {difference:.2g} of its largest value"
-    return kept
-
-
-def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
-    """Name of the tensor that differs most, and by how much of its largest value; infinite where it has NaN."""
-    worst = "output", 0.0
-    for name, value in expected.items():
-        difference = float((found[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))
-        if not difference <= worst[1]:
-            worst = name, difference if difference == difference else float("inf")
-    return worst
-
-
-def measure(workers: Sequence[Worker], rows: Rows, precision: str, options: argparse.Namespace) -> None:
-    """Fill in seconds, floors and peak memory, from short to long."""
-    for length in options.lengths:
-        for worker in workers:
-            worker.ask("resize", options.batch_size, length, options.width, precision)
-        for name in PASSES:
-            for worker, seconds in zip(workers, medians(workers, name, options.rounds), strict=True):
-                row = rows[length, worker.side.label, name]
-                row["seconds"] = seconds
-                # On a CPU such an operation waits for arithmetic, not for memory.
-                if row["model"] == "attention alone" and row["device"] == "cuda":
-                    row["floor_seconds"] = worker.ask("floor_seconds", name)
-        for name in PASSES:
-            for worker in workers:
-                rows[length, worker.side.label, name]["peak_memory_mb"] = worker.ask("peak_memory", name)
-
-
-def exponent(seconds: dict[int, float]) -> float | None:
-    """The power of the length that the seconds grow with, fitted to the logarithms by least squares.
-
-    Args:
-        seconds: length -> seconds; only lengths within `FITTED_LENGTHS` count, and None comes back for less than two.
-    """
-    first, last = FITTED_LENGTHS
-    points = [(length, value) for length, value in seconds.items() if first <= length <= last]
-    if len(points) < 2:
-        return None
-    lengths, values = np.log(np.array(points)).T
-    return float(np.polyfit(lengths, values, 1)[0])
-
-
-def line(row: dict[str, Any]) -> str:
-    """What is printed of a row."""
-    about = f"{row['comparison']:15} {row['side']:31} {row['precision']} n = {row['length']:<5} {row['pass']:20} "
-    if row["seconds"] is None:
-        return f"{about} not measured: {row['note']}"
-    parts = [f"{1000 * row['seconds']:10.2f} ms"]
-    for name, unit in (("ratio", " x " + str(row["reference"])), ("peak_memory_mb", " MiB")):
-        if row[name] is not None:
-            parts.append(f"{row[name]:.1f}{unit}")
-    return about + "  ".join(parts)
 
 
 if __name__ == "__main__":

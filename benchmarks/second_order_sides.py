@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks.memory import allocated_peak_mb
+from benchmarks.passes import LayerRunner
+from benchmarks.reporting import Value
 from benchmarks.timing import timed
 from ctxzoo.models.layers_contextualizer import Contextualizer
 from ctxzoo.models.ops_second_order_attention import Implementation, second_order_attention
-from ctxzoo.training.allocator import keep_freed_memory
 
-Pass = Literal["forward", "forward and backward"]
 Model = Literal["contextualizer", "attention alone", "encoder layer", "self-attention", "GRU"]
 HEADS = 8
-SEED = 224
-ROUND_SECONDS = 0.1  # a round repeats a shorter pass
 COPIED_BYTES = 2**30
 
 
@@ -46,6 +42,10 @@ class Side:
     rank: int = 64
     compiled: bool = False
     implementation: Implementation = "auto"
+
+    def columns(self) -> dict[str, Value]:
+        """The layer; sides with the same one must agree."""
+        return {"model": self.model, "num_steps": self.num_steps, "rank": self.rank}
 
 
 class Steps(nn.Module):
@@ -120,86 +120,38 @@ class Gru(nn.Module):
         return self.gru(x)[0]
 
 
-class Runner:
-    """A side, ready to run at one size after another.
+class Runner(LayerRunner):
+    """A side, ready to run at one size after another."""
 
-    Args:
-        side: what to run.
-        device: cpu or cuda.
-    """
-
-    def __init__(self, side: Side, device: str) -> None:
-        self.side = side
-        self.device = torch.device(device)
-        if device == "cpu":
-            keep_freed_memory()  # as in a training by ctxzoo, whatever the layer
-        self.module: Any = None
-        self.call: Any = None
-        self.x: Any = None
-        self._passes = 1
-
-    def resize(self, batch: int, length: int, width: int, precision: str) -> None:
-        """Draw the layer and (batch, length, width) tokens anew, the same for sides with the same layer.
-
-        Args:
-            batch, length, width: B, n, m.
-            precision: dtype of weights and tokens: float32 or bfloat16.
-        """
-        # Without the previous size, and what the compiler made for it: it gives up after a few sizes of a function.
-        self.module = self.call = self.x = None
+    def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        # What the compiler made for the previous size: it gives up after a few sizes of a function.
         torch.compiler.reset()
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        dtype: torch.dtype = getattr(torch, precision)
-        torch.manual_seed(SEED)
-        self.module = build_module(self.side, batch, length, width).to(self.device, dtype)
-        self.x = torch.randn(batch, length, width).to(self.device, dtype).requires_grad_()
-        compiled = self.side.compiled
-        self.call = torch.compile(self.module, fullgraph=True, dynamic=False) if compiled else self.module
+        super().prepare(batch, length, width, dtype)
+        if self.side.compiled:
+            self.module.compile(fullgraph=True, dynamic=False)
 
-    def save_answers(self, file: str) -> None:
-        """Write output and gradients, by which sides with the same layer are compared, in float32."""
-        output = self._forward()
-        self._forward_and_backward()
-        gradients = {name: parameter.grad for name, parameter in self.module.named_parameters()}
-        found = {"output": output, "x": self.x.grad, **gradients}
-        torch.save({name: value.float().cpu() for name, value in found.items() if value is not None}, file)
+    def build(self, batch: int, length: int, width: int) -> nn.Module:
+        return build_module(self.side, batch, length, width)
 
-    def warm_up(self, name: Pass) -> None:
-        """Untimed passes, and how many of them the rounds that follow will have."""
-        work = self._work(name)
-        work()
-        self._passes = max(1, math.ceil(ROUND_SECONDS / timed(work, self.device)))
+    def floor_seconds(self, name: str) -> float | None:
+        """Seconds that a GPU needs to move the tensors of a pass, each once, at the speed at which it copies; for
+        attention alone. On a CPU such an operation waits for arithmetic, not for memory.
+        """
+        if self.side.model != "attention alone" or self.device.type != "cuda":
+            return None
+        return self.moved_bytes(name) / self._bytes_per_second()
 
-    def round(self, name: Pass) -> float:
-        """Seconds for one pass, mean over a round."""
-        work = self._work(name)
-
-        def several() -> None:
-            for _ in range(self._passes):
-                work()
-
-        return timed(several, self.device) / self._passes
-
-    def peak_memory(self, name: Pass) -> float:
-        """MiB that a pass allocates beyond weights and tokens."""
-        work = self._work(name)
-        self._forget_gradients()
-        return allocated_peak_mb(work, self.device.type)
-
-    def floor_seconds(self, name: Pass) -> float:
-        """Seconds that the device needs to move the tensors of a pass, each once, at the speed at which it copies.
-
-        Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its
+    def moved_bytes(self, name: str) -> int:
+        """Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its
         gradient, and writes the gradients of x, p, q and W.
         """
-        inputs = self.x.nbytes + sum(parameter.nbytes for parameter in self.module.parameters())
-        mask = sum(buffer.nbytes for buffer in self.module.buffers())
-        output = self._forward().nbytes
+        inputs: int = self.x.nbytes + sum(parameter.nbytes for parameter in self.module.parameters())
+        mask: int = sum(buffer.nbytes for buffer in self.module.buffers())
+        output = self.forward().nbytes
         moved = inputs + mask + output
         if name == "forward and backward":
             moved += inputs + mask + 2 * output + inputs
-        return moved / self._bytes_per_second()
+        return moved
 
     def _bytes_per_second(self) -> float:
         """Bytes read and written by a copy that no cache holds."""
@@ -208,24 +160,6 @@ class Runner:
         target.copy_(source)
         seconds = [timed(lambda: target.copy_(source), self.device) for _ in range(5)]
         return 2 * COPIED_BYTES / statistics.median(seconds)
-
-    def _work(self, name: Pass) -> Callable[[], Any]:
-        return self._forward if name == "forward" else self._forward_and_backward
-
-    def _forward(self) -> torch.Tensor:
-        self.module.eval()
-        with torch.inference_mode():
-            output: torch.Tensor = self.call(self.x)
-        return output
-
-    def _forward_and_backward(self) -> None:
-        self.module.train()
-        self._forget_gradients()
-        self.call(self.x).sum().backward()
-
-    def _forget_gradients(self) -> None:
-        self.module.zero_grad(set_to_none=True)
-        self.x.grad = None
 
 
 def build_module(side: Side, batch: int, length: int, width: int) -> nn.Module:

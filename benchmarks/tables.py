@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.document_tables import document_attention
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
 from ctxzoo.evaluation.results import write_atomically
@@ -85,6 +86,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "training_step-cuda": training_step,
     "second_order_attention-cpu": second_order_attention,
     "second_order_attention-cuda": second_order_attention,
+    "document_attention-cpu": document_attention,
+    "document_attention-cuda": document_attention,
     "preparation": preparation,
     "import_time": import_time,
 }

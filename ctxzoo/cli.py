@@ -18,6 +18,7 @@ import ctxzoo
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from transformers import TextClassificationPipeline
 
     from ctxzoo.hub.inspection import Part
     from ctxzoo.hub.task_facts import TaskFacts
@@ -33,7 +34,7 @@ OPTIONS_OF_TASKS = {
     },
     "predict": {
         "question-answering": ("question", "context", "na_prob", "threshold"),
-        "text-classification": ("text",),
+        "text-classification": ("text", "explain"),
     },
 }
 
@@ -115,6 +116,9 @@ def build_parser() -> argparse.ArgumentParser:
     readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
     classifiers = sub.add_argument_group("text classification")
     classifiers.add_argument("--text", help="one text")
+    classifiers.add_argument(
+        "--explain", type=Path, help="page (.html), or picture of one text (.png), that shows which words count"
+    )
 
     sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
     sub.add_argument("folder", type=Path)
@@ -255,21 +259,51 @@ def _predict_labels(options: argparse.Namespace) -> int:
         raise ValueError("give either --text, or --file with --output")
     if options.text is not None and options.output is not None:
         raise ValueError("--output belongs to --file")
-    if options.file is not None and options.output is None:
-        raise ValueError("--file needs --output, the JSON file to write")
+    if options.file is not None and options.output is None and options.explain is None:
+        raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
     if options.text is not None and not options.text.strip():
         raise ValueError(f"--text is {options.text!r}; expected a text")
+    if options.explain is not None:
+        _check_explanation_file(options.explain)
 
     from ctxzoo.evaluation.text_predictions import classify_texts, load_classifier, read_text_lines
 
     texts = [options.text] if options.file is None else read_text_lines(options.file)
-    predictions = classify_texts(load_classifier(options.checkpoint), texts, batch_size=options.batch_size)
+    classifier = load_classifier(options.checkpoint)
+    if options.explain is not None:
+        _explain(classifier, texts, options.explain)
+    if options.text is not None or options.output is not None:
+        predictions = classify_texts(classifier, texts, batch_size=options.batch_size)
     if options.file is None:
         print(json.dumps(predictions[0], ensure_ascii=False))
         return OK
-    _write_json(options.output, predictions)
-    print(f"{len(predictions)} labels: {options.output}")
+    if options.output is not None:
+        _write_json(options.output, predictions)
+    files = [str(file) for file in (options.output, options.explain) if file is not None]
+    print(f"{len(texts)} labels: {', '.join(files)}")
     return OK
+
+
+def _check_explanation_file(file: Path) -> None:
+    if file.suffix not in (".html", ".png"):
+        raise ValueError(f"--explain is {str(file)!r}; expected a name that ends in .html (page) or .png (picture)")
+    if not file.parent.is_dir():
+        raise ValueError(f"--explain is {str(file)!r}, but there is no folder {str(file.parent)!r}; make it first")
+
+
+def _explain(classifier: TextClassificationPipeline, texts: Sequence[str], file: Path) -> None:
+    """Write the page, or the picture, of which words count."""
+    from ctxzoo.evaluation.explanation import explain_text
+    from ctxzoo.evaluation.explanation_page import write_explanation_page
+    from ctxzoo.evaluation.explanation_picture import draw_explanation
+
+    if file.suffix == ".png" and len(texts) != 1:
+        raise ValueError(f"--explain is {str(file)!r}, a picture of one text, but there are {len(texts)}; take .html")
+    explanations = [explain_text(classifier.model, classifier.tokenizer, text) for text in texts]
+    if file.suffix == ".png":
+        draw_explanation(explanations[0], file)
+    else:
+        write_explanation_page(explanations, file)
 
 
 def push(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from transformers import HfArgumentParser
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps
+from ctxzoo.evaluation.plots_lines import plot_accuracy_by
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
 from ctxzoo.hub.folds import Outcomes
 from ctxzoo.training.interrupt import TrainingInterrupted
@@ -69,7 +69,7 @@ def main(settings: Settings) -> None:
     )
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
     figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
-    plot_accuracy_by_steps(curves(cells, outcomes), figure)
+    plot_accuracy_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds")
     print(f"figure {figure}")
 
 

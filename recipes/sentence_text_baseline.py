@@ -22,7 +22,7 @@ from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.models.configuration_text_baseline import VARIANTS
+from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, VARIANTS
 from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE, ARCHITECTURE = "sentence_text_baseline", "text_baseline"
@@ -31,7 +31,9 @@ TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurre
 
 @dataclass
 class Settings(CrossValidationSettings):
-    models: list[str] = field(default_factory=lambda: list(VARIANTS), metadata={"help": ", ".join(VARIANTS)})
+    models: list[str] = field(
+        default_factory=lambda: list(SENTENCE_VARIANTS), metadata={"help": ", ".join(SENTENCE_VARIANTS)}
+    )
     datasets: list[str] = field(
         default_factory=lambda: list(SENTENCE_DATASETS.values()),
         metadata={"help": "Hub ids, folders, files, or: sample"},
@@ -47,8 +49,8 @@ class Settings(CrossValidationSettings):
 
 def main(settings: Settings) -> None:
     for model in settings.models:
-        if model not in VARIANTS:
-            raise ValueError(f"models: unknown baseline {model!r}; known: {', '.join(VARIANTS)}")
+        if model not in SENTENCE_VARIANTS:
+            raise ValueError(f"models: unknown baseline {model!r}; known: {', '.join(SENTENCE_VARIANTS)}")
     cells = [cell_of(model, dataset, settings) for dataset in settings.datasets for model in settings.models]
     cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
 

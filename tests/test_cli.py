@@ -19,7 +19,11 @@ from ctxzoo.evaluation.text_predictions import load_classifier
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.configuration_bidaf import VARIANTS
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.modeling_lama import LamaForSequenceClassification
+from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
+from tests.models.cases_lama import SIZES
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
@@ -297,6 +301,9 @@ def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pyt
         (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
         (["predict", "--file", "f"], "--file needs --output"),
         (["predict", "--file", "absent.txt", "--output", "o"], "no file 'absent.txt'"),
+        (["predict", "--text", "a", "--explain", "e.pdf"], "'e.pdf'; expected a name that ends in .html"),
+        (["predict", "--text", "a", "--explain", "absent/e.png"], "there is no folder 'absent'; make it first"),
+        (["predict", "--text", "a", "--explain", "e.html"], "a ToyForSequenceClassification cannot say how much"),
         (["predict", "--text", "\n "], "--text is '\\n '; expected a text"),
         (["predict", "--text", "a", "--question", "q"], "--question: for question-answering, but"),
         (["predict", "--context", "c", "--threshold", "0"], "--context, --threshold: for question-answering, but"),
@@ -318,6 +325,39 @@ def test_reader_refuses_options_of_classifiers(checkpoint: Path, capsys: pytest.
     assert "it takes --question, --context, --na_prob, --threshold" in message
     message = refused(["evaluate", str(checkpoint), "--dataset", "sample", "--folds", "5", "--fold", "0"], capsys)
     assert "--folds, --fold: for text-classification, but" in message
+
+
+@pytest.fixture(scope="module")
+def document_classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A checkpoint whose heads say how much each word counts."""
+    folder = tmp_path_factory.mktemp("lama") / "lama-tiny"
+    LamaForSequenceClassification(LamaConfig(**SIZES)).save_pretrained(folder)
+    build_word_tokenizer(["the", "lamp", "is", "solid"]).save_pretrained(folder)
+    return str(folder)
+
+
+def test_explain_labels(document_classifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, picture, lines, labels = (tmp_path / name for name in ("p.html", "p.png", "t.txt", "l.json"))
+    for out in (page, picture):
+        assert main(["predict", document_classifier, "--text", "the <big> lamp", "--explain", str(out)]) == 0
+        assert json.loads(capsys.readouterr().out)["label"].startswith("LABEL_")
+    assert "&lt;big&gt;" in page.read_text(encoding="utf-8")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+    lines.write_text("the lamp\nis solid\n")
+    for more, named in ([], f"{page}"), (["--output", str(labels)], f"{labels}, {page}"):
+        page.unlink()
+        assert main(["predict", document_classifier, "--file", str(lines), "--explain", str(page), *more]) == 0
+        assert capsys.readouterr().out == f"2 labels: {named}\n"
+        assert page.read_text(encoding="utf-8").count("<article") == 2
+    assert len(json.loads(labels.read_text())) == 2
+    message = refused(["predict", document_classifier, "--file", str(lines), "--explain", str(picture)], capsys)
+    assert "a picture of one text, but there are 2; take .html" in message
+
+
+def test_readers_are_not_explained(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = refused(["predict", str(checkpoint), "--question", "q", "--explain", "e.html"], capsys)
+    assert "--explain: for text-classification, but" in message
 
 
 def test_base_model_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

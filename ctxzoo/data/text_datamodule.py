@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+import warnings
 
 import datasets
 import lightning
@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from tokenizers.trainers import WordLevelTrainer
-from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.log_count_ratios import naive_bayes_of_means
+from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, encode_texts
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
+from ctxzoo.data.text_words import count_words, frequent_words
+from ctxzoo.data.vocabulary import table_of_known
+from ctxzoo.data.word2vec import word2vec_table
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
-from ctxzoo.models.tokenization_word import PAD_TOKEN, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 
-CHUNK = 4096  # texts that are encoded in one call; bounds the memory that their ids take as Python lists
-
-Rows = npt.NDArray[np.int64]
+logger = logging.getLogger(__name__)
 
 
 class TextClassificationDataModule(lightning.LightningDataModule):
@@ -33,7 +33,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     Splits: `train`, `validation` and `test`. With `folds`, all splits of the dataset are joined in this order; fold
     `fold` is `test`, `dev_share` of the rest is `validation`, and what remains is `train`; both draws keep the part of
     every class. Without `folds` the dataset's own splits are read, and a missing `validation` is drawn from `train` in
-    the same way. With a `dev_share` of 0 nothing is drawn, and `validation` may be missing.
+    the same way. With a `dev_share` of 0 nothing is drawn, and `validation` may be missing. A class without rows in
+    `train` gives a warning.
+
+    With `min_words`, shorter texts are left out of every split before all this; rows count among the texts left.
 
     The vocabulary holds the words with `min_word_count` occurrences in the rows of `train`, so after those of
     `validation` are taken out, the most frequent first.
@@ -50,17 +53,20 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         fold_seed: of the folds and of the drawn validation rows.
         dev_share: of the rows that are not `test`; 0 or more, below 1.
         min_word_count: a word needs this many occurrences.
-        lower_case, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
-        max_length: known words to which texts are cut; None: no limit.
+        min_words: texts with fewer words, known or not, are left out.
+        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
+        max_length: known words to which texts are cut; None: no limit. `truncated` tells how many were cut.
         word_vectors: file of pretrained vectors for `vector_table`.
+        word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
+        word2vec_epochs: of this training.
         batch_size, eval_batch_size: texts in a batch.
-        seed: of the order of batches, and of the table's rows without a vector.
+        seed: of the order of batches, of word2vec, and of the table's rows without a vector.
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: an option out of range, or both `tokenizer` and `init_from`.
+        ValueError: an option out of range, both `tokenizer` and `init_from`, or both `word_vectors` and `word2vec_dim`.
     """
 
     def __init__(
@@ -75,13 +81,17 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         fold_seed: int = 0,
         dev_share: float = DEV_SHARE,
         min_word_count: int = 3,
+        min_words: int = 0,
         lower_case: bool = True,
+        cutter: Cutter = "whitespace",
         ngram_order: int = 1,
         char_ngrams: tuple[int, int] | None = None,
         ngram_buckets: int = 0,
         char_ngram_buckets: int = 0,
         max_length: int | None = None,
         word_vectors: str | None = None,
+        word2vec_dim: int = 0,
+        word2vec_epochs: int = 5,
         batch_size: int = 64,
         eval_batch_size: int = 256,
         seed: int = 0,
@@ -96,10 +106,19 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             raise ValueError(f"dev_share is {dev_share}; expected 0 or more, and less than 1")
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
+        if min_words < 0:
+            raise ValueError(f"min_words is {min_words}; expected 0 (every text) or more")
         if max_length is not None and max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
         if tokenizer is not None and init_from is not None:
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        if word2vec_dim < 0 or word2vec_epochs < 1:
+            raise ValueError(
+                f"word2vec_dim is {word2vec_dim}, word2vec_epochs {word2vec_epochs}; expected a dim of 0 (no word2vec) "
+                "or more, and 1 epoch or more"
+            )
+        if word2vec_dim and word_vectors is not None:
+            raise ValueError(f"both word_vectors={word_vectors!r} and word2vec_dim={word2vec_dim}; give one of them")
         self.dataset = dataset
         self.data_dir = data_dir
         self.text_column = text_column
@@ -109,13 +128,17 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.fold_seed = fold_seed
         self.dev_share = dev_share
         self.min_word_count = min_word_count
+        self.min_words = min_words
         self.lower_case = lower_case
+        self.cutter = cutter
         self.ngram_order = ngram_order
         self.char_ngrams = char_ngrams
         self.ngram_buckets = ngram_buckets
         self.char_ngram_buckets = char_ngram_buckets
         self.max_length = max_length
         self.word_vectors = word_vectors
+        self.word2vec_dim = word2vec_dim
+        self.word2vec_epochs = word2vec_epochs
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed
@@ -125,6 +148,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self._texts: dict[str, datasets.Dataset] = {}
         self._rows: dict[str, Rows] = {}
         self._encoded: dict[str, EncodedTexts] = {}
+        self._told: set[str] = set()
         self._vectors: WordVectors | None = None
 
     # -- what a recipe asks for ------------------------------------------------------------------------------------
@@ -153,16 +177,21 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
         sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": self.num_labels}
-        if self._vectors is not None:
-            sizes["word_embedding_size"] = self._vectors.dim
+        dim = self._vectors.dim if self._vectors is not None else self.word2vec_dim
+        if dim:
+            sizes["word_dim"] = dim
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:
-        """(num_ids, dim) pretrained vectors, or None without `word_vectors`.
+        """(num_ids, dim) vectors of `word_vectors` or by word2vec, or None without either.
 
-        Padding is 0. Words without a vector, and the buckets of n-grams, are drawn from a normal distribution around 0
-        with the standard deviation of the vectors found: they should neither stand out nor be equal to each other.
+        See `table_of_known` for words without a vector and the buckets of n-grams, and `word2vec_table`.
         """
+        if self.word2vec_dim:
+            texts = self.texts("train").select(self.rows("train"))["text"][:]
+            return word2vec_table(
+                texts, self.tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed
+            )
         if self._vectors is None:
             return None
         rows = [self._vectors.lookup(word) for word in self._words()]
@@ -172,11 +201,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
                 f"{self.word_vectors} has a vector for none of the {len(rows)} words; choose vectors of this language"
             )
         vectors = self._vectors.vectors[[row for row in rows if row is not None]]
-        generator = torch.Generator().manual_seed(self.seed)
-        table = torch.randn(self.tokenizer.num_ids, self._vectors.dim, generator=generator) * vectors.std()
-        table[0] = 0
-        table[known] = vectors
-        return table
+        return table_of_known(self.tokenizer.num_ids, known, vectors, self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.
@@ -197,7 +222,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return torch.from_numpy(features).float(), torch.from_numpy(weights).float()
 
     def vectors_name(self) -> str:
-        """The name of the word vectors' file, or "learned"."""
+        """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
+        if self.word2vec_dim:
+            return f"word2vec.{self.word2vec_dim}d"
         return self._vectors.name if self._vectors else "learned"
 
     @property
@@ -220,6 +247,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         """The label of each of `rows(split)`."""
         return _labels(self.texts(split))[self.rows(split)]
 
+    def truncated(self, split: str) -> int:
+        """How many texts of a split have more known words than `max_length`."""
+        return int(self._encoded_texts(split).truncated[self.rows(split)].sum())
+
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
     def prepare_data(self) -> None:
@@ -230,7 +261,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         """Choose the rows of each split, build the vocabulary; on every process."""
         if self._rows:
             return
-        splits = self._loaded().splits
+        splits = self._long_enough(self._loaded().splits)
         if self.folds is not None:
             texts, rows = self._cross_validation(splits, self.folds)
         else:
@@ -244,6 +275,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if self.word_vectors is not None:
             self._vectors = read_word_vectors(self.word_vectors, keep=self._words())
         self._texts, self._rows = texts, rows
+        self._warn_of_new_classes()
 
     def train_dataloader(self) -> ResumableLoader:
         return self._loader("train", shuffle=True)
@@ -264,6 +296,34 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if self._data is None:
             self._data = read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
         return self._data
+
+    def _long_enough(self, splits: dict[str, datasets.Dataset]) -> dict[str, datasets.Dataset]:
+        if self.min_words == 0:
+            return splits
+        backend = self._tokenizer.backend_tokenizer if self._tokenizer else word_cutter(self.lower_case, self.cutter)
+        left = {}
+        for name, texts in splits.items():
+            long_enough = np.flatnonzero(count_words(backend, texts["text"][:]) >= self.min_words)
+            if not len(long_enough):
+                raise ValueError(
+                    f"min_words={self.min_words} leaves none of the {len(texts)} {name!r} texts of {self.dataset!r}; "
+                    "lower it"
+                )
+            left[name] = texts.select(long_enough)
+        return left
+
+    def _warn_of_new_classes(self) -> None:
+        if "train" not in self._rows:
+            return
+        trained = set(self.labels("train").tolist())
+        for split in self._rows:
+            names = [self.label_names[label] for label in sorted(set(self.labels(split).tolist()) - trained)]
+            if names:
+                warnings.warn(
+                    f"{self.dataset!r}: no training row has the class {', '.join(map(repr, names))}, which {split!r} "
+                    "has; no model can learn it",
+                    stacklevel=3,
+                )
 
     def _cross_validation(
         self, splits: dict[str, datasets.Dataset], folds: int
@@ -292,7 +352,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return texts, rows
 
     def _build_tokenizer(self, texts: datasets.Dataset, rows: Rows) -> WordTokenizer:
-        words = _frequent_words(texts.select(rows)["text"][:], self.min_word_count, self.lower_case)
+        backend = word_cutter(self.lower_case, self.cutter)
+        words = frequent_words(backend, texts.select(rows)["text"][:], self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(rows)} training texts of {self.dataset!r}; "
@@ -301,6 +362,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return build_word_tokenizer(
             words,
             lower_case=self.lower_case,
+            cutter=self.cutter,
             ngram_buckets=self.ngram_buckets,
             char_ngram_buckets=self.char_ngram_buckets,
             ngram_order=self.ngram_order,
@@ -313,6 +375,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return words
 
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
+        self._tell_of_truncated(split)
         batches = TextBatches(self._encoded_texts(split), _labels(self.texts(split)), self.rows(split))
         return bucket_loader(
             batches,
@@ -322,6 +385,12 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             seed=self.seed,
             num_workers=self.num_workers,
         )
+
+    def _tell_of_truncated(self, split: str) -> None:
+        if split not in self._told:
+            self._told.add(split)
+            if number := self.truncated(split):
+                logger.info("%d %r texts cut to max_length=%d known words", number, split, self.max_length)
 
     def _encoded_texts(self, split: str) -> EncodedTexts:
         assert self._rows, "call setup() first"
@@ -333,90 +402,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return self._encoded[source]
 
 
-@dataclass(frozen=True)
-class EncodedTexts:
-    """Texts as ids. Text t has `ids[pointers[t] : pointers[t + 1]]`.
-
-    Attributes:
-        ids: (all ids,) of words and n-grams.
-        pointers: (texts + 1,).
-    """
-
-    ids: npt.NDArray[np.int32]
-    pointers: npt.NDArray[np.int64]
-
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Ids of each text."""
-        return np.diff(self.pointers)
-
-
-def encode_texts(tokenizer: WordTokenizer, texts: list[str], max_length: int | None) -> EncodedTexts:
-    """Encode texts, cut to `max_length` known words where that is given."""
-    ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
-    lengths: list[int] = []
-    for start in range(0, len(texts), CHUNK):
-        chunk = tokenizer(
-            texts[start : start + CHUNK],
-            truncation=max_length is not None,
-            max_length=max_length,
-            return_attention_mask=False,
-        )
-        for row in chunk["input_ids"]:
-            lengths.append(len(row))
-            ids.append(np.array(row, np.int32))
-    return EncodedTexts(np.concatenate(ids), np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
-
-
-class TextBatches(Dataset[dict[str, torch.Tensor]]):
-    """`batches[rows]` is a whole batch; see `TextClassificationDataModule`.
-
-    Args:
-        texts: the ids.
-        labels: (texts,).
-        rows: (n,) the texts that this dataset numbers 0..n-1.
-    """
-
-    def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows) -> None:
-        self.texts = texts
-        self.labels = labels
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Ids of each row, for bucketing."""
-        return self.texts.lengths()[self.rows]
-
-    def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
-        rows = self.rows[np.asarray(places)]
-        begins, ends = self.texts.pointers[rows], self.texts.pointers[rows + 1]
-        # No text may have a known word; a model still wants one position.
-        ids = np.zeros((len(rows), max(1, int((ends - begins).max()))), np.int64)
-        for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            ids[place, : end - begin] = self.texts.ids[begin:end]
-        batch = {
-            "input_ids": ids,
-            "attention_mask": (ids != 0).astype(np.int64),
-            "labels": self.labels[rows],
-            "row": rows,
-        }
-        return {name: torch.from_numpy(array) for name, array in batch.items()}
-
-
 def _labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
     labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
     return labels
-
-
-def _frequent_words(texts: list[str], min_count: int, lower_case: bool) -> list[str]:
-    """The words that occur at least `min_count` times, most frequent first, ties in alphabetical order."""
-    backend = word_cutter(lower_case)
-    trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
-    backend.train_from_iterator(texts, trainer)
-    vocabulary: dict[str, int] = backend.get_vocab()
-    vocabulary.pop(PAD_TOKEN, None)  # written in a text it is no word
-    return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
 def _tokenizer_of(checkpoint: str) -> WordTokenizer:

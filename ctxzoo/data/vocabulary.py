@@ -33,6 +33,19 @@ def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min
     ]
 
 
+def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
+    """(num_ids, dim): `vectors` (n, dim) at the ids `known` (n,), padding 0, all other rows drawn.
+
+    They are drawn from a normal distribution around 0 with the standard deviation of the vectors: they should neither
+    stand out nor be equal to each other.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randn(num_ids, vectors.shape[1], generator=generator) * vectors.std()
+    table[0] = 0
+    table[known] = vectors
+    return table
+
+
 def vector_table(vectors: WordVectors) -> torch.Tensor:
     """(2 + words, dim): the vectors under two rows of zeros, for padding and for words without a vector."""
     return torch.cat([torch.zeros(SPECIAL_ROWS, vectors.dim), vectors.vectors])

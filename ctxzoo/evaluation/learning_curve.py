@@ -1,9 +1,10 @@
-"""The CSV log of a training: its rows, and the validation scores of each epoch."""
+"""The CSV log of a training: its rows, and the scores and losses of each epoch."""
 
 from __future__ import annotations
 
 import csv
 import math
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,3 +33,17 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
             if cell and math.isfinite(value := float(cell)):
                 scores[f"{split}/epoch{int(row['epoch']) + 1}/{name}"] = value
     return scores
+
+
+def losses_by_epoch(metrics_csv: str | Path) -> dict[str, float]:
+    """The training loss of each epoch, the mean over the batches whose loss was logged.
+
+    Returns:
+        Values by ``train/epoch<number>/loss``; the first epoch is number 1.
+    """
+    losses: dict[int, list[float]] = {}
+    for row in read_rows(metrics_csv):
+        cell = row.get("train/loss")
+        if cell and math.isfinite(value := float(cell)):
+            losses.setdefault(int(row["epoch"]) + 1, []).append(value)
+    return {f"train/epoch{epoch}/loss": statistics.fmean(values) for epoch, values in losses.items()}

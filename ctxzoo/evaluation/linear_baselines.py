@@ -7,33 +7,50 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.log_count_ratios import log_count_ratios
+from ctxzoo.models.tokenization_word import Cutter, cut_words, word_cutter
 
-LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")
+LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
+DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
 MAJORITY_CLASS = "majority_class"
 
-_WORDS: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}  # texts come in words already
+
+class WordCutter:
+    """From a text to its words, as `WordTokenizer` with this cutter cuts it; what scikit-learn calls a tokenizer."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self._backend = word_cutter(lower_case=True, cutter=cutter)
+
+    def __repr__(self) -> str:
+        return f"WordCutter({self.cutter!r})"
+
+    def __call__(self, text: str) -> list[str]:
+        return cut_words(self._backend, text)
 
 
 class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
-    """A linear SVM over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
+    """A linear classifier over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
 
     The classifier of a class against the others sees x * r with the ratios r of the class (`log_count_ratios`). `coef_`
     are its weights times r, for x itself.
 
     Args:
-        C: of the SVM.
+        C: of the linear SVM that is the classifier if none is given.
+        classifier: another linear classifier of two classes, not fitted.
     """
 
-    def __init__(self, C: float = 1.0) -> None:
+    def __init__(self, C: float = 1.0, classifier: Any = None) -> None:
         self.C = C
+        self.classifier = classifier
 
     def fit(self, X: sparse.csr_matrix, y: npt.ArrayLike) -> NaiveBayesWeighted:
         labels = np.asarray(y)
@@ -41,9 +58,10 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         # Of two classes one classifier is enough: the other's is its negative.
         wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         self.ratios_ = log_count_ratios(X, labels, wanted)
+        classifier = LinearSVC(C=self.C, random_state=0) if self.classifier is None else self.classifier
         weights, intercepts = [], []
         for label, ratios in zip(wanted, self.ratios_, strict=True):
-            model = LinearSVC(C=self.C, random_state=0).fit(X @ sparse.diags(ratios), labels == label)
+            model = clone(classifier).fit(X @ sparse.diags(ratios), labels == label)
             weights.append(model.coef_[0] * ratios)
             intercepts.append(model.intercept_[0])
         self.coef_, self.intercept_ = np.stack(weights), np.array(intercepts)
@@ -61,30 +79,42 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         return predicted
 
 
-def linear_baseline(name: str) -> Pipeline:
-    """An untrained scikit-learn pipeline from texts to classes: one of `LINEAR_BASELINES` or `MAJORITY_CLASS`.
+def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
+    """An untrained scikit-learn pipeline from texts to classes.
 
-    Texts are lower-cased and cut at whitespace.
+    One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words as
+    `cutter` says (see `build_word_tokenizer`).
 
     - words_characters_svm: TF-IDF of words (1-2) and of characters within words (2-5), linear SVM;
     - bigram_naive_bayes: multinomial naive Bayes over whether words and pairs of words occur;
     - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM;
+    - words_svm: TF-IDF of words (1-2), linear SVM;
+    - bigram_nblr: the features of bigram_nbsvm, logistic regression, of more than two classes each against the rest;
     - majority_class: the most frequent class, whatever the text.
 
     Raises:
-        ValueError: an unknown name; the message lists the known ones.
+        ValueError: an unknown name, of which the message lists the known ones; an unknown cutter.
     """
+    words_of: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}
+    if cutter != "whitespace":
+        words_of |= {"token_pattern": None, "tokenizer": WordCutter(cutter)}
     if name == "words_characters_svm":
-        words = TfidfVectorizer(**_WORDS, sublinear_tf=True)
+        words = TfidfVectorizer(**words_of, sublinear_tf=True)
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
         return make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
     if name == "bigram_naive_bayes":
-        return make_pipeline(CountVectorizer(**_WORDS, binary=True), MultinomialNB())
+        return make_pipeline(CountVectorizer(**words_of, binary=True), MultinomialNB())
     if name == "bigram_nbsvm":
-        return make_pipeline(CountVectorizer(**_WORDS, binary=True), NaiveBayesWeighted(C=0.1))
+        return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(C=0.1))
+    if name == "words_svm":
+        return make_pipeline(TfidfVectorizer(**words_of, sublinear_tf=True), LinearSVC(random_state=0))
+    if name == "bigram_nblr":
+        logistic = LogisticRegression(C=1.0, solver="liblinear", random_state=0)
+        return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(classifier=logistic))
     if name == MAJORITY_CLASS:
         return make_pipeline(DummyClassifier(strategy="most_frequent"))
-    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join((*LINEAR_BASELINES, MAJORITY_CLASS))}")
+    known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, MAJORITY_CLASS)
+    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
 
 
 def number_of_weights(model: Pipeline) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,16 @@ def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str
 def signed(shown: str) -> str:
     """A number as text with its sign, also where that is plus."""
     return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
+
+
+def changed_settings(pairs: Iterable[tuple[RunResult, RunResult]]) -> str:
+    """`` (name value, …)``: the settings of the first runs that differ from those of the second; empty without any."""
+    told: dict[str, None] = {}
+    for ours, plain in pairs:
+        for key in sorted({**ours.settings, **plain.settings}):
+            if ours.settings.get(key) != plain.settings.get(key):
+                told[f"{key} {json.dumps(ours.settings.get(key))}"] = None
+    return f" ({', '.join(told)})" if told else ""
 
 
 def refuse_repeats(runs: Sequence[RunResult]) -> None:

@@ -18,10 +18,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.evaluation import tables_bidaf, tables_contextualizer
+from ctxzoo.evaluation import tables_bidaf, tables_contextualizer, tables_lama
 from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 
-TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf.TABLES, **tables_contextualizer.TABLES}
+TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    **tables_bidaf.TABLES,
+    **tables_contextualizer.TABLES,
+    **tables_lama.TABLES,
+}
 
 
 def render(text: str, results: list[RunResult]) -> str:

@@ -5,7 +5,6 @@ A cell is the mean and sample standard deviation over the folds of a cross-valid
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS as DATASETS
 from ctxzoo.evaluation.fold_results import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, markdown, with_commands
+from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, changed_settings, markdown, with_commands
 
 STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
 LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"
@@ -225,13 +224,7 @@ def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
 
 def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
     """What a row was told that the base row on the same dataset was not."""
-    told: dict[str, None] = {}
-    for dataset, runs in found.items():
-        if runs and base[dataset]:
-            ours, plain = runs[0].settings, base[dataset][0].settings
-            changed = [key for key in sorted({*ours, *plain}) if ours.get(key) != plain.get(key)]
-            told |= {f"{key} {json.dumps(ours.get(key))}": None for key in changed}
-    return f" ({', '.join(told)})" if told else ""
+    return changed_settings([(runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]])
 
 
 def _not_run(commands: Sequence[str]) -> list[str]:

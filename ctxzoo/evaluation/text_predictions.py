@@ -22,8 +22,11 @@ def load_classifier(checkpoint: str) -> TextClassificationPipeline:
 def classify_texts(
     classifier: TextClassificationPipeline, texts: list[str], *, batch_size: int = 32
 ) -> list[dict[str, Any]]:
-    """The most probable `label` of each text and its probability `score`, in their order."""
-    predictions: list[dict[str, Any]] = classifier(texts, batch_size=batch_size)
+    """The most probable `label` of each text and its probability `score`, in their order.
+
+    Texts are cut at the `model_max_length` of the tokenizer, where it has one.
+    """
+    predictions: list[dict[str, Any]] = classifier(texts, batch_size=batch_size, truncation=True)
     return predictions
 
 

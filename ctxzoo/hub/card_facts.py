@@ -109,12 +109,36 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("contextualizer", "second-order-attention"),
     ),
+    "lama": ArchitectureFacts(
+        title="LAMA",
+        summary=(
+            "A classifier of documents. A bidirectional GRU reads the words; several heads of attention, each a "
+            "bilinear form of rank 1 between a context vector and a word's state, weigh the states; a hidden layer "
+            "reads the weighted sums side by side. The cost is linear in the length of the text. The form is that of "
+            "Mehta, Rangwala and Ramakrishnan (2019)."
+        ),
+        limits=(
+            "Words outside its vocabulary are removed before it reads a text.",
+            "With the paper's normalisation no word counts more than 7.4 times as much as another for a head, so that "
+            "its attention over a long text is close to a mean.",
+        ),
+        citation="""\
+@article{mehta2019low,
+  title = {Low Rank Factorization for Compact Multi-Head Self-Attention},
+  author = {Mehta, Sneha and Rangwala, Huzefa and Ramakrishnan, Naren},
+  journal = {arXiv preprint arXiv:1912.00835},
+  year = {2019},
+  url = {https://arxiv.org/abs/1912.00835}
+}""",
+        tags=("lama", "multi-head-attention", "low-rank"),
+    ),
     "text_baseline": ArchitectureFacts(
         title="Text baseline",
         summary=(
             "A plain classifier of sentences and documents, to compare others with. Word vectors with positions beside "
             "them become one vector for each text by their mean, by attention with one weight for each word, by "
-            "convolutions (Kim 2014), by a bidirectional GRU, or by a Transformer encoder; a linear layer reads it."
+            "convolutions (Kim 2014), by a bidirectional GRU, alone or with attention over its states (Lin et al. "
+            "2017, Mehta et al. 2019), or by a Transformer encoder; a linear layer, or one hidden layer, reads it."
         ),
         limits=(
             "Words outside its vocabulary are removed before it reads a text; only hashed n-grams, where it has them, "
@@ -137,6 +161,23 @@ ARCHITECTURE_FACTS = {
   booktitle = {Advances in Neural Information Processing Systems},
   year = {2017},
   url = {https://arxiv.org/abs/1706.03762}
+}
+
+@inproceedings{lin2017structured,
+  title = {A Structured Self-attentive Sentence Embedding},
+  author = {Lin, Zhouhan and Feng, Minwei and dos Santos, Cicero Nogueira and Yu, Mo and Xiang, Bing
+            and Zhou, Bowen and Bengio, Yoshua},
+  booktitle = {International Conference on Learning Representations},
+  year = {2017},
+  url = {https://arxiv.org/abs/1703.03130}
+}
+
+@article{mehta2019low,
+  title = {Low Rank Factorization for Compact Multi-Head Self-Attention},
+  author = {Mehta, Sneha and Rangwala, Huzefa and Ramakrishnan, Naren},
+  journal = {arXiv preprint arXiv:1912.00835},
+  year = {2019},
+  url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("baseline",),
     ),

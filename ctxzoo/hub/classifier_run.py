@@ -18,7 +18,6 @@ from ctxzoo.training.sequence_classification_task import SequenceClassificationT
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 LOG = "log.txt"
-MONITOR = "validation/accuracy"  # the best epoch is the one with the highest; without validation data it is the last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,13 +100,15 @@ def train_classifier(run: ClassifierRun, *, resume: bool = False, quiet: bool = 
         data.setup()
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
         scored = tuple(split for split in ("validation", "test") if split in data.splits)
-        trainer = build_trainer(run.trainer, run.folder, monitor=MONITOR if "validation" in scored else None)
+        monitor = SequenceClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
+        trainer = build_trainer(run.trainer, run.folder, monitor=monitor)
         lightning.seed_everything(run.seed, verbose=False)
         task = SequenceClassificationTask(
             model_config={**run.config, **data.model_sizes(), **label_fields(data.label_names)},
             decay_steps=_steps(run, data, trainer.world_size) if run.decay else None,
             **run.task,
         )
+        task.set_word_vectors(data.vector_table())
         if run.naive_bayes:
             features, weights = data.naive_bayes()
             task.set_word_features(features)

@@ -10,32 +10,22 @@ from typing import Any
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.hub.classifier_run import ClassifierRun, train_classifier
 from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
-from ctxzoo.training.trainer import TrainerSettings
+from ctxzoo.hub.training_settings import TrainingSettings
 
 
 @dataclass
-class CrossValidationSettings(FoldSettings):
+class CrossValidationSettings(TrainingSettings, FoldSettings):
     """Options of a recipe that trains classifiers on folds; a recipe adds its own."""
 
     epochs: int = 10
     batch_size: int = 64
     learning_rate: float = 1e-3
     decay: bool = field(default=False, metadata={"help": "the learning rate falls linearly to zero"})
-    label_smoothing: float = 0.0
-    ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
     dev_share: float = field(
         default=DEV_SHARE,
         metadata={"help": "of the training part, picks the best epoch; 0: train on all of it and keep the last epoch"},
     )
     min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
-    precision: str = field(default="32-true", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
-    threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
-    tiny: bool = field(default=False, metadata={"help": "small models on a few batches of two folds: does it run?"})
-    output_dir: str = "runs"
-    accelerator: str = "auto"
-    devices: str = "auto"
-    tensorboard: bool = True
-    wandb: bool = False
 
     def __post_init__(self) -> None:
         if self.tiny:
@@ -122,20 +112,7 @@ def run_of(
         "learning_rate": settings.learning_rate,
         "label_smoothing": settings.label_smoothing,
     }
-    trainer = TrainerSettings(
-        epochs=settings.epochs,
-        precision=settings.precision,
-        gradient_clip=0.0,
-        ema_decay=settings.ema_decay,
-        seed=seed,
-        accelerator=settings.accelerator,
-        devices=settings.devices,
-        tensorboard=settings.tensorboard,
-        wandb=settings.wandb,
-        progress=False,
-        limit_train_batches=4 if settings.tiny else None,
-        limit_eval_batches=2 if settings.tiny else None,
-    )
+    trainer = settings.trainer(seed, epochs=settings.epochs, gradient_clip=0.0)
     reported = {
         **{name: value for name, value in cell.config.items() if name != "model_type"},
         **cell.data,

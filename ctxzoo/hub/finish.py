@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_dataset, versions
-from ctxzoo.evaluation.learning_curve import scores_by_epoch
+from ctxzoo.evaluation.learning_curve import losses_by_epoch, scores_by_epoch
 from ctxzoo.evaluation.plots import plot_learning_curves
 from ctxzoo.evaluation.results import RunResult, write_result
 from ctxzoo.hub.card import build_card
@@ -90,6 +90,7 @@ def finish_run(
         seed=seed,
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+            **losses_by_epoch(log),
             **scores_by_epoch(log, facts.curves),
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,

@@ -1,4 +1,4 @@
-"""What every recipe of a cross-validation shares: options, folds side by side, the printed table."""
+"""What recipes of many runs share: options, runs side by side, the printed table."""
 
 from __future__ import annotations
 
@@ -21,16 +21,22 @@ Outcomes = dict[str, list[RunResult]]
 
 
 @dataclass
-class FoldSettings:
-    """Options of a recipe that works on folds; a recipe adds its own."""
+class RunSettings:
+    """Options of every recipe that does many runs and prints a table; a recipe adds its own."""
 
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    folds: int = 5
-    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of folds, and of all that is drawn"})
-    processes: int = field(default=0, metadata={"help": "folds worked on at once; 0: one for each core"})
-    resume: bool = field(default=False, metadata={"help": "keep finished folds, go on where others stopped"})
+    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
+    processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
+    resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
     results_dir: str = "results"
     progress: bool = True
+
+
+@dataclass
+class FoldSettings(RunSettings):
+    """Options of a recipe that works on folds, which the seeds draw too."""
+
+    folds: int = 5
 
     def __post_init__(self) -> None:
         if self.folds < 2:
@@ -83,13 +89,14 @@ def run_folds(
     outcomes: Outcomes = {name: [] for name in runs}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as shown:
-        bar = shown.add_task("folds", total=len(jobs))
+        bar = shown.add_task("runs", total=len(jobs))
         for run, result in run_in_processes(work, jobs, processes or os.cpu_count() or 1, threads):
             name = row_of[str(run.results_file)]
             outcomes[name].append(result)
             shown.advance(bar)
             accuracy = result.metrics["test/accuracy"]
-            shown.console.print(f"{name}, seed {run.seed}, fold {run.fold}: {accuracy:.2f}", highlight=False)
+            fold = "" if run.fold is None else f", fold {run.fold}"
+            shown.console.print(f"{name}, seed {run.seed}{fold}: {accuracy:.2f}", highlight=False)
     return outcomes
 
 
@@ -97,7 +104,7 @@ def print_outcomes(outcomes: Outcomes, title: str) -> None:
     """Print a row for each model; rows on the same folds of the same data are compared with the first of them."""
     firsts = [_first_like(results, outcomes) for results in outcomes.values()]
     compared = any(first is not results for first, results in zip(firsts, outcomes.values(), strict=True))
-    headings = ["model", "accuracy", "macro F1", "parameters", "folds", *["difference"] * compared]
+    headings = ["model", "accuracy", "macro F1", "parameters", "runs", *["difference"] * compared]
     caption = "difference: to the first row on the same folds, with p of a paired test" if compared else None
     table = Table(title=title, caption=caption)
     for heading in headings:

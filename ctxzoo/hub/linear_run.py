@@ -1,12 +1,13 @@
-"""One linear baseline on one fold, from plain settings to results file."""
+"""One linear baseline on one fold or on a dataset's own splits, from plain settings to results file."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -14,6 +15,7 @@ from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_dataset, versions
 from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
 from ctxzoo.evaluation.results import RunResult, finished_result, result_path, write_result
+from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
 from ctxzoo.training.trainer import check_writable
 
 ARCHITECTURE = "linear"
@@ -24,27 +26,49 @@ class LinearRun:
     """All that decides one run, in values that can be sent to another process.
 
     Attributes:
-        recipe, seed, fold, commit: for the results file; the seed is that of the folds.
+        recipe, seed, fold, commit: for the results file; the seed is that of the folds and of held-out rows.
         variant: a name that `linear_baseline` knows.
-        dataset, data_dir, folds: as in `TextClassificationDataModule`.
+        dataset, data_dir, folds: as in `TextClassificationDataModule`; without `folds` and `fold` the dataset's own
+            splits.
+        data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
+            `cutter`, which the baseline cuts its words with.
+        tag: what tells its file from others on the same dataset.
         results_dir: where to write.
+
+    Raises:
+        ValueError: one of `folds` and `fold` without the other.
     """
 
     recipe: str
     variant: str
     dataset: str
-    folds: int
-    fold: int
     seed: int
     commit: str
+    folds: int | None = None
+    fold: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
+    tag: str = ""
     results_dir: str = "results"
+
+    def __post_init__(self) -> None:
+        if (self.folds is None) != (self.fold is None):
+            raise ValueError(
+                f"folds={self.folds} and fold={self.fold}; give both, or none for the dataset's own splits"
+            )
+
+    @property
+    def cutter(self) -> Cutter:
+        """How the baseline cuts texts into words."""
+        cutter: Cutter = self.data.get("cutter", "whitespace")
+        return cutter
 
     @property
     def settings(self) -> dict[str, Any]:
         """What decides the result, as the results file tells it."""
-        pipeline = " ".join(repr(linear_baseline(self.variant)).split())
-        return {"folds": self.folds, "trained_on": "train and validation", "pipeline": pipeline}
+        pipeline = " ".join(repr(linear_baseline(self.variant, self.cutter)).split())
+        folds = {} if self.folds is None else {"folds": self.folds}
+        return {**folds, "trained_on": "train and validation", "pipeline": pipeline, **self.data}
 
     @property
     def results_file(self) -> Path:
@@ -57,14 +81,15 @@ class LinearRun:
             split="test",
             seed=self.seed,
             fold=self.fold,
+            tag=self.tag,
         )
 
 
 def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
-    """Fit on the fold's whole training part, score on its test part, write the results file.
+    """Fit on all rows of train and validation, score on those of test, write the results file.
 
     The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their best
-    epoch is trained on here: nothing is picked.
+    epoch, or the dataset itself, is trained on here: nothing is picked.
 
     Args:
         run: what to do.
@@ -78,15 +103,18 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         return done
     check_writable(Path(run.results_dir))
     data = TextClassificationDataModule(
-        run.dataset, data_dir=run.data_dir, folds=run.folds, fold=run.fold, fold_seed=run.seed, min_word_count=1
+        run.dataset,
+        data_dir=run.data_dir,
+        folds=run.folds,
+        fold=run.fold or 0,
+        fold_seed=run.seed,
+        tokenizer=build_word_tokenizer([], cutter=run.cutter),  # a baseline has words of its own
+        **run.data,
     )
     data.setup()
-    train = np.sort(np.concatenate([data.rows("train"), data.rows("validation")]))
-    # Without predefined splits all parts are rows of the same texts.
-    texts = data.texts("train")
-    training, testing = texts.select(train), texts.select(data.rows("test"))
+    training, testing = _fitted_texts(data), data.texts("test").select(data.rows("test"))
     started = time.perf_counter()
-    model = linear_baseline(run.variant).fit(training["text"][:], training["label"][:])
+    model = linear_baseline(run.variant, run.cutter).fit(training["text"][:], training["label"][:])
     seconds = time.perf_counter() - started
     predicted = model.predict(testing["text"][:])
     scores = {
@@ -112,6 +140,15 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         versions=versions(),
         wall_seconds=seconds,
         peak_memory_mb=peak_memory_mb(),
+        tag=run.tag,
     )
     write_result(result, run.results_dir)
     return result
+
+
+def _fitted_texts(data: TextClassificationDataModule) -> datasets.Dataset:
+    """The rows of train and of validation, if that is there, in the order of the dataset."""
+    rows = {split: data.rows(split) for split in ("train", "validation") if split in data.splits}
+    if "validation" in rows and data.texts("validation") is data.texts("train"):
+        return data.texts("train").select(np.sort(np.concatenate(list(rows.values()))))
+    return datasets.concatenate_datasets([data.texts(split).select(of_split) for split, of_split in rows.items()])

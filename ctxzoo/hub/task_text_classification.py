@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ctxzoo.data.text_datamodule import TextClassificationDataModule
     from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 
+DRAWN_WORDS = 40  # of a longer text the first
+
 METRICS = {
     "accuracy": Metric("accuracy", "accuracy"),
     "macro_f1": Metric("f1", "macro F1"),
@@ -105,13 +107,16 @@ def _draw_weights(
     token_weights = getattr(task.model, "token_weights", None)
     inputs = data.tokenizer(example["text"], return_tensors="pt", return_offsets_mapping=True)
     # Hashed n-grams stand behind the words and in no place of the text.
-    offsets = [(begin, end) for begin, end in inputs.pop("offset_mapping")[0].tolist() if end > begin]
+    every = [(begin, end) for begin, end in inputs.pop("offset_mapping")[0].tolist() if end > begin]
+    offsets = every[:DRAWN_WORDS]
     if token_weights is None or not offsets:
         return
     with torch.inference_mode():
         weights = token_weights(**inputs.to(task.model.device))[0, :, : len(offsets)].float().cpu().numpy()
     words = [example["text"][begin:end] for begin, end in offsets]
     title = f"{example['label']} ({example['score']:.2f}){_what_is_right(example, '; the test set says {}')}"
+    if len(every) > DRAWN_WORDS:
+        title += f"; {DRAWN_WORDS} of {len(every)} words"
     plot_token_weights(weights, words, folder / "token_weights.png", title)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from .configuration_bidaf import BidafConfig
 from .configuration_contextualizer import ContextualizerConfig
+from .configuration_lama import LamaConfig
 from .configuration_text_baseline import TextBaselineConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
@@ -25,6 +26,12 @@ def _contextualizer() -> dict[str, Any]:
     }
 
 
+def _lama() -> dict[str, Any]:
+    from .modeling_lama import LamaForSequenceClassification, LamaModel
+
+    return {"AutoModel": LamaModel, "AutoModelForSequenceClassification": LamaForSequenceClassification}
+
+
 def _text_baseline() -> dict[str, Any]:
     from .modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
 
@@ -39,6 +46,7 @@ def _question_answering() -> dict[str, Any]:
 
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
+register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

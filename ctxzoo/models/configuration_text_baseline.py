@@ -10,24 +10,33 @@ from .configuration_text import TextConfig
 
 @strict
 class TextBaselineConfig(TextConfig):
-    """What a new text classifier has to beat: words with positions, one way to make a vector of them, a linear layer.
+    """What a new text classifier has to beat: words with positions, one way to make a vector of them, a classifier.
 
     The fields of `TextConfig` come first.
 
     Args:
         encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
-            transformer (mean of the states).
+            transformer (mean of the states); over the states of a bidirectional GRU also self_attentive (several heads,
+            Lin et al. 2017) and bilinear_attention (one head, Mehta et al. 2019).
         num_steps, rank, initial_context, eval_context: of attention: K, u, c^0, and c^0 at evaluation.
         kernel_sizes, num_filters: of cnn: words in a window of each group of filters, filters of each group.
-        recurrent_size: of bigru: states of each direction.
+        recurrent_size: of bigru, self_attentive and bilinear_attention: states of each direction.
+        attention_size, attention_heads: of self_attentive: rows of W_s1 (d_a) and of W_s2.
+        overlap_penalty: of self_attentive: lambda, weight in the loss of how much the heads look at the same words.
         num_heads, num_layers: of transformer.
+        transformer_size: of transformer: width of its layers, to which a linear map brings the tokens, positions being
+            added there (position_dim is best 0 then); 0: that of the tokens.
         dropout: on the tokens, and within the Transformer's layers.
         pooled_dropout: on the vector of the text.
+        classifier_size: units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
+        classifier_dropout: on these units.
     """
 
     model_type = "ctxzoo_text_baseline"
 
-    encoder: Literal["mean", "attention", "cnn", "bigru", "transformer"] = "mean"
+    encoder: Literal["mean", "attention", "cnn", "bigru", "transformer", "self_attentive", "bilinear_attention"] = (
+        "mean"
+    )
     num_steps: int = 5
     rank: int = 100
     initial_context: Literal["ones", "learned", "random"] = "random"
@@ -35,31 +44,56 @@ class TextBaselineConfig(TextConfig):
     kernel_sizes: list[int] = field(default_factory=lambda: [3, 4, 5])
     num_filters: int = 100
     recurrent_size: int = 100
+    attention_size: int = 350
+    attention_heads: int = 30
+    overlap_penalty: float | int = 1.0
     num_heads: int = 6
     num_layers: int = 1
+    transformer_size: int = 0
     dropout: float | int = 0.0
     pooled_dropout: float | int = 0.0
+    classifier_size: int = 0
+    classifier_dropout: float | int = 0.0
 
     @property
     def pooled_size(self) -> int:
         """d, width of the vector of a text."""
-        return {"cnn": len(self.kernel_sizes) * self.num_filters, "bigru": 2 * self.recurrent_size}.get(
-            self.encoder, self.hidden_size
-        )
+        states = 2 * self.recurrent_size
+        return {
+            "cnn": len(self.kernel_sizes) * self.num_filters,
+            "bigru": states,
+            "transformer": self.transformer_size or self.hidden_size,
+            "self_attentive": self.attention_heads * states,
+            "bilinear_attention": states,
+        }.get(self.encoder, self.hidden_size)
+
+    @property
+    def penalises_overlap(self) -> bool:
+        """Whether the loss holds a term for heads that look at the same words."""
+        return self.encoder == "self_attentive" and self.overlap_penalty > 0
 
     def validate_sizes(self) -> None:
         self.check_counts("num_steps", "rank", "num_filters", "recurrent_size", "num_heads", "num_layers")
+        self.check_counts("attention_size", "attention_heads")
+        if self.classifier_size < 0:
+            raise ValueError(f"classifier_size must be at least 0 (a linear layer), got {self.classifier_size}")
+        if self.transformer_size < 0 or self.transformer_size % 2:
+            raise ValueError(
+                "transformer_size must be even (sines and cosines in pairs), 0 for the width of the tokens; got "
+                f"{self.transformer_size}"
+            )
         if not self.kernel_sizes or min(self.kernel_sizes) < 1:
             raise ValueError(f"kernel_sizes must hold numbers of words, at least 1, got {self.kernel_sizes}")
 
     def validate_heads(self) -> None:
-        if self.encoder == "transformer" and self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"word_dim + position_dim = {self.hidden_size} must be a multiple of num_heads = {self.num_heads}"
-            )
+        if self.encoder == "transformer" and self.pooled_size % self.num_heads:
+            width = "transformer_size" if self.transformer_size else "word_dim + position_dim"
+            raise ValueError(f"{width} = {self.pooled_size} must be a multiple of num_heads = {self.num_heads}")
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout", "pooled_dropout")
+        self.check_rates("dropout", "pooled_dropout", "classifier_dropout")
+        if self.overlap_penalty < 0:
+            raise ValueError(f"overlap_penalty must be at least 0, got {self.overlap_penalty}")
 
 
 # Rates are the customary ones: Kim (2014) for cnn, Vaswani et al. (2017) for transformer.
@@ -69,7 +103,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "cnn": {"encoder": "cnn", "pooled_dropout": 0.5},
     "bigru": {"encoder": "bigru"},
     "transformer": {"encoder": "transformer", "dropout": 0.1},
+    "self_attentive": {"encoder": "self_attentive"},
+    "bilinear_attention": {"encoder": "bilinear_attention"},
+    "transformer_1024": {
+        "encoder": "transformer",
+        "transformer_size": 1024,
+        "num_heads": 16,
+        "position_dim": 0,
+        "dropout": 0.1,
+    },
 }
+# Those that stand beside the Contextualizer on sentences; the others are of documents (Mehta et al. 2019).
+SENTENCE_VARIANTS = ("mean", "attention", "cnn", "bigru", "transformer")
 
 
 def text_baseline_variant(

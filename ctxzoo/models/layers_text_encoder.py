@@ -4,8 +4,8 @@ Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), 
 
 - its tokens (B, n, h), 0 outside the mask,
 - the vector of each text (B, d), 0 for a text without words,
-- a list of (B, n): how much each token counts in that vector, summing to 1; one entry for each step where there are
-  several.
+- a list of (B, n): how much each token counts in that vector, summing to 1; one entry for each step, or each head,
+  where there are several.
 """
 
 import math
@@ -17,7 +17,9 @@ from transformers import initialization as init
 
 from .layers_contextualizer import InitialContext
 from .layers_recurrent import MaskedBiRNN
+from .ops_masking import refuse_gaps
 from .ops_pooling import masked_max, masked_mean
+from .ops_position import word_positions
 from .ops_second_order_attention import second_order_weights
 
 Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
@@ -112,27 +114,35 @@ class RecurrentEncoder(nn.Module):
         self.rnn = MaskedBiRNN(width, size, cell="gru")
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        refuse_gaps(mask)
         states = self.rnn(x, mask)
         pooled, shares = masked_max(states, mask)
         return states, pooled, [shares]
 
 
 class TransformerEncoder(nn.Module):
-    """torch's Transformer encoder (norm after each part, feed-forward 4m, ReLU) and the mean of its states; d = h = m.
+    """torch's Transformer encoder (norm after each part, feed-forward 4h, ReLU) and the mean of its states; d = h.
 
     Args:
         width: m.
+        size: h, to which a linear map brings the tokens, and sinusoids of their positions are added (Vaswani et al.
+            2017, section 3.5); 0: the layers read the tokens as they are, h = m.
         num_heads: of each layer.
         num_layers: layers.
         dropout: rate within the layers.
     """
 
-    def __init__(self, width: int, num_heads: int, num_layers: int, dropout: float) -> None:
+    def __init__(self, width: int, size: int, num_heads: int, num_layers: int, dropout: float) -> None:
         super().__init__()
-        layer = nn.TransformerEncoderLayer(width, num_heads, 4 * width, dropout, batch_first=True)
+        self.projection = nn.Linear(width, size) if size else None
+        size = size or width
+        layer = nn.TransformerEncoderLayer(size, num_heads, 4 * size, dropout, batch_first=True)
         self.layers = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        if self.projection is not None:
+            x = self.projection(x)
+            x = x + word_positions(mask, x.size(2), x.dtype)
         # A text without words may look at its padding: with nothing to look at, it would give NaN.
         hidden = ~mask & mask.any(dim=1, keepdim=True)
         states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)

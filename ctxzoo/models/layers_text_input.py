@@ -2,10 +2,11 @@
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from .layers_random_embedding import RandomEmbedding
 from .ops_dropout import dropout
-from .ops_position import sinusoidal_positions
+from .ops_position import word_positions
 
 
 class TextInput(nn.Module):
@@ -91,9 +92,7 @@ class TextInput(nn.Module):
     def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:
             return words
-        table = sinusoidal_positions(words.size(1), self.position_dim, device=words.device, dtype=words.dtype)
-        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        return torch.cat([words, table[positions]], dim=-1)
+        return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)
 
     def _check_ids(self, input_ids: torch.Tensor) -> None:
         """Ranges are only read on the CPU: on a device it would wait for the queue."""
@@ -105,6 +104,13 @@ class TextInput(nn.Module):
             raise ValueError(
                 f"word id {low if low < 0 else high} is outside the table of {self.words.num_embeddings} rows"
             )
+
+
+def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """x (B, n, m) and its mask (B, n), with a place of padding where n is 0, which most layers of torch refuse."""
+    if torch.compiler.is_compiling() or x.size(1):
+        return x, mask
+    return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
 
 
 def _refuse_empty_batch(name: str, given: torch.Tensor) -> None:

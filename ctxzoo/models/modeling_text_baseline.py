@@ -1,14 +1,16 @@
-"""Baselines for text classification: mean, scalar attention, CNN, BiGRU and Transformer encoder behind one head.
+"""Baselines for text classification: mean, CNN, BiGRU, Transformer encoder and three attentions behind one head.
 
 docs/models/text_baseline.md lists which function computes which equation, and the deviations.
 """
 
 import torch
 from torch import nn
-from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
+from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_text_baseline import TextBaselineConfig
+from .layers_classifier import text_classifier
 from .layers_contextualizer import InitialContext
+from .layers_self_attentive import AdditiveScores, AttentiveRecurrentEncoder, BilinearScores
 from .layers_text_encoder import (
     ConvolutionEncoder,
     MeanEncoder,
@@ -16,9 +18,12 @@ from .layers_text_encoder import (
     ScalarAttention,
     TransformerEncoder,
 )
+from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
+from .ops_attention_overlap import attention_overlap
 from .ops_classification import classification_loss
 from .ops_dropout import dropout
+from .outputs import DocumentClassifierOutput
 
 
 class TextBaselinePreTrainedModel(TextPreTrainedModel):
@@ -50,19 +55,23 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
         Args:
             input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0.
+            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0; where
+                n is 0, one place of padding is read.
             inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
 
         Returns:
             `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the
             vector of each text; on request `hidden_states`: the tokens as they enter and as they are summed up; and
-            `attentions`: (B, n) for each step (only attention has several), how much each token counts: its weight in
-            the mean or the attention, or the share of the features that take their maximum from it.
+            `attentions`: (B, n) for each step of attention or each head of self_attentive, in their order, and one for
+            the others: how much each token counts, its weight in the mean or the attention, or the share of the
+            features that take their maximum from it.
 
         Raises:
-            ValueError: see `TextInput.forward`.
+            ValueError: see `TextInput.forward`; for the encoders with a GRU also a word after padding, see
+                `refuse_gaps`.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = at_least_one_place(x, mask)
         tokens, pooled, weights = self.layers(x, mask)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,
@@ -74,12 +83,14 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
 
 class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
-    """Scores of classes, linear in the vector of the text."""
+    """Scores of classes from the vector of the text: linear, or through one hidden layer."""
 
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
         self.encoder = TextBaselineModel(config)
-        self.classifier = nn.Linear(config.pooled_size, config.num_labels)
+        self.classifier = text_classifier(
+            config.pooled_size, config.classifier_size, config.num_labels, config.classifier_dropout
+        )
         self.post_init()
 
     def forward(
@@ -91,37 +102,48 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
-    ) -> SequenceClassifierOutput | tuple[torch.Tensor, ...]:
+    ) -> DocumentClassifierOutput | tuple[torch.Tensor, ...]:
         """Scores of the classes, (B, L); inputs as in `TextBaselineModel.forward`.
 
         Args:
             labels: (B,) classes.
 
         Returns:
-            The loss is the cross-entropy in nats, mean over the batch.
+            The loss is the cross-entropy in nats, mean over the batch, plus `auxiliary_loss`: of self_attentive with an
+            `overlap_penalty` that times `attention_overlap`, otherwise None. `attentions` as in the base model.
 
         Raises:
             ValueError: labels of another shape, or outside the classes; see also `TextBaselineModel.forward`.
         """
+        config, with_attentions = self.config, self.wants(output_attentions, "attentions")
         outputs = self.encoder(
             input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
-            output_attentions=output_attentions,
+            output_attentions=with_attentions or config.penalises_overlap,
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
         logits = self.classifier(outputs.pooler_output)
-        output = SequenceClassifierOutput(
-            loss=None if labels is None else classification_loss(logits, labels),
+        auxiliary_loss = None
+        if config.penalises_overlap:
+            auxiliary_loss = config.overlap_penalty * attention_overlap(torch.stack(outputs.attentions, dim=1))
+        loss = None if labels is None else classification_loss(logits, labels)
+        if loss is not None and auxiliary_loss is not None:
+            loss = loss + auxiliary_loss
+        output = DocumentClassifierOutput(
+            loss=loss,
             logits=logits,
+            auxiliary_loss=auxiliary_loss,
             hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
+            attentions=outputs.attentions if with_attentions else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """How much each word counts in each step: (B, K, n); K is 1 but for attention, and each row sums to 1."""
+        """How much each word counts: (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, else
+        (B, 1, n). Each row sums to 1, or is 0 for a text without words.
+        """
         outputs = self.encoder(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
         return torch.stack(outputs.attentions, dim=1)
 
@@ -136,5 +158,11 @@ def _layers_of(config: TextBaselineConfig) -> nn.Module:
     if config.encoder == "bigru":
         return RecurrentEncoder(width, config.recurrent_size)
     if config.encoder == "transformer":
-        return TransformerEncoder(width, config.num_heads, config.num_layers, config.dropout)
+        size, heads, layers = config.transformer_size, config.num_heads, config.num_layers
+        return TransformerEncoder(width, size, heads, layers, config.dropout)
+    if config.encoder == "self_attentive":
+        scores = AdditiveScores(2 * config.recurrent_size, config.attention_size, config.attention_heads)
+        return AttentiveRecurrentEncoder(width, config.recurrent_size, scores)
+    if config.encoder == "bilinear_attention":
+        return AttentiveRecurrentEncoder(width, config.recurrent_size, BilinearScores(2 * config.recurrent_size))
     return MeanEncoder()

@@ -17,6 +17,12 @@ def sinusoidal_positions(
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).to(dtype)
 
 
+def word_positions(mask: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
+    """(B, n, width): for each word of a boolean mask (B, n) the sinusoids of its place among the words of its text."""
+    table = sinusoidal_positions(mask.size(1), width, device=mask.device, dtype=dtype)
+    return table[(mask.cumsum(dim=1) - 1).clamp(min=0)]
+
+
 def reference_sinusoidal_positions(length: int, width: int) -> torch.Tensor:
     """The same, entry by entry, in float64."""
     table = torch.zeros(length, width, dtype=torch.float64)

@@ -82,3 +82,22 @@ class ContextClassifierOutput(ModelOutput):
     context_history: torch.Tensor | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class DocumentClassifierOutput(ModelOutput):
+    """Output of a classifier of documents whose attention has several heads.
+
+    Attributes:
+        loss: scalar in nats, when labels are given; `auxiliary_loss` is part of it.
+        logits: (B, L).
+        auxiliary_loss: scalar that training adds to the loss of the classes, where the model has one.
+        hidden_states: tokens as they enter and as they are summed up, (B, n, d) each, on request.
+        attentions: on request; the model says which.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    auxiliary_loss: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None

@@ -1,8 +1,8 @@
-"""Words cut at whitespace, without an unknown id; n-grams hashed into buckets on request."""
+"""Words of a text, without an unknown id; n-grams hashed into buckets on request."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, get_args
 
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
@@ -10,18 +10,25 @@ from transformers import BatchEncoding, TokenizersBackend
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
+from .tokenization_english import english_pre_tokenizer
+
 PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words, which are then removed
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 _KEPT_WORDS = 200_000  # whose character n-grams are remembered
+Cutter = Literal["whitespace", "english"]
 NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place of the text
 
 
 class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     """Word ids for text classifiers, padded on the right.
 
-    A text is cut at whitespace and, if built so, lower-cased. **Words that are not in the vocabulary are removed**: a
+    A text is lower-cased, if built so, and cut at whitespace or by the rules for English of `english_pre_tokenizer`,
+    which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
     model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A text without a
     known word gives no ids; in a padded batch its attention mask is 0 throughout.
+
+    `return_overflowing_tokens` adds, as in slow Hugging Face tokenizers, `overflowing_tokens`, the ids of the known
+    words that truncation cut off (and of `stride` words before them), and `num_truncated_tokens`, how many it cut off.
 
     With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
     the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
@@ -42,7 +49,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     @property
     def lower_case(self) -> bool:
         """Whether text is lower-cased before it is looked up."""
-        return self._tokenizer.normalizer is not None
+        normalizer = self._tokenizer.normalizer
+        return normalizer is not None and normalizer.normalize_str("A") == "a"
 
     @property
     def ngram_buckets(self) -> int:
@@ -117,7 +125,6 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
                 "a pair of texts (a classifier reads one)": text_pair is not None,
                 "return_token_type_ids": return_token_type_ids,
                 "return_special_tokens_mask": return_special_tokens_mask,
-                "return_overflowing_tokens": return_overflowing_tokens,
                 "return_length": return_length,
                 'truncation="only_second"': truncation_strategy == TruncationStrategy.ONLY_SECOND,
                 f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
@@ -133,6 +140,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         columns: dict[str, list[Any]] = {"input_ids": []}
         if return_offsets_mapping:
             columns["offset_mapping"] = []
+        if return_overflowing_tokens:
+            columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
         for one, encoding in zip(texts, self._cut(texts, is_split_into_words), strict=True):
             known = [place for place, index in enumerate(encoding.ids) if index]
             kept = known[:limit]
@@ -144,6 +153,12 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             columns["input_ids"].append([*_at(kept, encoding.ids), *ngrams])
             if return_offsets_mapping:
                 columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
+            if return_overflowing_tokens:
+                cut_off = len(known) - len(kept)
+                columns["overflowing_tokens"].append(
+                    _at(known[max(0, len(kept) - stride) :] if cut_off else [], encoding.ids)
+                )
+                columns["num_truncated_tokens"].append(cut_off)
         if return_attention_mask is not False:
             columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
 
@@ -249,6 +264,7 @@ def build_word_tokenizer(
     words: Sequence[str],
     *,
     lower_case: bool = True,
+    cutter: Cutter = "whitespace",
     ngram_buckets: int = 0,
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
@@ -260,6 +276,7 @@ def build_word_tokenizer(
     Args:
         words: `words[0]` gets id 1; id 0 is "[PAD]".
         lower_case: lower-case texts; offsets still belong to the text as given.
+        cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
         ngram_buckets: ids that n-grams share, after those of the words.
         ngram_order: words in the longest n-gram; 1: none.
         char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
@@ -267,17 +284,19 @@ def build_word_tokenizer(
         kwargs: for the tokenizer class, for example `model_max_length`.
 
     Raises:
-        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, "[PAD]");
-            buckets without n-grams or n-grams without buckets; sizes out of range.
+        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, cut further by
+            the rules for English, "[PAD]"); buckets without n-grams or n-grams without buckets; sizes out of range; an
+            unknown cutter.
     """
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
-    backend = word_cutter(lower_case)
+    backend = word_cutter(lower_case, cutter)
     vocabulary = {PAD_TOKEN: 0}
     for word in words:
         cut = cut_words(backend, word)
         if cut != [word]:
             raise ValueError(
-                f"no text can give the word {word!r}: with lower_case={lower_case} it is cut into {cut}; leave it out"
+                f"no text can give the word {word!r}: with lower_case={lower_case} and the cutter {cutter!r} it is cut "
+                f"into {cut}; leave it out"
             )
         if word in vocabulary:
             reason = "is the name of id 0" if word == PAD_TOKEN else f"has the id {vocabulary[word]} already"
@@ -298,12 +317,18 @@ def build_word_tokenizer(
     )
 
 
-def word_cutter(lower_case: bool) -> Tokenizer:
-    """A backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it."""
+def word_cutter(lower_case: bool, cutter: Cutter = "whitespace") -> Tokenizer:
+    """A backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
+
+    Raises:
+        ValueError: an unknown cutter.
+    """
+    if cutter not in get_args(Cutter):
+        raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
     backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
     if lower_case:
         backend.normalizer = normalizers.Lowercase()
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
     return backend
 
 

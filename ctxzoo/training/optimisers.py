@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal
 
 import torch
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
-OptimiserName = Literal["adadelta", "adam", "adamw"]
+OptimiserName = Literal["adadelta", "adam", "adamw", "sgd"]
 
-_ADAMS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+MOMENTUM = 0.9
+_SCHEDULED: dict[str, Any] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": partial(torch.optim.SGD, momentum=MOMENTUM),
+}
 
 
 def build_optimiser(
@@ -21,27 +27,39 @@ def build_optimiser(
     weight_decay: float = 0.0,
     warmup_steps: int = 0,
     total_steps: int | None = None,
+    halve_after: int = 0,
+    monitor: str = "",
     fused: bool = False,
 ) -> dict[str, Any]:
     """What Lightning's `configure_optimizers` returns.
 
-    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) warm up linearly over
-    `warmup_steps` and, when `total_steps` is given, decay linearly to zero. Adam adds weight decay to the gradient.
-    `fused`: they pass over each tensor once instead of a dozen times.
+    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) and SGD (momentum 0.9)
+    warm up linearly over `warmup_steps` and, when `total_steps` is given, decay linearly to zero; or, with
+    `halve_after`, their rate is halved each time that so many epochs in a row bring no higher score `monitor`. All but
+    AdamW add weight decay to the gradient. `fused`: they pass over each tensor once instead of a dozen times.
 
     Raises:
-        ValueError: unknown name, a rate that is not positive, or a schedule for Adadelta.
+        ValueError: unknown name, a rate that is not positive, a schedule for Adadelta, or two schedules.
     """
     if learning_rate <= 0:
         raise ValueError(f"learning_rate must be positive, got {learning_rate}")
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "adadelta":
-        if warmup_steps or total_steps is not None:
-            raise ValueError("adadelta keeps its rate; warm-up and decay belong to adam and adamw")
+        if warmup_steps or total_steps is not None or halve_after:
+            raise ValueError(f"adadelta keeps its rate; schedules belong to {', '.join(_SCHEDULED)}")
         return {"optimizer": torch.optim.Adadelta(trainable, lr=learning_rate, rho=0.9, weight_decay=weight_decay)}
-    if name not in _ADAMS:
-        raise ValueError(f"unknown optimiser {name!r}; known: adadelta, {', '.join(_ADAMS)}")
-    optimiser = _ADAMS[name](trainable, lr=learning_rate, weight_decay=weight_decay, fused=fused or None)
+    if name not in _SCHEDULED:
+        raise ValueError(f"unknown optimiser {name!r}; known: adadelta, {', '.join(_SCHEDULED)}")
+    optimiser = _SCHEDULED[name](trainable, lr=learning_rate, weight_decay=weight_decay, fused=fused or None)
+    if halve_after:
+        if warmup_steps or total_steps is not None:
+            raise ValueError(
+                f"halve_after={halve_after} beside warmup_steps={warmup_steps}, total_steps={total_steps}: choose one "
+                "schedule"
+            )
+        # torch's patience is the number of such epochs that it lets pass.
+        plateau = ReduceLROnPlateau(optimiser, mode="max", factor=0.5, patience=halve_after - 1, threshold=0.0)
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": plateau, "monitor": monitor}}
 
     def factor(step: int) -> float:
         if step < warmup_steps:

@@ -33,6 +33,7 @@ class QuestionAnsweringTask(ZooTask):
     """
 
     auto_class = AutoModelForQuestionAnswering
+    monitor = "validation/f1"
 
     def __init__(
         self,

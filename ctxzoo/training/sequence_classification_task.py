@@ -26,15 +26,16 @@ class SequenceClassificationTask(ZooTask):
     """Trains and scores any classifier of the zoo with one label for each text.
 
     A batch holds `labels`, (B,) class numbers. The model gives logits (B, labels); the losses are computed here, so
-    that label smoothing is the same for every architecture.
+    that label smoothing is the same for every architecture. The loss of training also holds the `auxiliary_loss` of an
+    output that has one.
 
     Scores: `accuracy`, `macro_f1` (mean over the classes that are anyone's label or prediction), `calibration_error`
     (expected calibration error: mean distance between the probability of the predicted class and how often it is
     right, in 15 bins of that probability), all in percent, and `nll` (nats, without smoothing).
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see `ZooTask`;
-            `label_fields` gives the config the names of the labels.
+        model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps, halve_after: see
+            `ZooTask`; `label_fields` gives the config the names of the labels.
         label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
 
     Raises:
@@ -44,6 +45,7 @@ class SequenceClassificationTask(ZooTask):
     """
 
     auto_class = AutoModelForSequenceClassification
+    monitor = "validation/accuracy"
 
     def __init__(
         self,
@@ -55,6 +57,7 @@ class SequenceClassificationTask(ZooTask):
         weight_decay: float = 0.0,
         warmup_steps: int = 0,
         decay_steps: int | None = None,
+        halve_after: int = 0,
         label_smoothing: float = 0.0,
     ) -> None:
         if not 0 <= label_smoothing < 1:
@@ -67,6 +70,7 @@ class SequenceClassificationTask(ZooTask):
             weight_decay=weight_decay,
             warmup_steps=warmup_steps,
             decay_steps=decay_steps,
+            halve_after=halve_after,
         )
 
     def setup(self, stage: str) -> None:
@@ -86,7 +90,11 @@ class SequenceClassificationTask(ZooTask):
         return _Scores(self.model.config.num_labels)
 
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        return F.cross_entropy(self._logits(batch), batch["labels"], label_smoothing=self.hparams["label_smoothing"])
+        output = self._output(batch)
+        smoothing = self.hparams["label_smoothing"]
+        loss = F.cross_entropy(output.logits.float(), batch["labels"], label_smoothing=smoothing)
+        auxiliary_loss = output.get("auxiliary_loss")
+        return loss if auxiliary_loss is None else loss + auxiliary_loss
 
     def name_examples(self, rows: list[int]) -> str:
         return f"rows of the batch in the training split: {rows}"
@@ -99,9 +107,11 @@ class SequenceClassificationTask(ZooTask):
 
     def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """(B, labels) in float32, also under mixed precision."""
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
-        logits: torch.Tensor = self.model(**inputs).logits
+        logits: torch.Tensor = self._output(batch).logits
         return logits.float()
+
+    def _output(self, batch: dict[str, torch.Tensor]) -> Any:
+        return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})
 
 
 class _Scores(Scores):

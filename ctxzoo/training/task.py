@@ -40,9 +40,10 @@ class ZooTask(lightning.LightningModule, ABC):
     Args:
         model_config: a config as a plain dict with its `model_type`.
         pretrained: a checkpoint folder or Hub id instead.
-        optimiser: adadelta, adam or adamw.
+        optimiser: adadelta, adam, adamw or sgd.
         learning_rate, weight_decay, warmup_steps: of the optimiser.
         decay_steps: steps until the rate is zero; None keeps it constant.
+        halve_after: epochs in a row without a higher `monitor` after which the rate is halved; 0: never.
 
     Raises:
         ValueError: not exactly one of model_config and pretrained.
@@ -50,6 +51,7 @@ class ZooTask(lightning.LightningModule, ABC):
     """
 
     auto_class: ClassVar[Any]  # of transformers, for the head that the task trains
+    monitor: ClassVar[str]  # the score that tells a better epoch, the higher the better
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class ZooTask(lightning.LightningModule, ABC):
         weight_decay: float,
         warmup_steps: int,
         decay_steps: int | None,
+        halve_after: int = 0,
     ) -> None:
         super().__init__()
         if (model_config is None) == (pretrained is None):
@@ -145,6 +148,8 @@ class ZooTask(lightning.LightningModule, ABC):
             weight_decay=settings["weight_decay"],
             warmup_steps=settings["warmup_steps"],
             total_steps=settings["decay_steps"],
+            halve_after=settings["halve_after"],
+            monitor=self.monitor,
             fused=fused,
         )
 

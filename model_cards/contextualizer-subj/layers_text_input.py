@@ -5,7 +5,7 @@ from torch import nn
 
 from .layers_random_embedding import RandomEmbedding
 from .ops_dropout import dropout
-from .ops_position import sinusoidal_positions
+from .ops_position import word_positions
 
 
 class TextInput(nn.Module):
@@ -91,9 +91,7 @@ class TextInput(nn.Module):
     def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:
             return words
-        table = sinusoidal_positions(words.size(1), self.position_dim, device=words.device, dtype=words.dtype)
-        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        return torch.cat([words, table[positions]], dim=-1)
+        return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)
 
     def _check_ids(self, input_ids: torch.Tensor) -> None:
         """Ranges are only read on the CPU: on a device it would wait for the queue."""

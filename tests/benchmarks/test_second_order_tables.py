@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from benchmarks import second_order_plot
-from benchmarks.second_order_plot import plot_times
+from benchmarks import length_plot
+from benchmarks.length_plot import plot_times
+from benchmarks.second_order_attention import COLOURS
 from benchmarks.second_order_tables import second_order_attention
 from benchmarks.tables import DOCUMENT
 
@@ -85,7 +86,7 @@ def test_aims_of_the_fused_kernel_count_from_512() -> None:
     forward = [{**row, "pass": "forward"} for row in triton]
     text = second_order_attention([*plain, *triton, *forward])
     assert "png" not in text
-    assert line(text, "floor: each tensor moved once", 0)[2:] == ["1.00", "1.00", "1.00", "", ""]
+    assert line(text, "floor: each tensor moved once", 0)[2:] == ["1.00", "1.00", "1.00", ""]
     assert line(text, "triton", 2)[2:] == ["1.00", "3.00", "6.00", "met: 3.00 at n = 512"]
     assert line(text, "triton", 3)[-1] == ""  # the aims are those of both passes together
     assert line(text, "triton", 4)[2:] == ["9.00", "3.00", "1.50", "missed: 3.00 at n = 512"]
@@ -99,11 +100,11 @@ def test_every_picture_of_the_document_is_there() -> None:
 
 def test_the_plot_draws_the_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Figure] = []
-    monkeypatch.setattr(second_order_plot, "save_figure", lambda figure, out: figures.append(figure))
+    monkeypatch.setattr(length_plot, "save_figure", lambda figure, out: figures.append(figure))
     fast = side(LAYERS, "K = 1", "contextualizer", (4, 10, None), (25, 25, None), "1.1")
     forward = [{**row, "pass": "forward"} for row in ENCODER]
     rows = [*forward, *fast, *ENCODER, *side(ALONE, "plain", "attention alone", (1, 1, 1), (1, 1, 1))]
-    plot_times(rows, tmp_path / "x.png")
+    plot_times(rows, tmp_path / "x.png", "layers", COLOURS)
     (figure,) = figures
     first, second = figure.axes
     assert first.get_title(loc="left") == "forward (float32, 1 thread)"

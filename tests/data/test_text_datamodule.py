@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -263,7 +264,7 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     options: dict[str, Any] = {"word_vectors": str(file), "ngram_order": 2, "ngram_buckets": 5}
     data = ready(**options)
     sizes = data.model_sizes()
-    assert (sizes["word_embedding_size"], data.vectors_name()) == (3, "v")
+    assert (sizes["word_dim"], data.vectors_name()) == (3, "v")
     table = data.vector_table()
     assert table.shape == (sizes["vocab_size"], 3)
     assert table[data.tokenizer.convert_tokens_to_ids("screen")].tolist() == [1, 2, 3]
@@ -327,6 +328,8 @@ def test_columns_can_be_named(tmp_path):
         ({"dev_share": -0.1}, "dev_share is -0.1"),
         ({"dev_share": 1.0}, "dev_share is 1.0"),
         ({"min_word_count": 0}, "min_word_count is 0"),
+        ({"min_words": -1}, "min_words is -1"),
+        ({"cutter": "french"}, "cutter is 'french'; expected one of whitespace, english"),
         ({"max_length": 0}, "max_length is 0"),
         ({"folds": 5, "fold": 5}, r"fold is 5; expected 0\.\.4"),
         ({"folds": 1}, "folds is 1"),
@@ -336,6 +339,63 @@ def test_columns_can_be_named(tmp_path):
 def test_options_out_of_range(options, message):
     with pytest.raises(ValueError, match=message):
         ready(**options)
+
+
+def test_the_cutter_counts_and_cuts(tmp_path):
+    texts = ["It's good.<br />Isn't it?", "is it good"] * 2
+    for split in SPLITS:
+        write(tmp_path / "d", split, texts, [0, 1, 0, 1])
+    data = ready(tmp_path / "d", min_word_count=1, cutter="english")
+    words = data.tokenizer.convert_ids_to_tokens(range(1, len(data.tokenizer)))
+    assert words == ["it", "good", "is", "'s", ".", "?", "n't"]
+    batch = next(iter(data.test_dataloader()))
+    assert batch["attention_mask"].sum(dim=1).tolist() == [8, 8, 3, 3]
+
+
+def test_texts_with_fewer_words_are_left_out_of_every_split(tmp_path):
+    texts = ["a a a", "a a", "rare film [PAD]", "a", "a<br />film.", "a a a a"]
+    for split in SPLITS:
+        write(tmp_path / "d", split, texts, [0, 1, 1, 0, 0, 1])
+    kept = ["a a a", "rare film [PAD]", "a a a a"]
+    for options in ({}, {"tokenizer": build_word_tokenizer(["a"])}):
+        data = ready(tmp_path / "d", min_words=3, **options)
+        for split in SPLITS:
+            assert data.texts(split)["text"][:] == kept
+            assert data.labels(split).tolist() == [0, 1, 1]
+            assert sorted(seen(data.split_dataloader(split))) == data.rows(split).tolist() == [0, 1, 2]
+    english = ready(tmp_path / "d", min_words=3, cutter="english", folds=2, dev_share=0.0)
+    assert english.texts("test")["text"][:] == [*kept[:2], "a<br />film.", kept[2]] * 3
+    assert english.fingerprint == data.fingerprint
+    with pytest.raises(ValueError, match="min_words=5 leaves none of the 6 'train' texts"):
+        ready(tmp_path / "d", min_words=5)
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_truncated_texts_are_counted_and_told_once(folds, caplog):
+    data = ready(max_length=8, folds=folds)
+    whole = ready(folds=folds)
+    with caplog.at_level("INFO", logger="ctxzoo.data.text_datamodule"):
+        for _ in range(2):
+            loaders(data)
+    for split in SPLITS:
+        lengths = whole._encoded_texts(split).lengths()[whole.rows(split)]
+        assert data.truncated(split) == (lengths > 8).sum() > 0
+        assert f"{data.truncated(split)} '{split}' texts cut to max_length=8 known words" in caplog.messages
+    assert len(caplog.messages) == 3
+    assert whole.truncated("train") == 0
+
+
+def test_a_class_without_training_rows_gives_a_warning(tmp_path):
+    write(tmp_path / "d", "train", ["a a a"] * 4, [0, 1, 0, 1])
+    write(tmp_path / "d", "validation", ["a"] * 2, [0, 1])
+    write(tmp_path / "d", "test", ["a"] * 2, [0, 2])
+    with pytest.warns(UserWarning, match="no training row has the class '2', which 'test' has") as told:
+        data = ready(tmp_path / "d")
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data.setup("test")
+        ready()
 
 
 @pytest.mark.data

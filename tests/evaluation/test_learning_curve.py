@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.learning_curve import scores_by_epoch
+from ctxzoo.evaluation.learning_curve import losses_by_epoch, scores_by_epoch
 
 LOG = """epoch,step,train/loss,validation/nll,validation/f1
 0,0,9.5,,
@@ -26,6 +26,12 @@ def test_scores_of_every_epoch(tmp_path: Path) -> None:
         "validation/epoch2/f1": 36.5,
     }
     assert scores_by_epoch(log, ("f1",), split="test") == {}
+
+
+def test_loss_of_every_epoch_is_the_mean_of_what_was_logged(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.csv"
+    log.write_text(LOG + "1,29,8.5,,\n1,39,inf,,\n2,49,,7.0,\n")
+    assert losses_by_epoch(log) == {"train/epoch1/loss": 9.5, "train/epoch2/loss": 8.0}
 
 
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:

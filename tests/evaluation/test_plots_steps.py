@@ -1,4 +1,4 @@
-"""Pictures of models that read in steps."""
+"""Pictures of models that read in steps or with heads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ctxzoo.evaluation import plots_steps
-from ctxzoo.evaluation.plots_steps import plot_accuracy_by_steps, plot_token_weights
+from ctxzoo.evaluation.plots_steps import plot_token_weights
 
 
 @pytest.fixture
@@ -25,33 +25,13 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     return figures
 
 
-def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> None:
-    rows = {"recurrent": {20: [72.0, 74.0], 1: [60.0, 56.0], 5: [71.0, 71.0]}, "regular": {5: [70.0]}}
-    plot_accuracy_by_steps(rows, tmp_path / "k.png")
-    axes = drawn[0].axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "5", "20"]
-    first, second = (container.lines[0] for container in axes.containers)
-    np.testing.assert_allclose(first.get_ydata(orig=False), [58.0, 71.0, 73.0])
-    np.testing.assert_allclose(np.round(first.get_xdata(orig=False)), [0, 1, 2])
-    np.testing.assert_allclose(second.get_ydata(orig=False), [70.0])
-    low, high = axes.containers[0].lines[2][0].get_segments()[0][:, 1]
-    assert high - low == pytest.approx(2 * 8**0.5)  # one sample deviation to both sides
-    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("rows", [{}, {"a": {1: []}}])
-def test_nothing_to_draw(tmp_path: Path, rows: dict[str, dict[int, list[float]]]) -> None:
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plot_accuracy_by_steps(rows, tmp_path / "k.png")
-
-
 def test_weights_stand_under_their_words(tmp_path: Path, drawn: list[Figure]) -> None:
     weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]])
     plot_token_weights(weights, ["a", "$x_", "film"], tmp_path / "w.png", title="label: good")
     axes = drawn[0].axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), weights)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "$x_", "film"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["step 1", "step 2"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["1", "2"]
     assert [text.get_text() for text in axes.texts] == ["10", "20", "70", "50", "25", "25"]
 
 

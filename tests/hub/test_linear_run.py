@@ -11,11 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES, LINEAR_BASELINES, MAJORITY_CLASS
 from ctxzoo.evaluation.results import read_result
 from ctxzoo.hub import linear_run
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+from tests.data.test_text_datamodule import write
 
+MODELS = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, MAJORITY_CLASS)
 SEEN: dict[str, list[str]] = {}
 
 
@@ -34,7 +36,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.ones(len(texts), int)
 
 
-def recorder(name: str) -> Pipeline:
+def recorder(name: str, cutter: str) -> Pipeline:
     return make_pipeline(Recorder())
 
 
@@ -69,7 +71,8 @@ def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
 
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
-    told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in (*LINEAR_BASELINES, MAJORITY_CLASS)]
+    told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in MODELS]
+    told.append(make_run(tmp_path, variant="words_svm", data={"cutter": "english"}).settings["pipeline"])
     assert len(set(told)) == len(told)
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
@@ -89,3 +92,43 @@ def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.Monkey
         fit_linear_baseline(make_run(tmp_path, seed=seed))
         scored.append(set(SEEN["scored"]))
     assert scored[0] != scored[1]
+
+
+def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
+    """`--resume` knows a run by them: this is what results/sentence_linear holds."""
+    words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
+    assert make_run(tmp_path, variant="bigram_nbsvm").settings == {
+        "folds": 5,
+        "trained_on": "train and validation",
+        "pipeline": f"Pipeline(steps=[('countvectorizer', CountVectorizer(binary=True, {words})), "
+        "('naivebayesweighted', NaiveBayesWeighted(C=0.1))])",
+    }
+
+
+@pytest.mark.parametrize("validation", ["held out", "its own", "none"])
+def test_own_splits_are_fitted_on_train_and_validation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, validation: str
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+    monkeypatch.setattr(linear_run, "linear_baseline", recorder)
+    texts = {split: [f"{split} text {number}" for number in range(40)] for split in ("train", "validation", "test")}
+    texts["train"].append("short")
+    if validation != "its own":
+        del texts["validation"]
+    for split, of_split in texts.items():
+        write(tmp_path / "d", split, of_split)
+    options: dict[str, Any] = {"min_words": 3, "cutter": "english"}
+    if validation == "none":
+        options["dev_share"] = 0.0
+    run = make_run(tmp_path, dataset=str(tmp_path / "d"), folds=None, fold=None, data=options)
+    result = fit_linear_baseline(run)
+    assert SEEN["fitted"] == [*texts["train"][:-1], *texts.get("validation", [])]
+    assert SEEN["scored"] == texts["test"]
+    assert run.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
+    assert read_result(run.results_file).fold is None
+    assert result.settings == {"trained_on": "train and validation", "pipeline": run.settings["pipeline"], **options}
+
+
+def test_a_fold_needs_folds(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="folds=5 and fold=None; give both, or none"):
+        make_run(tmp_path, fold=None)

@@ -47,6 +47,28 @@ def test_equals_the_gates_written_out(cell: Cell) -> None:
         torch.testing.assert_close(module(x, mask)[row, :length].detach(), expected, rtol=0, atol=1e-13)
 
 
+def test_gru_is_that_of_papers_whose_update_gate_says_how_much_is_new() -> None:
+    """Mehta et al. (2019), equations 3.1 to 3.4: h <- (1 - z) h + z h~; torch's z is their 1 - z."""
+    module, x, mask = case("gru")
+
+    def states(words: torch.Tensor, suffix: str) -> list[torch.Tensor]:
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        parts = [getattr(module.rnn, f"{kind}_l0{suffix}").detach().split(3) for kind in kinds]
+        (w_r, w_z, w_h), (u_r, u_z, u_h), (b_r, b_z, b_h), (d_r, d_z, d_h) = parts
+        h, found = torch.zeros(3, dtype=torch.float64), []
+        for word in words:
+            z = torch.sigmoid(-(w_z @ word + b_z) - (u_z @ h + d_z))
+            r = torch.sigmoid(w_r @ word + b_r + u_r @ h + d_r)
+            h = (1 - z) * h + z * torch.tanh(w_h @ word + b_h + r * (u_h @ h + d_h))
+            found.append(h)
+        return found
+
+    for row, length in enumerate(LENGTHS):
+        words = x[row, :length]
+        both = torch.stack(states(words, "")), torch.stack(states(words.flip(0), "_reverse")[::-1])
+        torch.testing.assert_close(module(x, mask)[row, :length], torch.cat(both, dim=1), rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 5e-6)])
 def test_packed_and_unpacked_paths_agree_in_values_and_gradients(

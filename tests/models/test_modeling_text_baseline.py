@@ -13,6 +13,7 @@ from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import VARIANTS, TextBaselineConfig, text_baseline_variant
 from ctxzoo.models.modeling_contextualizer import ContextualizerModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
+from ctxzoo.models.ops_attention_overlap import reference_attention_overlap
 from ctxzoo.models.ops_position import reference_sinusoidal_positions
 
 SIZES: dict[str, Any] = {
@@ -23,9 +24,12 @@ SIZES: dict[str, Any] = {
     "num_steps": 3,
     "num_filters": 4,
     "recurrent_size": 4,
+    "attention_size": 5,
+    "attention_heads": 3,
     "num_heads": 2,
     "num_layers": 2,
 }
+ENCODERS = ("mean", "attention", "cnn", "bigru", "transformer", "self_attentive", "bilinear_attention")
 TEXTS = ([3, 7, 3, 9, 1, 12], [5], [8, 2, 19])
 
 
@@ -44,7 +48,13 @@ def read(model: TextBaselineModel, texts: Any = TEXTS) -> ModelOutput:
 
 def tokens_of(model: TextBaselineModel, text: list[int]) -> torch.Tensor:
     words = model.embeddings.words.weight[text].detach()
-    return torch.cat([words, reference_sinusoidal_positions(len(text), 4)], dim=1)
+    return torch.cat([words, reference_sinusoidal_positions(len(text), model.config.position_dim)], dim=1)
+
+
+def states_of(model: TextBaselineModel, text: list[int]) -> torch.Tensor:
+    gru = nn.GRU(10, 4, batch_first=True, bidirectional=True).double()
+    gru.load_state_dict(model.layers.rnn.rnn.state_dict())
+    return gru(tokens_of(model, text).unsqueeze(0))[0][0].detach()
 
 
 def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
@@ -121,20 +131,112 @@ def test_a_window_counts_for_all_of_its_words() -> None:
 
 def test_states_of_the_gru_and_their_maximum() -> None:
     model = model_of("bigru")
-    gru = nn.GRU(10, 4, batch_first=True, bidirectional=True).double()
-    gru.load_state_dict(model.layers.rnn.rnn.state_dict())
     output = read(model)
     for row, text in enumerate(TEXTS):
-        states = gru(tokens_of(model, text).unsqueeze(0))[0][0]
-        close(output.last_hidden_state[row, : len(text)], states.detach())
-        close(output.pooler_output[row], states.amax(dim=0).detach())
+        states = states_of(model, text)
+        close(output.last_hidden_state[row, : len(text)], states)
+        close(output.pooler_output[row], states.amax(dim=0))
 
 
-def test_transformer_layers_written_out() -> None:
-    model = model_of("transformer")
+def test_self_attentive_heads_one_after_the_other() -> None:
+    model = model_of("self_attentive")
+    output, scores = read(model), model.layers.scores
+    for row, text in enumerate(TEXTS):
+        h = states_of(model, text)
+        parts = []
+        for head in range(3):
+            logits = [scores.heads.weight[head] @ torch.tanh(scores.hidden.weight @ state) for state in h]
+            a = torch.softmax(torch.stack(logits), dim=0).detach()
+            close(output.attentions[head][row, : len(text)], a)
+            parts.append(sum(weight * state for weight, state in zip(a, h, strict=True)))
+        close(output.pooler_output[row], torch.cat(parts))
+
+
+def test_bilinear_attention_written_out() -> None:
+    model = model_of("bilinear_attention")
+    output, scores = read(model), model.layers.scores
+    w, b, form, c = (x.detach() for x in (*scores.projection.parameters(), scores.form.weight, scores.context))
+    for row, text in enumerate(TEXTS):
+        h = states_of(model, text)
+        a = torch.softmax(torch.stack([c @ form @ torch.tanh(w @ state + b) for state in h]), dim=0)
+        close(output.attentions[0][row, : len(text)], a)
+        close(output.pooler_output[row], sum(weight * state for weight, state in zip(a, h, strict=True)))
+
+
+def test_weights_of_bilinear_attention_start_from_a_normal_distribution() -> None:
+    config = TextBaselineConfig(encoder="bilinear_attention", vocab_size=5, recurrent_size=200)
+    torch.manual_seed(0)
+    for values in TextBaselineModel(config).layers.scores.parameters():
+        assert abs(values.mean()) < 0.03
+        assert 0.09 < values.std() < 0.11
+
+
+def test_heads_of_self_attentive_may_change_places() -> None:
+    model = model_of("self_attentive")
+    before, order = read(model), [2, 0, 1]
+    with torch.no_grad():
+        model.layers.scores.heads.weight.copy_(model.layers.scores.heads.weight[order].clone())
+    after = read(model)
+    assert torch.equal(after.last_hidden_state, before.last_hidden_state)
+    close(torch.stack(after.attentions), torch.stack(before.attentions)[order])
+    close(after.pooler_output.view(3, 3, 8), before.pooler_output.view(3, 3, 8)[:, order])
+
+
+@pytest.mark.parametrize("encoder", ["self_attentive", "bilinear_attention"])
+def test_a_text_of_one_word_has_its_state_from_every_head(encoder: str) -> None:
+    model = model_of(encoder)
+    (state,) = states_of(model, TEXTS[1])
+    for part in read(model).pooler_output[1].split(8):
+        close(part, state)
+
+
+def classifier_of(encoder: str, **changes: Any) -> TextBaselineForSequenceClassification:
+    torch.manual_seed(0)
+    config = TextBaselineConfig(encoder=encoder, **{**SIZES, "num_labels": 3, **changes})
+    model: TextBaselineForSequenceClassification = TextBaselineForSequenceClassification(config)
+    return model.double().eval()
+
+
+def test_overlap_of_the_heads_is_part_of_the_loss() -> None:
+    ids = torch.tensor([[3, 7, 3], [5, 0, 0], [0, 0, 0]])
+    inputs = {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": torch.tensor([0, 2, 1])}
+    plain = classifier_of("self_attentive", overlap_penalty=0)(**inputs)
+    assert plain.auxiliary_loss is None
+    model = classifier_of("self_attentive", overlap_penalty=0.25)
+    output = model(**inputs)
+    assert output.attentions is None
+    assert torch.equal(output.logits, plain.logits)
+    weights = model.token_weights(ids, inputs["attention_mask"])
+    assert weights.shape == (3, 3, 3)
+    close(output.auxiliary_loss, 0.25 * reference_attention_overlap(weights))
+    close(output.loss, plain.loss + output.auxiliary_loss)
+    assert model(ids).loss is None
+    others = [classifier_of(encoder)(**inputs) for encoder in ENCODERS if encoder != "self_attentive"]
+    assert all(other.auxiliary_loss is None for other in others)
+
+
+def test_classifier_with_a_hidden_layer() -> None:
+    model = classifier_of("mean", classifier_size=7, classifier_dropout=0.5)
+    ids = torch.tensor([TEXTS[0]])
+    vector = model.encoder(ids).pooler_output
+    hidden, output = model.classifier.hidden, model.classifier.output
+    assert (hidden.weight.shape, output.weight.shape) == ((7, 10), (3, 7))
+    close(model(ids).logits, torch.relu(vector @ hidden.weight.T + hidden.bias) @ output.weight.T + output.bias)
+    model.train()
+    torch.manual_seed(1)
+    assert torch.equal(model.encoder(ids).pooler_output, vector)  # this dropout is on the hidden units alone
+    assert not torch.equal(model(ids).logits, model(ids).logits)
+
+
+@pytest.mark.parametrize("changes", [{}, {"transformer_size": 10, "position_dim": 0}])
+def test_transformer_layers_written_out(changes: dict[str, int]) -> None:
+    model = model_of("transformer", **changes)
     output = read(model)
     for row, text in enumerate(TEXTS):
         x = tokens_of(model, text)
+        if changes:
+            projection = model.layers.projection
+            x = x @ projection.weight.T + projection.bias + reference_sinusoidal_positions(len(text), 10)
         for layer in model.layers.layers.layers:
             attention = layer.self_attn
             query, key, value = (x @ attention.in_proj_weight.T + attention.in_proj_bias).chunk(3, dim=1)
@@ -147,7 +249,7 @@ def test_transformer_layers_written_out() -> None:
         close(output.pooler_output[row], x.mean(dim=0).detach())
 
 
-@pytest.mark.parametrize("encoder", ["mean", "attention", "cnn", "bigru", "transformer"])
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_weights_sum_to_one_and_a_text_without_words_has_the_vector_zero(encoder: str) -> None:
     model = model_of(encoder)
     output = read(model, (*TEXTS, []))
@@ -156,6 +258,16 @@ def test_weights_sum_to_one_and_a_text_without_words_has_the_vector_zero(encoder
     for weights in output.attentions:
         close(weights.sum(dim=1), torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64))
         assert weights[1].tolist() == [1.0, *[0.0] * 5]
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("ids", [[[4, 6], [0, 0]], [[0, 0], [0, 0]], [[], []]])
+def test_a_text_without_words_has_scores_and_finite_gradients(encoder: str, ids: list[list[int]]) -> None:
+    model, words = classifier_of(encoder).train(), torch.tensor(ids, dtype=torch.long)
+    output = model(words, (words > 0).long(), labels=torch.tensor([0, 1]))
+    close(output.logits[1], model.classifier.bias)
+    output.loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
 
 def test_one_word_more_or_less_than_a_window_gives_gradients_to_every_filter() -> None:
@@ -181,10 +293,55 @@ def test_parameter_counts(name: str, expected: int) -> None:
     assert sum(p.numel() for p in model.parameters()) - 11 * 250 == expected
 
 
+DOCUMENT_SIZES: dict[str, Any] = {
+    "vocab_size": 11,
+    "word_dim": 100,
+    "position_dim": 0,
+    "recurrent_size": 50,
+    "classifier_size": 512,
+    "classifier_dropout": 0.4,
+}
+
+
+def count(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "attention", "pooled_size"), [("self_attentive", 45_500, 3_000), ("bilinear_attention", 20_200, 100)]
+)
+def test_parameter_counts_of_attention_over_a_gru(name: str, attention: int, pooled_size: int) -> None:
+    model = TextBaselineForSequenceClassification(text_baseline_variant(name, **DOCUMENT_SIZES))
+    assert count(model.encoder.layers.scores) == attention
+    assert count(model.encoder.layers.rnn) == 45_600
+    assert count(model.classifier) == pooled_size * 512 + 512 + 512 * 2 + 2
+
+
+def test_parameter_counts_of_the_wide_transformer() -> None:
+    with torch.device("meta"):
+        model = TextBaselineForSequenceClassification(text_baseline_variant("transformer_1024", **DOCUMENT_SIZES))
+    (layer,) = model.encoder.layers.layers.layers
+    assert (count(layer), count(layer.self_attn)) == (12_596_224, 4_198_400)
+    assert (layer.self_attn.num_heads, layer.dropout.p) == (16, 0.1)
+    assert count(model.encoder.layers.projection) == 100 * 1024 + 1024
+    assert model.classifier.hidden.in_features == 1024
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"encoder": "transformer", "num_heads": 4}, "word_dim \\+ position_dim = 270 must be a multiple of num_heads"),
+        (
+            {"encoder": "transformer", "transformer_size": 20},
+            "transformer_size = 20 must be a multiple of num_heads = 6",
+        ),
+        ({"transformer_size": 7}, "transformer_size must be even .* got 7"),
+        ({"transformer_size": -2}, "transformer_size must be even .* got -2"),
+        ({"classifier_size": -1}, r"classifier_size must be at least 0 \(a linear layer\), got -1"),
+        ({"classifier_dropout": -0.5}, "classifier_dropout must be at least 0 and below 1, got -0.5"),
+        ({"attention_size": 0}, "attention_size must be at least 1, got 0"),
+        ({"attention_heads": 0}, "attention_heads must be at least 1, got 0"),
+        ({"overlap_penalty": -0.1}, "overlap_penalty must be at least 0, got -0.1"),
         ({"kernel_sizes": []}, r"kernel_sizes must hold numbers of words, at least 1, got \[\]"),
         ({"kernel_sizes": [3, 0]}, r"at least 1, got \[3, 0\]"),
         ({"num_steps": 0}, "num_steps must be at least 1, got 0"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_masking import mask_logits, masked_softmax, reference_masked_softmax
+from ctxzoo.models.ops_masking import mask_logits, masked_softmax, reference_masked_softmax, refuse_gaps
 
 
 def random_case(dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor, torch.Tensor]:
@@ -68,3 +68,14 @@ def test_gradients() -> None:
     logits, mask = random_case()
     logits = logits[:2, :3].requires_grad_()
     torch.autograd.gradcheck(lambda x: masked_softmax(x, mask[:2, :3], 2), logits)
+
+
+def test_words_after_padding_are_refused_by_their_place() -> None:
+    refuse_gaps(torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]], dtype=torch.bool))
+    refuse_gaps(torch.zeros(2, 0, dtype=torch.bool))
+    for row, place in (([1, 0, 1, 0], 2), ([0, 1, 1, 1], 1)):
+        mask = torch.tensor([[1, 1, 1, 0], row], dtype=torch.bool)
+        with pytest.raises(
+            ValueError, match=f"a word at row 1, position {place}, after padding; .* padded on the right"
+        ):
+            refuse_gaps(mask)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ctxzoo.models.ops_position import reference_sinusoidal_positions, sinusoidal_positions
+from ctxzoo.models.ops_position import reference_sinusoidal_positions, sinusoidal_positions, word_positions
 
 
 def test_published_values() -> None:
@@ -56,3 +56,11 @@ def test_far_positions_keep_full_precision_in_float32() -> None:
 def test_a_position_does_not_depend_on_the_length_and_length_zero_is_empty() -> None:
     assert torch.equal(sinusoidal_positions(5, 6), sinusoidal_positions(90, 6)[:5])
     assert sinusoidal_positions(0, 6).shape == (0, 6)
+
+
+def test_positions_of_words_count_the_words_of_each_text() -> None:
+    table = sinusoidal_positions(4, 6, dtype=torch.float64)
+    mask = torch.tensor([[1, 1, 1, 0], [0, 1, 0, 1]], dtype=torch.bool)
+    found = word_positions(mask, 6, torch.float64)
+    assert torch.equal(found[0, :3], table[:3])
+    assert torch.equal(found[1, [1, 3]], table[:2])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 from transformers import DataCollatorWithPadding, PretrainedConfig, PreTrainedModel, TextClassificationPipeline
 from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -13,7 +14,9 @@ from ctxzoo.models.tokenization_word import (
     WordTokenizer,
     build_word_tokenizer,
     character_ngrams,
+    cut_words,
     stable_hash,
+    word_cutter,
 )
 from tests.support.subprocesses import run_python
 
@@ -204,6 +207,76 @@ def test_orders_and_characters_are_apart() -> None:
     assert len(characters("a film a")["input_ids"]) == 3 + 1 + (4 + 3) + 1
 
 
+ENGLISH = {
+    "I don't think it's bad, we've": "I do n't think it 's bad , we 've",
+    "They’ll say you’re “fine”; he'd CAN'T": "They ’ll say you ’re “ fine ” ; he 'd CA N'T",
+    "dont cannot gonna, but plant, canny": "do nt can not gon na , but plant , canny",
+    "The U.S. and Mr. Smith, e.g. J. Doe.": "The U.S. and Mr. Smith , e.g. J. Doe .",
+    "the end.The film.I saw imdb.com": "the end . The film . I saw imdb . com",
+    "a well-made 30-year-old 1990-91 covid-19": "a well - made 30 - year - old 1990 - 91 covid-19",
+    "$3.50 for 1,000 at 10:30, 9/10!! and/or 50%": "$ 3.50 for 1,000 at 10:30 , 9/10 ! ! and / or 50 %",
+    "one<br />two<br/><br>three\\nfour \\n\\nfive": "one two three four five",
+    r"he said \"no\" (really)...": 'he said " no " ( really ) ...',
+    "O'Brien's dogs' o'clock AT&T": "O'Brien 's dogs ' o'clock AT&T",
+    "good :-) or ;D -- see http://a.b/c?d=1.": "good :-) or ;D -- see http://a.b/c?d=1 .",
+    "\u00a0 naïve cafe\u0301\x85x": "naïve cafe\u0301 x",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ENGLISH.items())
+def test_english_is_cut_into_words_and_signs(text: str, words: str) -> None:
+    assert cut_words(word_cutter(lower_case=False, cutter="english"), text) == words.split()
+    assert cut_words(word_cutter(lower_case=True, cutter="english"), text) == words.lower().split()
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_every_english_word_can_be_in_a_vocabulary(lower_case: bool) -> None:
+    backend = word_cutter(lower_case, "english")
+    words = sorted({word for text in (*ENGLISH, *ODD_TEXTS) for word in cut_words(backend, text)})
+    tokenizer = build_word_tokenizer(words, lower_case=lower_case, cutter="english")
+    for text in (*ENGLISH, *ODD_TEXTS):
+        assert tokenizer.tokenize(text) == cut_words(backend, text)
+    with pytest.raises(ValueError, match=r"don't.*: with .* the cutter 'english' it is cut into \['do', \"n't\"\]"):
+        build_word_tokenizer(["don't"], lower_case=lower_case, cutter="english")
+
+
+def test_offsets_of_english_words_point_into_the_text_as_given() -> None:
+    tokenizer = build_word_tokenizer(["i̇x", "n't", "two", "."], cutter="english")
+    text = "İX didN'T<br />İx.Two"
+    offsets = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+    assert [text[begin:end] for begin, end in offsets] == ["İX", "N'T", "İx", ".", "Two"]
+
+
+def test_saved_rules_for_english_need_no_code_of_ours(tmp_path: Path) -> None:
+    words = ["do", "n't", "it", "'s", "film", ".", "u.s."]
+    tokenizer = build_word_tokenizer(words, cutter="english")
+    tokenizer.save_pretrained(tmp_path)
+    loaded = WordTokenizer.from_pretrained(tmp_path)
+    assert loaded.lower_case
+    text = "Don't: it's a U.S. film.It isn't."
+    assert dict(loaded(text)) == dict(tokenizer(text))
+    plain = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert [index for index in plain.encode(text).ids if index] == loaded(text)["input_ids"]
+
+
+def test_an_unknown_cutter() -> None:
+    with pytest.raises(ValueError, match="cutter is 'french'; expected one of whitespace, english"):
+        build_word_tokenizer(["a"], cutter="french")  # type: ignore[arg-type]
+
+
+def test_what_truncation_cuts_off(tokenizer: WordTokenizer, hashed: WordTokenizer) -> None:
+    options: dict[str, Any] = {"truncation": True, "max_length": 2, "return_overflowing_tokens": True}
+    for one in (tokenizer, hashed):
+        encoded = one("good the not a unknown film", **options)
+        assert encoded["input_ids"][:2] == [1, 2]
+        assert (encoded["overflowing_tokens"], encoded["num_truncated_tokens"]) == ([3, 4], 2)
+    assert tokenizer("good not a", stride=1, **options)["overflowing_tokens"] == [2, 3]
+    batch = tokenizer(["good not", "a a film"], padding=True, **options)
+    assert (batch["overflowing_tokens"], batch["num_truncated_tokens"]) == ([[], [4]], [0, 1])
+    whole = tokenizer("a film", return_overflowing_tokens=True)
+    assert (whole["overflowing_tokens"], whole["num_truncated_tokens"]) == ([], 0)
+
+
 def test_save_and_load(hashed: WordTokenizer, tmp_path: Path) -> None:
     hashed.save_pretrained(tmp_path)
     loaded = WordTokenizer.from_pretrained(tmp_path)
@@ -303,7 +376,10 @@ def test_the_stock_pipeline(tokenizer: WordTokenizer, batch_size: int) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a", "A"], r"no text can give the word 'A': with lower_case=True it is cut into \['a'\]"),
+        (
+            ["a", "A"],
+            r"no text can give the word 'A': with lower_case=True and the cutter 'whitespace' it is cut into \['a'\]",
+        ),
         (["a b"], r"word 'a b'.*\['a', 'b'\]"),
         ([""], r"word ''.*\[\]"),
         (["a", "b", "a"], "word 'a' has the id 1 already"),
@@ -351,7 +427,7 @@ def test_ngram_options_that_cannot_be(options: dict[str, Any], message: str) -> 
         (([],), {}, ValueError, "no text in the batch"),
         (("a \ud800 film",), {}, ValueError, r"text 0 holds half of a surrogate pair.*ud800"),
         (([["b"], ["\udc00"]],), {"is_split_into_words": True}, ValueError, "text 1 holds half of a surrogate pair"),
-        (("a",), {"return_overflowing_tokens": True}, ValueError, "does not offer return_overflowing_tokens"),
+        (("a",), {"return_special_tokens_mask": True}, ValueError, "does not offer return_special_tokens_mask"),
         (("a",), {"truncation": "only_second", "max_length": 2}, ValueError, "does not offer truncation"),
         (("a",), {"truncation": True, "max_length": 0}, ValueError, "max_length=0 leaves no word"),
         (("a",), {"padding": True, "padding_side": "left"}, ValueError, "padding_side='left'"),

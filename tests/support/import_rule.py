@@ -11,7 +11,7 @@ from pathlib import Path
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
 # Allowed under `try: … except ImportError`; the loader on the Hub side does not ask for what stands there.
 OPTIONAL_TRAVELLING_PACKAGES = {"triton"}
-OPTIONAL_PACKAGES = {"matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
+OPTIONAL_PACKAGES = {"gensim", "matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
 # Kind of a file in models/ (its name up to the first underscore, or its whole name) -> kinds it may import.

@@ -11,6 +11,7 @@ from ctxzoo.models.configuration_base import ZooConfig
 from tests.support.model_cases import BadInput, Batch, ModelCase
 
 CLASSIFIER = "AutoModelForSequenceClassification"
+GAP = "attention_mask has a word at row 0, position 2, after padding"
 
 
 class TextCase(ModelCase):
@@ -53,6 +54,12 @@ class TextCase(ModelCase):
                 BadInput("label_column", _map("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
             ]
         return mistakes
+
+
+def drop_second_word(batch: Batch) -> None:
+    """Where the second word of the first text stood, there is padding."""
+    batch["attention_mask"] = batch["attention_mask"].clone()
+    batch["attention_mask"][0, 1] = 0
 
 
 def _drop(name: str) -> Callable[[Batch], None]:

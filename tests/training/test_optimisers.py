@@ -30,9 +30,9 @@ def test_adadelta_is_the_starters():
     assert (optimiser.defaults["lr"], optimiser.defaults["rho"], optimiser.defaults["weight_decay"]) == (0.5, 0.9, 0)
 
 
-@pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"total_steps": 20}])
+@pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"total_steps": 20}, {"halve_after": 2}])
 def test_adadelta_refuses_a_schedule(schedule):
-    with pytest.raises(ValueError, match="adadelta keeps its rate; warm-up and decay belong to adam and adamw"):
+    with pytest.raises(ValueError, match="adadelta keeps its rate; schedules belong to adam, adamw, sgd"):
         build_optimiser("adadelta", weights(), learning_rate=0.5, **schedule)
 
 
@@ -64,7 +64,37 @@ def test_steps_of_adam_by_hand(name, fused):
         torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["adadelta", "adam", "adamw"])
+@pytest.mark.parametrize("fused", [False, True])
+def test_steps_of_sgd_by_hand(fused):
+    weight = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    optimiser = build_optimiser("sgd", [weight], learning_rate=0.1, weight_decay=0.3, fused=fused)["optimizer"]
+    value, speed = weight.detach().clone(), torch.zeros(2).double()
+    for gradient in torch.tensor([[2.0, 0.5], [-1.0, 3.0], [0.25, 0.0]]).double():
+        weight.grad = gradient.clone()
+        optimiser.step()
+        speed = 0.9 * speed + gradient + 0.3 * value
+        value = value - 0.1 * speed
+        torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
+
+
+def test_the_rate_is_halved_after_epochs_without_a_higher_score():
+    built = build_optimiser("sgd", weights(), learning_rate=0.8, halve_after=2, monitor="validation/accuracy")
+    assert built["lr_scheduler"]["monitor"] == "validation/accuracy"
+    found = []
+    for score in (50.0, 60.0, 60.0, 55.0, 60.0, 61.0, 61.0, 60.0, 60.0):
+        built["lr_scheduler"]["scheduler"].step(score)
+        found.append(built["optimizer"].param_groups[0]["lr"])
+    # Two epochs no better than 60, then one; then two no better than 61, and one.
+    assert found == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.4, 0.2, 0.2])
+
+
+@pytest.mark.parametrize("other", [{"warmup_steps": 10}, {"total_steps": 20}])
+def test_two_schedules_are_refused(other):
+    with pytest.raises(ValueError, match=r"halve_after=2 beside .*: choose one schedule"):
+        build_optimiser("sgd", weights(), learning_rate=0.5, halve_after=2, **other)
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adam", "adamw", "sgd"])
 def test_frozen_parameters_are_left_out_and_weight_decay_is_passed_on(name):
     given = weights()
     optimiser = build_optimiser(name, given, learning_rate=0.1, weight_decay=0.3)["optimizer"]
@@ -113,5 +143,5 @@ def test_a_rate_that_is_not_positive_is_refused(rate):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown optimiser 'sgd'; known: adadelta, adam, adamw"):
-        build_optimiser("sgd", weights(), learning_rate=1.0)
+    with pytest.raises(ValueError, match="unknown optimiser 'lamb'; known: adadelta, adam, adamw, sgd"):
+        build_optimiser("lamb", weights(), learning_rate=1.0)

@@ -18,6 +18,7 @@ import pytest
 import torch
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.training.sequence_classification_task import (
     CALIBRATION_BINS,
     SequenceClassificationTask,
@@ -153,6 +154,23 @@ def test_label_smoothing_moves_part_of_the_target_to_all_classes(data: Any, smoo
     true = log_probabilities[torch.arange(len(batch["labels"])), batch["labels"]]
     expected = -((1 - smoothing) * true + smoothing * log_probabilities.mean(dim=1)).mean()
     assert task.training_loss(batch).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_training_adds_the_model_s_own_loss_and_scores_do_not_see_it(data: Any) -> None:
+    sizes = {"word_dim": 4, "position_dim": 0, "recurrent_size": 2, "attention_size": 3, "attention_heads": 2}
+    config = TextBaselineConfig(
+        encoder="self_attentive", overlap_penalty=0.5, **sizes, **data.model_sizes(), **label_fields(data.label_names)
+    )
+    task = SequenceClassificationTask(model_config=config.to_dict())
+    task.model.eval()
+    batch = next(iter(data.split_dataloader("train")))
+    output = task.model(batch["input_ids"], batch["attention_mask"])
+    classes = torch.nn.functional.cross_entropy(output.logits, batch["labels"])
+    assert output.auxiliary_loss > 0.01
+    torch.testing.assert_close(task.training_loss(batch), classes + output.auxiliary_loss)
+    scores = task.new_scores()
+    task.update_scores(scores, batch, "validation")
+    assert task.compute_scores(scores)["nll"] == pytest.approx(classes.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0])

@@ -1,37 +1,40 @@
-"""The picture of `second_order_attention`: milliseconds against the length of the text, one line for each layer."""
+"""The picture of a benchmark `by_length`: milliseconds against the length of the text, one line for each layer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.second_order_tables import Row, setting_name
+from benchmarks.length_tables import Row, setting_name
 from ctxzoo.evaluation.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = {"contextualizer": "#1f5fa8", "encoder layer": "#d1792b", "self-attention": "#3b8a5a", "GRU": "#8a5fb0"}
 STYLES = ("o-", "s-", "^--", "D:")  # sides with the same model, in the order of the file
 
 
-def plot_times(rows: Sequence[Row], out: str | Path) -> None:
-    """Draw the rows of the comparison of layers: a column of panels for each pass, a row for each precision and number
-    of threads, both axes logarithmic. The legend is in the order of the lines and tells the exponents of the file.
+def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: Mapping[str, str]) -> None:
+    """Draw the rows of one comparison: a column of panels for each pass, a row for each precision and number of
+    threads, both axes logarithmic. The legend is in the order of the lines and tells the exponents of the file. Times
+    are those of as many documents as there are at the greatest length.
 
     Nothing is drawn where there are no such rows with a time.
 
     Args:
         rows: of the CSV file.
         out: the PNG file to write.
+        comparison: its name.
+        colours: model -> colour.
 
     Raises:
         ImportError: matplotlib is missing.
     """
-    rows = [row for row in rows if row["comparison"] == "layers" and row["seconds"]]
+    rows = [row for row in rows if row["comparison"] == comparison and row["seconds"]]
     if not rows:
         return
+    documents = int(max(rows, key=lambda row: int(row["length"]))["batch_size"])
     settings = list(dict.fromkeys(map(setting_name, rows)))
     passes = list(dict.fromkeys(row["pass"] for row in rows))
     figure = new_figure(5.6 * len(passes), 4.8 * len(settings))
@@ -39,14 +42,14 @@ def plot_times(rows: Sequence[Row], out: str | Path) -> None:
     for place, setting in enumerate(settings):
         for axes, name in zip(panels[place], passes, strict=True):
             chosen = [row for row in rows if setting_name(row) == setting and row["pass"] == name]
-            _draw(axes, chosen)
+            _draw(axes, chosen, documents, colours)
             axes.set_title(f"{name} ({setting})", loc="left", fontweight="bold")
         panels[place][0].set_ylim(top=4 * panels[place][0].get_ylim()[1])  # room for the legends
-        panels[place][0].set_ylabel(f"milliseconds for {rows[0]['batch_size']} documents")
+        panels[place][0].set_ylabel(f"milliseconds for {documents} documents")
     save_figure(figure, out)
 
 
-def _draw(axes: Axes, rows: Sequence[Row]) -> None:
+def _draw(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str, str]) -> None:
     lines: dict[str, list[Row]] = {}
     for row in rows:
         lines.setdefault(row["side"], []).append(row)
@@ -57,8 +60,8 @@ def _draw(axes: Axes, rows: Sequence[Row]) -> None:
         of_model[model] += 1
         grows = f"  n^{float(points[0]['exponent']):.2f}" if points[0]["exponent"] else ""
         lengths = [int(point["length"]) for point in points]
-        times = [1000 * float(point["seconds"]) for point in points]
-        axes.plot(lengths, times, style, color=COLOURS[model], linewidth=1.8, markersize=4.5, label=side + grows)
+        times = [1000 * float(point["seconds"]) * documents / int(point["batch_size"]) for point in points]
+        axes.plot(lengths, times, style, color=colours[model], linewidth=1.8, markersize=4.5, label=side + grows)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({int(row["length"]) for row in rows})

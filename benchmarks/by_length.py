@@ -1,0 +1,242 @@
+"""Sides timed in turns at one length of the text after another: the command line, the rows, the fitted exponent.
+
+A benchmark names its comparisons; the `Runner` beside their `Side` is a `PassRunner`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from benchmarks.reporting import RESULTS, Value
+from benchmarks.timing import medians, thread_counts
+from benchmarks.worker import Worker, WorkerEndedError
+
+PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
+# Of outputs and gradients, by the largest value of the tensor.
+TOLERANCES = {"float32": 1e-3, "bfloat16": 0.06}
+
+Size = tuple[int, int, int]  # documents, tokens in each, numbers in a token
+Rows = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
+
+
+class Side(Protocol):
+    """What runs, a dataclass."""
+
+    @property
+    def label(self) -> str:
+        """How tables call it."""
+
+    def columns(self) -> dict[str, Value]:
+        """The layer; sides with the same one must agree."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Sides that run in turns, in the same passes; `reference` is the label of the one that ratios are taken to."""
+
+    name: str
+    sides: tuple[Any, ...]
+    reference: str
+    passes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How sides run.
+
+    Attributes:
+        device, threads, precision: of all.
+        rounds: timed ones of each side.
+        fitted_from: the first length that counts for the exponent.
+        extra: columns that the runner has a method for, which takes the name of the pass.
+    """
+
+    device: str
+    threads: int
+    precision: str
+    rounds: int
+    fitted_from: int = 0
+    extra: tuple[str, ...] = ()
+
+
+def command_line(
+    program: str, text: str | None, comparisons: Sequence[Comparison], device: str
+) -> argparse.ArgumentParser:
+    """The options that every such benchmark has."""
+    names = [comparison.name for comparison in comparisons]
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benchmarks.{program}",
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    default = RESULTS / f"{program}-{device}.csv"
+    parser.add_argument("--comparisons", nargs="+", choices=names, default=names)
+    parser.add_argument("--precisions", nargs="+", choices=list(TOLERANCES), default=list(PRECISIONS[device]))
+    parser.add_argument("--threads", nargs="+", default=["1"], help="numbers, or all; CPU only")
+    parser.add_argument("--rounds", type=int, default=5, help="timed rounds of each side")
+    parser.add_argument("--output", type=Path, help=f"default: results/{default.name}")
+    parser.add_argument("--redraw", action="store_true", help="measure nothing, draw the plot from the file")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, one round, one thread")
+    parser.set_defaults(target=default, device=device)
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options, `--output` and `--quick` filled in."""
+    options = parser.parse_args(arguments)
+    if options.quick:
+        if options.output is None:
+            parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
+        options.rounds, options.threads = 1, ["1"]
+    options.target = options.output or options.target
+    return options
+
+
+def settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
+    """One for each number of threads and precision; `more` are other fields of all."""
+    for threads in thread_counts(options.threads if options.device == "cpu" else ["all"]):
+        for precision in options.precisions:
+            yield Setting(options.device, threads, precision, options.rounds, **more)
+
+
+def compare(
+    comparison: Comparison, sizes: Sequence[Size], setting: Setting, obstacles: Mapping[str, str] | None = None
+) -> list[dict[str, Value]]:
+    """One row for each length, side and pass; what was not measured is empty, with a note.
+
+    Args:
+        sizes: from short to long.
+        obstacles: label -> why a side cannot run here.
+    """
+    rows = empty_rows(comparison, sizes, setting)
+    notes = dict(obstacles or {})
+    with ExitStack() as stack:
+        able = [side for side in comparison.sides if side.label not in notes]
+        workers = [stack.enter_context(Worker(side, setting.threads, setting.device)) for side in able]
+        try:
+            workers = agreeing(workers, (*sizes[0], setting.precision), notes)
+            measure(workers, rows, sizes, comparison.passes, setting)
+        except WorkerEndedError as error:
+            notes |= {worker.side.label: str(error) for worker in workers}
+    for (length, label, name), row in rows.items():
+        if row["peak_memory_mb"] is None:
+            row["note"] = notes[label]
+        if row["seconds"] is not None:
+            reference = rows[length, comparison.reference, name]["seconds"]
+            row["ratio"] = reference and reference / row["seconds"]
+            of_lengths = [rows[n, label, name] for _, n, _ in sizes if n >= setting.fitted_from]
+            row["exponent"] = exponent(
+                {one["length"]: one["seconds"] / one["batch_size"] for one in of_lengths if one["seconds"] is not None}
+            )
+        print(line(row), flush=True)
+    return list(rows.values())
+
+
+def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> Rows:
+    """What is known of every row before anything is measured."""
+    rows: Rows = {}
+    for batch, length, width in sizes:
+        for side in comparison.sides:
+            for name in comparison.passes:
+                rows[length, side.label, name] = {
+                    "comparison": comparison.name,
+                    "device": setting.device,
+                    "threads": setting.threads,
+                    "precision": setting.precision,
+                    "side": side.label,
+                    **side.columns(),
+                    "batch_size": batch,
+                    "length": length,
+                    "width": width,
+                    "pass": name,
+                    "rounds": setting.rounds,
+                    "reference": comparison.reference,
+                    **dict.fromkeys(("seconds", "ratio", "exponent", "peak_memory_mb", *setting.extra)),
+                    "note": "",
+                }
+    return rows
+
+
+def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str]) -> list[Worker]:
+    """Those whose answers are those of the first side with the same layer; `notes` tell of the others."""
+    kept: list[Worker] = []
+    first: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for worker in workers:
+            side: Side = worker.side
+            file = Path(folder, "answers.pt")
+            try:
+                worker.ask("resize", *size)
+                worker.ask("save_answers", str(file))
+            except WorkerEndedError as error:
+                notes[side.label] = str(error)
+                continue
+            found = torch.load(file, weights_only=True)
+            expected = first.setdefault(tuple(side.columns().values()), found)
+            name, difference = largest_difference(found, expected)
+            if difference <= TOLERANCES[size[-1]]:
+                kept.append(worker)
+            else:
+                notes[side.label] = f"left out: {name} differs by {difference:.2g} of its largest value"
+    return kept
+
+
+def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
+    """Name of the tensor that differs most, and by how much of its largest value; infinite where it has NaN."""
+    worst = "output", 0.0
+    for name, value in expected.items():
+        difference = float((found[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))
+        if not difference <= worst[1]:
+            worst = name, difference if difference == difference else float("inf")
+    return worst
+
+
+def measure(
+    workers: Sequence[Worker], rows: Rows, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
+) -> None:
+    """Fill in seconds, extra columns and peak memory, from short to long."""
+    for batch, length, width in sizes:
+        for worker in workers:
+            worker.ask("resize", batch, length, width, setting.precision)
+        for name in passes:
+            for worker, seconds in zip(workers, medians(workers, name, setting.rounds), strict=True):
+                row = rows[length, worker.side.label, name]
+                row["seconds"] = seconds
+                for column in setting.extra:
+                    row[column] = worker.ask(column, name)
+        for name in passes:
+            for worker in workers:
+                rows[length, worker.side.label, name]["peak_memory_mb"] = worker.ask("peak_memory", name)
+
+
+def exponent(seconds: dict[int, float]) -> float | None:
+    """The power of the length that the seconds for a document grow with, fitted to the logarithms by least squares.
+
+    Args:
+        seconds: length -> seconds; None comes back for less than two.
+    """
+    if len(seconds) < 2:
+        return None
+    lengths, values = np.log(np.array(list(seconds.items()))).T
+    return float(np.polyfit(lengths, values, 1)[0])
+
+
+def line(row: dict[str, Any]) -> str:
+    """What is printed of a row."""
+    about = f"{row['comparison']:15} {row['side']:31} {row['precision']} n = {row['length']:<5} {row['pass']:20} "
+    if row["seconds"] is None:
+        return f"{about} not measured: {row['note']}"
+    parts = [f"{1000 * row['seconds']:10.2f} ms"]
+    for name, unit in (("ratio", " x " + str(row["reference"])), ("peak_memory_mb", " MiB")):
+        if row[name] is not None:
+            parts.append(f"{row[name]:.1f}{unit}")
+    return about + "  ".join(parts)

@@ -1,0 +1,140 @@
+"""The sides of `document_attention`: from the states of the words to the vector of a document, or a recurrence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+from benchmarks.passes import LayerRunner
+from benchmarks.reporting import Value
+from ctxzoo.models.layers_low_rank_attention import LowRankAttention
+from ctxzoo.models.layers_normal_linear import NormalLinear
+from ctxzoo.models.layers_recurrent import MaskedBiRNN
+from ctxzoo.models.layers_self_attentive import AdditiveScores
+from ctxzoo.models.modeling_lama import LearnedContext
+from ctxzoo.models.ops_masking import masked_softmax
+
+ATTENTION_SIZE = 350  # d_a of SAN
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: how tables call it.
+        model: LAMA, with and without W_w; SAN: `AdditiveScores`; self-attention: `nn.MultiheadAttention`; GRU:
+            bidirectional, as wide as its input.
+        heads: m of the attention.
+        way: of the GRU: `MaskedBiRNN`'s, or `nn.GRU` with or without packing.
+    """
+
+    label: str
+    model: Literal["LAMA", "LAMA without W_w", "SAN", "self-attention", "GRU"]
+    heads: int = 0
+    way: Literal["ours", "packed", "unpacked"] = "ours"
+
+    def columns(self) -> dict[str, Value]:
+        """The layer; sides with the same one must agree."""
+        return {"model": self.model, "heads": self.heads}
+
+
+class Heads(nn.Module):
+    """States H (B, n, D) -> A H, head after head (B, m D), all words real."""
+
+    mask: torch.Tensor
+
+    def __init__(self, batch: int, length: int) -> None:
+        super().__init__()
+        self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
+
+    def weights(self, states: torch.Tensor) -> torch.Tensor:
+        """A (B, m, n)."""
+        raise NotImplementedError
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        return (self.weights(states).to(states.dtype) @ states).flatten(1)
+
+
+class LowRankHeads(Heads):
+    """As in LAMA with a learned context."""
+
+    def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
+        super().__init__(batch, length)
+        self.projection = NormalLinear(width, width) if project else None
+        self.attention = LowRankAttention(
+            width, heads, rank=1, l2_normalize=True, logit_scale=1.0, learn_logit_scale=False
+        )
+        self.context = LearnedContext(width)
+
+    def weights(self, states: torch.Tensor) -> torch.Tensor:
+        words = states if self.projection is None else torch.tanh(self.projection(states))
+        weights: torch.Tensor = self.attention(words, self.context.vector, self.mask)
+        return weights
+
+
+class AdditiveHeads(Heads):
+    """As in SAN."""
+
+    def __init__(self, batch: int, length: int, width: int, heads: int) -> None:
+        super().__init__(batch, length)
+        self.scores = AdditiveScores(width, ATTENTION_SIZE, heads)
+
+    def weights(self, states: torch.Tensor) -> torch.Tensor:
+        words = self.mask.unsqueeze(1)
+        return masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
+
+
+class SelfAttentionMean(nn.Module):
+    """`nn.MultiheadAttention` of the words to themselves, without returning its weights, and the mean of its output.
+
+    It wants a width that its heads divide: a linear map brings the states to the least one that is not below theirs.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        divided = -(-width // heads) * heads
+        self.projection = nn.Linear(width, divided)
+        self.attention = nn.MultiheadAttention(divided, heads, batch_first=True)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        x = self.projection(states)
+        attended: torch.Tensor = self.attention(x, x, x, need_weights=False)[0]
+        return attended.mean(dim=1)
+
+
+class Recurrence(nn.Module):
+    """(B, n, D) -> (B, n, D), all words real."""
+
+    mask: torch.Tensor
+
+    def __init__(self, batch: int, length: int, width: int, way: str) -> None:
+        super().__init__()
+        self.gru = MaskedBiRNN(width, width // 2, cell="gru")
+        self.way = way
+        self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.way == "unpacked":
+            return self.gru.rnn(x)[0]
+        if self.way == "packed":
+            return self.gru._packed(x, self.mask.sum(dim=1))
+        states: torch.Tensor = self.gru(x, self.mask)
+        return states
+
+
+class Runner(LayerRunner):
+    """A side, ready to run at one size after another."""
+
+    def build(self, batch: int, length: int, width: int) -> nn.Module:
+        side: Side = self.side
+        if side.model == "GRU":
+            return Recurrence(batch, length, width, side.way)
+        if side.model == "self-attention":
+            return SelfAttentionMean(width, side.heads)
+        if side.model == "SAN":
+            return AdditiveHeads(batch, length, width, side.heads)
+        return LowRankHeads(batch, length, width, side.heads, project=side.model == "LAMA")

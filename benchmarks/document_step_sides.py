@@ -1,0 +1,94 @@
+"""The sides of `document_attention` that train a whole model: one step on random words and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from benchmarks.passes import PassRunner
+from benchmarks.reporting import Value
+from ctxzoo.models.configuration_lama import lama_variant
+from ctxzoo.models.configuration_text_baseline import text_baseline_variant
+from ctxzoo.models.modeling_lama import LamaForSequenceClassification
+from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
+from ctxzoo.training.optimisers import build_optimiser
+
+VOCABULARY = 30_000
+CLASSES = 8
+STEP_PASSES = ("training step",)
+# As in recipes/document_lama.py.
+LEARNING_RATE = 0.05
+GRADIENT_CLIP = 5.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: how tables call it.
+        model: LAMA+ctx; SAN: self_attentive, its loss with the penalty; TE: transformer_1024.
+        heads: of its attention.
+    """
+
+    label: str
+    model: Literal["LAMA+ctx", "SAN", "TE"]
+    heads: int
+
+    def columns(self) -> dict[str, Value]:
+        """The model."""
+        return {"model": self.model, "heads": self.heads}
+
+
+class Runner(PassRunner):
+    """A side, ready to run at one size after another."""
+
+    def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        """Weights are float32; with another dtype the forward pass is in mixed precision."""
+        self.module = build_model(self.side, width).to(self.device).train()
+        self.x = torch.randint(2, VOCABULARY, (batch, length)).to(self.device)
+        self.labels = torch.randint(CLASSES, (batch,)).to(self.device)
+        self.optimiser = build_optimiser("sgd", self.module.parameters(), learning_rate=LEARNING_RATE)["optimizer"]
+        self.precision: Any = nullcontext() if dtype == torch.float32 else torch.autocast(self.device.type, dtype)
+
+    def work(self, name: str) -> Callable[[], Any]:
+        return self._step
+
+    def answers(self) -> dict[str, torch.Tensor]:
+        return {"loss": self._loss().detach()}
+
+    def _loss(self) -> torch.Tensor:
+        with self.precision:
+            loss: torch.Tensor = self.module(self.x, labels=self.labels).loss
+        return loss
+
+    def _step(self) -> None:
+        self.forget_gradients()
+        self._loss().backward()  # type: ignore[no-untyped-call, unused-ignore]
+        nn.utils.clip_grad_norm_(self.module.parameters(), GRADIENT_CLIP)
+        self.optimiser.step()
+
+
+def build_model(side: Side, width: int) -> nn.Module:
+    """The classifier of a side for word vectors of `width` numbers; the GRU has half of it in each direction."""
+    sizes: dict[str, Any] = {
+        "vocab_size": VOCABULARY,
+        "word_dim": width,
+        "position_dim": 0,
+        "recurrent_size": width // 2,
+        "classifier_size": 512,
+        "classifier_dropout": 0.4,
+        "num_labels": CLASSES,
+    }
+    if side.model == "LAMA+ctx":
+        return LamaForSequenceClassification(lama_variant("lama_ctx", num_heads=side.heads, **sizes))
+    if side.model == "SAN":
+        config = text_baseline_variant("self_attentive", attention_heads=side.heads, **sizes)
+    else:
+        config = text_baseline_variant("transformer_1024", num_heads=side.heads, **sizes)
+    return TextBaselineForSequenceClassification(config)

@@ -1,0 +1,99 @@
+"""Tables of a benchmark `by_length`: milliseconds, ratios and fitted exponents beside the aims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks.reporting import number
+from ctxzoo.evaluation.table_parts import markdown
+
+Row = dict[str, str]
+Line = list[Row]  # one side and pass, by length
+Columns = dict[str, Callable[[Line], str]]
+
+
+def tables(rows: Sequence[Row], of_setting: Callable[[list[Line]], list[str]]) -> str:
+    """What `of_setting` makes of each comparison, precision and number of threads, and what was not measured there."""
+    parts = []
+    for setting in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
+        chosen = [row for row in rows if (row["comparison"], setting_name(row)) == setting]
+        keys = dict.fromkeys((row["side"], row["pass"]) for row in chosen)
+        lines = [[row for row in chosen if (row["side"], row["pass"]) == key] for key in keys]
+        measured = [line for line in lines if any(row["seconds"] for row in line)]
+        parts += of_setting(measured) if measured else []
+        notes = dict.fromkeys(f"{row['side']}: {row['note']}" for row in chosen if row["note"])
+        parts += [f"Not measured: {'; '.join(notes)}."] if notes else []
+    return "\n\n".join(parts)
+
+
+def picture(rows: Sequence[Row], program: str, comparison: str) -> str:
+    """The plot of a comparison, where it was measured, with an empty line after it."""
+    if all(row["comparison"] != comparison for row in rows):
+        return ""
+    return f"![milliseconds by the length of the text](results/{program}-{rows[0]['device']}.png)\n\n"
+
+
+def setting_name(row: Row) -> str:
+    """How a row was measured: precision, and on the CPU the number of threads."""
+    threads = f", {row['threads']} thread{'' if row['threads'] == '1' else 's'}" if row["device"] == "cpu" else ""
+    return row["precision"] + threads
+
+
+def milliseconds(lines: Sequence[Line], width: str) -> str:
+    """Milliseconds of a pass by length, exponent, and memory at the greatest length; `width`: its symbol."""
+    longest = lines[0][-1]["length"]
+    more: Columns = {f"MiB at n = {longest}": lambda line: number(line[-1]["peak_memory_mb"], 1)}
+    if any(line[0]["exponent"] for line in lines):
+        more = {"exponent": lambda line: number(line[0]["exponent"], 2), **more}
+    return table("milliseconds", lambda row: digits(row["seconds"], 1000), lines, width, more)
+
+
+def ratios(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
+    """How much faster than the reference each other side is, beside the aims; nothing where that was not measured."""
+    reference = lines[0][0]["reference"]
+    others = [line for line in lines if line[0]["side"] != reference]
+    if not any(row["ratio"] for line in others for row in line):
+        return []
+    return [table(f"speed relative to {reference}", lambda row: digits(row["ratio"]), others, width, verdicts)]
+
+
+def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns) -> str:
+    """A line for each side and pass, a column for each length, and `more` columns."""
+    first, last = lines[0][0], lines[0][-1]
+    documents = f"{first['batch_size']} documents"
+    if first["batch_size"] != last["batch_size"]:
+        documents = f"{int(first['batch_size']) * int(first['length']):,} words"
+    headings = ["", "pass", *(f"n = {row['length']}" for row in lines[0]), *more]
+    body = [
+        [line[0]["side"], line[0]["pass"], *map(cell, line), *(column(line) for column in more.values())]
+        for line in lines
+    ]
+    where = f"{setting_name(first)}, {documents}, {width} = {first['width']}"
+    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown(headings, body, left=2)}"
+
+
+def least_ratio(line: Line, aim: float, first: int = 0) -> str:
+    """The verdict on all lengths from `first` on; nothing where one was not measured."""
+    found = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= first]
+    if not found or not all(ratio for ratio, _ in found):
+        return ""
+    least, length = min(found, key=lambda pair: float(pair[0]))
+    return verdict(float(least) >= aim, f"{digits(least)} at n = {length}")
+
+
+def growth(line: Line, aim: float) -> str:
+    """The verdict on the exponent."""
+    value = line[0]["exponent"]
+    return value and verdict(float(value) <= aim, number(value, 2))
+
+
+def verdict(met: bool, value: str) -> str:
+    return f"{'met' if met else 'missed'}: {value}"
+
+
+def digits(text: str, factor: float = 1) -> str:
+    """Three digits that count, at most two behind the point."""
+    if not text:
+        return ""
+    value = float(text) * factor
+    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f}"

@@ -1,0 +1,129 @@
+"""What `by_length` asks of a side in its process: weights at a size, then passes, timed or with memory counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks.memory import allocated_peak_mb
+from benchmarks.timing import timed
+from ctxzoo.training.allocator import keep_freed_memory
+
+SEED = 224
+ROUND_SECONDS = 0.1  # a round repeats a shorter pass
+LAYER_PASSES = ("forward", "forward and backward")
+
+
+class PassRunner:
+    """A side, ready to run at one size after another.
+
+    Args:
+        side: what to run.
+        device: cpu or cuda.
+    """
+
+    def __init__(self, side: Any, device: str) -> None:
+        self.side = side
+        self.device = torch.device(device)
+        if device == "cpu":
+            keep_freed_memory()  # as in a training by ctxzoo, whatever the layer
+        self.module: Any = None
+        self.x: Any = None
+        self._passes = 1
+
+    def resize(self, batch: int, length: int, width: int, precision: str) -> None:
+        """Draw weights and tokens anew, the same for sides with the same layer.
+
+        Args:
+            batch, length, width: documents, tokens in each, numbers in a token.
+            precision: float32 or bfloat16.
+        """
+        self.module = self.x = None  # the previous size, before there is another
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        torch.manual_seed(SEED)
+        self.prepare(batch, length, width, getattr(torch, precision))
+
+    def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        """Set `module` and `x`."""
+        raise NotImplementedError
+
+    def work(self, name: str) -> Callable[[], Any]:
+        """The pass of that name."""
+        raise NotImplementedError
+
+    def answers(self) -> dict[str, torch.Tensor]:
+        """What sides with the same layer must agree in."""
+        raise NotImplementedError
+
+    def save_answers(self, file: str) -> None:
+        """Write `answers` to a file, in float32."""
+        torch.save({name: value.float().cpu() for name, value in self.answers().items()}, file)
+
+    def warm_up(self, name: str) -> None:
+        """Untimed passes, and how many of them the rounds that follow will have."""
+        work = self.work(name)
+        work()
+        self._passes = max(1, math.ceil(ROUND_SECONDS / timed(work, self.device)))
+
+    def round(self, name: str) -> float:
+        """Seconds for one pass, mean over a round."""
+        work = self.work(name)
+
+        def several() -> None:
+            for _ in range(self._passes):
+                work()
+
+        return timed(several, self.device) / self._passes
+
+    def peak_memory(self, name: str) -> float:
+        """MiB that a pass allocates beyond what is there before it: weights, tokens, the state of an optimiser."""
+        work = self.work(name)
+        self.forget_gradients()
+        return allocated_peak_mb(work, self.device.type)
+
+    def forget_gradients(self) -> None:
+        self.module.zero_grad(set_to_none=True)
+        self.x.grad = None
+
+
+class LayerRunner(PassRunner):
+    """A layer from random tokens (B, n, width) to one tensor.
+
+    A forward pass computes no gradients; a backward pass those of the sum of the output with respect to tokens and
+    weights.
+    """
+
+    def build(self, batch: int, length: int, width: int) -> nn.Module:
+        """The layer of the side."""
+        raise NotImplementedError
+
+    def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        self.module = self.build(batch, length, width).to(self.device, dtype)
+        self.x = torch.randn(batch, length, width).to(self.device, dtype).requires_grad_()
+
+    def work(self, name: str) -> Callable[[], Any]:
+        return self.forward if name == "forward" else self._forward_and_backward
+
+    def answers(self) -> dict[str, torch.Tensor]:
+        """Output and gradients."""
+        output = self.forward()
+        self._forward_and_backward()
+        gradients = {name: parameter.grad for name, parameter in self.module.named_parameters()}
+        found = {"output": output, "x": self.x.grad, **gradients}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def forward(self) -> torch.Tensor:
+        self.module.eval()
+        with torch.inference_mode():
+            output: torch.Tensor = self.module(self.x)
+        return output
+
+    def _forward_and_backward(self) -> None:
+        self.module.train()
+        self.forget_gradients()
+        self.module(self.x).sum().backward()

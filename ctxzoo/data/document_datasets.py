@@ -1,0 +1,27 @@
+"""Document classification sets: name to arguments of `TextClassificationDataModule`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+YELP = "Yelp/yelp_review_full"
+
+# Reuters holds 1,001 of its training documents out for validation, IMDB 1,000; the others have a split of their own.
+DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
+    "reuters8": {"dataset": "ctxzoo-data/reuters8", "dev_share": 0.1825},
+    "imdb": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "cutter": "english"},
+    "yelp": {"dataset": YELP, "cutter": "english"},
+    "yelp_long": {"dataset": YELP, "cutter": "english", "min_words": 119},
+    "news_aggregator": {"dataset": "ctxzoo-data/news_aggregator", "text_column": "title", "cutter": "english"},
+    "sample": {"dataset": "sample"},
+}
+
+
+def document_dataset(name: str) -> dict[str, Any]:
+    """The arguments of one of `DOCUMENT_DATASETS`; any other Hub id, folder or file is read with English rules."""
+    return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
+
+
+def tag_of(name: str) -> str:
+    """What tells results on it from those on another dataset of the same Hub id; may be empty."""
+    return "long" if name == "yelp_long" else ""

@@ -1,0 +1,37 @@
+"""Counts of the words in texts, as a cutter cuts them: of each word, and of each text."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+from tokenizers.trainers import WordLevelTrainer
+
+from ctxzoo.data.text_encoding import CHUNK
+from ctxzoo.models.tokenization_word import PAD_TOKEN
+
+
+def frequent_words(cutter: Tokenizer, texts: list[str], min_count: int) -> list[str]:
+    """The words that occur at least `min_count` times, most frequent first, ties in alphabetical order.
+
+    Args:
+        cutter: a `word_cutter`; it has these words afterwards.
+        texts: where they are counted.
+        min_count: 1 or more.
+    """
+    trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
+    cutter.train_from_iterator(texts, trainer)
+    vocabulary: dict[str, int] = cutter.get_vocab()
+    vocabulary.pop(PAD_TOKEN, None)  # written in a text it is no word
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def count_words(cutter: Tokenizer, texts: list[str]) -> npt.NDArray[np.int64]:
+    """(texts,) words of each text, known or not; `cutter` is a `word_cutter` or the backend of a `WordTokenizer`."""
+    cutter.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it
+    counts = [
+        len(encoding)
+        for start in range(0, len(texts), CHUNK)
+        for encoding in cutter.encode_batch_fast(texts[start : start + CHUNK], add_special_tokens=False)
+    ]
+    return np.array(counts, np.int64)

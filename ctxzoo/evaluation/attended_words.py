@@ -1,0 +1,81 @@
+"""Which words a classifier attends to: every word of a split with its weight, and the top words of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Every known word of some texts.
+
+    Attributes:
+        labels: (N,) the label of its text.
+        ids: (N,) the word.
+        weights: (N,) how much it counts, in the mean over heads, as a multiple of an even share of its text.
+    """
+
+    labels: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+    def of_word(self, word_id: int, label: int) -> npt.NDArray[np.float64]:
+        """Weights of one word in the texts of one label."""
+        found: npt.NDArray[np.float64] = self.weights[(self.ids == word_id) & (self.labels == label)]
+        return found
+
+
+def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) -> Occurrences:
+    """Read texts with a model that has `token_weights`.
+
+    Args:
+        model: gives (B, heads, n) weights that sum to 1 over the words of a text.
+        batches: `input_ids`, `attention_mask` (B, n) and `labels` (B,).
+
+    Raises:
+        ValueError: the model has no `token_weights`.
+    """
+    if not hasattr(model, "token_weights"):
+        raise ValueError(f"{type(model).__name__} does not say how much each word counts (token_weights)")
+    parts: list[tuple[npt.NDArray[Any], ...]] = []
+    model.eval()
+    for batch in batches:
+        mask = batch["attention_mask"].bool()
+        with torch.inference_mode():
+            weights = model.token_weights(
+                batch["input_ids"].to(model.device), batch["attention_mask"].to(model.device)
+            ).cpu()
+        shares = weights.double().mean(dim=1) * mask.sum(dim=1, keepdim=True)
+        labels = batch["labels"].unsqueeze(1).expand_as(mask)
+        parts.append(tuple(values[mask].numpy() for values in (labels, batch["input_ids"], shares)))
+    return Occurrences(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def top_words(
+    occurrences: Occurrences, words: Sequence[str], label: int, count: int, at_least: int
+) -> list[tuple[str, float, int]]:
+    """The words that count most in the texts of a label.
+
+    Args:
+        occurrences: of `read_occurrences`.
+        words: by id.
+        label: of the texts.
+        count: of words to give.
+        at_least: occurrences in these texts that a word needs.
+
+    Returns:
+        Word, mean weight (a multiple of an even share) and number of occurrences, the highest weight first.
+    """
+    chosen = occurrences.labels == label
+    ids = occurrences.ids[chosen]
+    numbers = np.bincount(ids, minlength=len(words))
+    sums = np.bincount(ids, weights=occurrences.weights[chosen], minlength=len(words))
+    means = np.where(numbers >= at_least, sums / np.maximum(numbers, 1), -1.0)
+    order = [int(index) for index in np.argsort(-means, kind="stable")[:count] if means[index] >= 0]
+    return [(words[index], float(means[index]), int(numbers[index])) for index in order]

@@ -1,0 +1,169 @@
+"""LAMA: its tables, made from results files, and the numbers of its paper.
+
+A cell is the mean and sample standard deviation over seeds.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    changed_settings,
+    markdown,
+    mean_and_deviation,
+    refuse_repeats,
+    signed,
+    with_commands,
+)
+
+RECIPE, LINEAR_RECIPE = "document_lama", "document_linear"
+ACCURACY, DEV_ACCURACY = "test/accuracy", "validation/accuracy"
+BEST = "best"  # tag of the strongest settings
+SEEDS = 3  # that a row wants
+Runs = list[RunResult]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A column: the dataset's id, the part of tags that tells it from others of the id, and its name in the recipe."""
+
+    heading: str
+    dataset: str
+    name: str
+    part: str = ""
+
+
+REUTERS = Data("Reuters", "ctxzoo-data/reuters8", "reuters8")
+IMDB = Data("IMDB", "stanfordnlp/imdb", "imdb")
+# Of the paper's Yelp and News there are no copies: ours stand in columns of their own.
+OTHERS = (
+    Data("Yelp, our sample", "Yelp/yelp_review_full", "yelp"),
+    Data("Yelp-L, our sample", "Yelp/yelp_review_full", "yelp_long", "long"),
+    Data("News headlines", "ctxzoo-data/news_aggregator", "news_aggregator"),
+)
+COLUMNS = (REUTERS, IMDB, *OTHERS)
+
+# Mehta et al. (2019), Table 3: test accuracy on Reuters and IMDB.
+PAPER = {
+    "san": (94.2, 83.1),
+    "bigru": (86.7, 87.6),
+    "cnn": (96.0, 87.4),
+    "te": (97.3, 81.7),
+    "lama": (96.5, 89.5),
+    "lama_ctx": (97.3, 90.0),
+    "avg": (79.5, 87.4),
+}
+PAPER_BERT = (97.8, 89.4)
+MODELS = {
+    "lama": "LAMA",
+    "lama_ctx": "LAMA+ctx",
+    "san": "SAN",
+    "single_head": "one head (3.8)",
+    "bigru": "BiGRU",
+    "cnn": "CNN",
+    "te": "Transformer encoder",
+    "avg": "mean of words",
+}
+ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not ask for
+LINEAR = {
+    "words_svm": "TF-IDF of words and pairs, SVM",
+    "bigram_nblr": "words and pairs, NB-weighted logistic regression",
+}
+
+
+def documents(results: Runs) -> str:
+    """The paper's Table 3: its numbers beside ours where the data are the same."""
+    headings = ["model"]
+    for data in COLUMNS:
+        headings += [f"{data.heading}, the paper", data.heading] if data in (REUTERS, IMDB) else [data.heading]
+    rows, missing = [], []
+    for variant, label in MODELS.items():
+        row = [label]
+        for place, data in enumerate(COLUMNS):
+            if data in (REUTERS, IMDB):
+                row.append(f"{PAPER[variant][place]:.1f}" if variant in PAPER else NOTHING)
+            runs = runs_of(results, RECIPE, variant, data)
+            wanted = data in (REUTERS, IMDB) or variant not in ONLY_COMPARABLE
+            row.append(_score(runs) if runs or wanted else NOTHING)
+            if wanted and len(runs) < SEEDS:
+                missing.append(data.name)
+        rows.append(row)
+    strongest = [runs_of(results, RECIPE, "lama_ctx", data, BEST) for data in COLUMNS]
+    if any(strongest):
+        cells = [_score(runs) if runs else NOTHING for runs in strongest]
+        rows.insert(2, ["LAMA+ctx, strongest settings", NOTHING, cells[0], NOTHING, *cells[1:]])
+    rows.append(["BERT", f"{PAPER_BERT[0]:.1f}", NOTHING, f"{PAPER_BERT[1]:.1f}", *[NOTHING] * 4])
+    commands = [
+        f"python recipes/{RECIPE}.py --dataset {name} --seeds 0 1 2 --resume" for name in dict.fromkeys(missing)
+    ]
+    without_bar = False
+    for variant, label in LINEAR.items():
+        bars = [runs_of(results, LINEAR_RECIPE, variant, data) for data in COLUMNS]
+        cells = [mean_and_deviation([run.metrics[ACCURACY] for run in runs]) if runs else NOT_RUN for runs in bars]
+        rows.append([label, NOTHING, cells[0], NOTHING, *cells[1:]])
+        without_bar |= not all(bars)
+    commands += [f"python recipes/{LINEAR_RECIPE}.py --resume"] if without_bar else []
+    return with_commands(markdown(headings, rows), [f"# {NOT_RUN}", *commands] if commands else [])
+
+
+def climb(results: Runs) -> str:
+    """Each lever of LAMA+ctx by its accuracy on validation; that on test is not shown: settings are chosen by this."""
+    ours = [
+        run for run in results if run.recipe == RECIPE and run.variant == "lama_ctx" and DEV_ACCURACY in run.metrics
+    ]
+    datasets = (REUTERS, IMDB)
+    base = {data: runs_of(ours, RECIPE, "lama_ctx", data) for data in datasets}
+    names = {data.dataset for data in datasets}
+    tags = sorted({run.tag for run in ours if run.dataset in names} - {""})
+    headings = [
+        "settings",
+        *(heading for data in datasets for heading in (data.heading, f"{data.heading}, difference")),
+    ]
+    rows = [["the paper's", *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
+    for tag in tags:
+        found = {data: runs_of(ours, RECIPE, "lama_ctx", data, tag) for data in datasets}
+        pairs = [(runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]]
+        cells = []
+        for data, runs in found.items():
+            cells += [_score(runs, DEV_ACCURACY) if runs else NOTHING, _difference(runs, base[data])]
+        rows.append([tag + changed_settings(pairs), *cells])
+    return markdown(headings, rows)
+
+
+TABLES: dict[str, Callable[[Runs], str]] = {"lama-documents": documents, "lama-climb": climb}
+
+
+def runs_of(results: Sequence[RunResult], recipe: str, variant: str, data: Data, name: str = "") -> Runs:
+    """The seeds of one cell, without trials of a few batches.
+
+    Raises:
+        ValueError: a seed twice.
+    """
+    tag = "-".join(part for part in (data.part, name) if part)
+    found = [
+        run
+        for run in results
+        if (run.recipe, run.variant, run.dataset, run.tag) == (recipe, variant, data.dataset, tag)
+        and not run.settings.get("tiny")
+    ]
+    refuse_repeats(found)
+    return found
+
+
+def _score(runs: Runs, metric: str = ACCURACY) -> str:
+    if not runs:
+        return NOT_RUN
+    shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
+    return shown if len(runs) >= SEEDS else f"{shown} ({len(runs)} of {SEEDS} seeds)"
+
+
+def _difference(runs: Runs, base: Runs) -> str:
+    """Mean difference over the seeds that both have."""
+    plain = {run.seed: run.metrics[DEV_ACCURACY] for run in base}
+    differences = [run.metrics[DEV_ACCURACY] - plain[run.seed] for run in runs if run.seed in plain]
+    return signed(f"{statistics.fmean(differences):.2f}") if differences else NOTHING

@@ -1,0 +1,136 @@
+"""LAMA and its baselines on documents: the rows of Table 3 of Mehta, Rangwala and Ramakrishnan (2019), and beyond.
+
+    python recipes/document_lama.py                                    all models on Reuters-8
+    python recipes/document_lama.py --dataset imdb --model lama_ctx --seeds 0 1 2
+    python recipes/document_lama.py --dataset sample --model lama --epochs 5       no network needed
+    python recipes/document_lama.py --model lama_ctx --optimiser adamw --learning_rate 0.001 --name adamw
+    python recipes/document_lama.py --resume                           finished runs are kept, the others go on
+
+Datasets: reuters8, imdb, yelp, yelp_long (its reviews of more than 118 words), news_aggregator, sample; or any Hub id,
+folder or file. Settings are the paper's, or those of docs/models/lama.md where it is silent; --name tells runs with
+other settings from them. A YAML file of settings may stand in their place.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from transformers import HfArgumentParser
+
+from ctxzoo.data.document_datasets import tag_of
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.hub.classifier_run import train_classifier
+from ctxzoo.hub.document_training import DocumentSettings, document_run
+from ctxzoo.hub.folds import print_outcomes, run_folds
+from ctxzoo.models.configuration_lama import VARIANTS as LAMA
+from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
+from ctxzoo.training.interrupt import TrainingInterrupted
+
+RECIPE = "document_lama"
+# Names of the paper's table to ours.
+ROWS = {
+    "san": "self_attentive",
+    "single_head": "bilinear_attention",
+    "bigru": "bigru",
+    "cnn": "cnn",
+    "te": "transformer_1024",
+    "avg": "mean",
+}
+MODELS = (*LAMA, *ROWS)
+TINY = {"recurrent_size": 6, "classifier_size": 16}
+TINY_BASELINE = {"attention_size": 8, "num_filters": 8}
+
+
+@dataclass
+class Settings(DocumentSettings):
+    dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more; see above"})
+    model: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
+    recurrent_size: int = field(default=50, metadata={"help": "h of each direction"})
+    classifier_size: int = field(default=512, metadata={"help": "hidden layer of the classifier; 0: none"})
+    classifier_dropout: float = 0.4
+    heads: int = field(default=15, metadata={"help": "m of LAMA"})
+    rank: int = field(default=1, metadata={"help": "k of LAMA's heads"})
+    logit_scale: float = field(default=1.0, metadata={"help": "of LAMA's logits"})
+    learn_logit_scale: bool = False
+    l2_normalize: bool = field(default=True, metadata={"help": "of LAMA's logits over the heads"})
+    append_pooled: bool = field(default=False, metadata={"help": "LAMA: mean and maximum of the states too"})
+    embedding_dropout: float = field(default=0.0, metadata={"help": "on the words"})
+    hidden_dropout: float = field(default=0.0, metadata={"help": "LAMA: on the states"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for model in self.model:
+            if model not in MODELS:
+                raise ValueError(f"model: unknown {model!r}; known: {', '.join(MODELS)}")
+
+
+def main(settings: Settings) -> None:
+    commit = git_commit()
+    runs = {
+        f"{dataset}, {model}": [
+            document_run(
+                settings,
+                dataset,
+                variant=model,
+                config=config_of(model, settings),
+                tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
+                seed=seed,
+                recipe=RECIPE,
+                commit=commit,
+            )
+            for seed in settings.seeds
+        ]
+        for dataset in settings.dataset
+        for model in settings.model
+    }
+    work = partial(train_classifier, resume=settings.resume, quiet=True)
+    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
+    print_outcomes(outcomes, "documents: test accuracy, mean ± sd over seeds")
+
+
+def config_of(model: str, settings: Settings) -> dict[str, Any]:
+    shared: dict[str, Any] = {
+        "recurrent_size": settings.recurrent_size,
+        "classifier_size": settings.classifier_size,
+        "classifier_dropout": settings.classifier_dropout,
+    }
+    if model in LAMA:
+        own = {
+            "model_type": "ctxzoo_lama",
+            "num_heads": settings.heads,
+            "rank": settings.rank,
+            "logit_scale": settings.logit_scale,
+            "learn_logit_scale": settings.learn_logit_scale,
+            "l2_normalize": settings.l2_normalize,
+            "append_pooled": settings.append_pooled,
+            "embedding_dropout": settings.embedding_dropout,
+            "hidden_dropout": settings.hidden_dropout,
+            **LAMA[model],
+        }
+        return {**shared, **own, **(TINY if settings.tiny else {})}
+    own = {
+        "model_type": "ctxzoo_text_baseline",
+        "position_dim": 0,
+        "embedding_bound": 0.1,
+        **({"dropout": settings.embedding_dropout} if settings.embedding_dropout else {}),
+        **BASELINES[ROWS[model]],
+        "pooled_dropout": 0.0,  # dropout is in the classifier
+    }
+    if settings.tiny:
+        own |= {**TINY, **TINY_BASELINE, **({"transformer_size": 16, "num_heads": 2} if model == "te" else {})}
+    return {**shared, **own}
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")

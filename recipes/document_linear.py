@@ -1,0 +1,80 @@
+"""Linear baselines of documents, on the splits of the neural models.
+
+    python recipes/document_linear.py                          two bars, all datasets of recipes/document_lama.py
+    python recipes/document_linear.py --dataset sample         no network needed
+    python recipes/document_linear.py --dataset imdb --models bigram_nblr
+    python recipes/document_linear.py --resume                 finished runs are kept
+
+The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the training and the validation
+documents together: nothing is picked. Nothing is drawn either, so one seed is enough.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import partial
+
+from transformers import HfArgumentParser
+
+from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.data.sources import DatasetUnavailableError
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES
+from ctxzoo.hub.folds import RunSettings, print_outcomes, run_folds
+from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+
+RECIPE = "document_linear"
+DATASETS = [name for name in DOCUMENT_DATASETS if name != "sample"]
+
+
+@dataclass
+class Settings(RunSettings):
+    dataset: list[str] = field(
+        default_factory=lambda: list(DATASETS), metadata={"help": f"of {', '.join(DOCUMENT_DATASETS)}, or a Hub id"}
+    )
+    models: list[str] = field(
+        default_factory=lambda: list(DOCUMENT_BASELINES), metadata={"help": f"of {', '.join(DOCUMENT_BASELINES)}"}
+    )
+
+
+def main(settings: Settings) -> None:
+    for model in settings.models:
+        if model not in DOCUMENT_BASELINES:
+            raise ValueError(f"models: {model!r} is not one of {', '.join(DOCUMENT_BASELINES)}")
+    commit = git_commit()
+    runs = {
+        f"{name}, {model}": [run_of(name, model, seed, settings, commit) for seed in settings.seeds]
+        for name in settings.dataset
+        for model in settings.models
+    }
+    work = partial(fit_linear_baseline, resume=settings.resume)
+    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
+    print_outcomes(outcomes, "linear baselines of documents: test accuracy")
+
+
+def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) -> LinearRun:
+    data = document_dataset(name)
+    dataset = data.pop("dataset")
+    data.pop("dev_share", None)  # validation is trained on
+    return LinearRun(
+        recipe=RECIPE,
+        variant=model,
+        dataset=dataset,
+        seed=seed,
+        commit=commit,
+        data=data,
+        data_dir=settings.data_dir,
+        tag=tag_of(name),
+        results_dir=settings.results_dir,
+    )
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
+    try:
+        main(parser.parse_args_into_dataclasses()[0])
+    except (DatasetUnavailableError, OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")

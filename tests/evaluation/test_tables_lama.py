@@ -1,0 +1,95 @@
+"""LAMA's tables: which runs stand in which cell, beside which numbers of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.tables_lama import IMDB, MODELS, PAPER, REUTERS, TABLES
+from tests.support.result_tables import make_run, rows
+
+SETTINGS = {"tiny": False, "num_heads": 15, "logit_scale": 1.0}
+
+
+def seeds(accuracies: list[float], variant: str = "lama_ctx", **changes: Any) -> list[RunResult]:
+    """Accuracy on validation is one above that on test."""
+    changes = {"recipe": "document_lama", "dataset": REUTERS.dataset, **changes}
+    settings = SETTINGS | changes.pop("settings", {})
+    return [
+        replace(
+            make_run(variant, seed, **changes),
+            settings=settings,
+            metrics={"test/accuracy": value, "validation/accuracy": value + 1},
+        )
+        for seed, value in enumerate(accuracies)
+    ]
+
+
+def test_every_row_of_the_paper_is_there_with_its_numbers() -> None:
+    table = rows(TABLES["lama-documents"]([]))
+    assert set(PAPER) <= set(MODELS)
+    assert table["LAMA+ctx"]["Reuters, the paper"] == "97.3"
+    assert table["mean of words"]["IMDB, the paper"] == "87.4"
+    assert table["BERT"] == dict.fromkeys(table["BERT"], "–") | {
+        "Reuters, the paper": "97.8",
+        "IMDB, the paper": "89.4",
+    }
+    # Other data never stand in a column with the paper's numbers.
+    assert {heading for heading in table["LAMA"] if "paper" in heading} == {"Reuters, the paper", "IMDB, the paper"}
+
+
+def test_runs_stand_in_the_cell_of_their_model_data_and_tag() -> None:
+    yelp = "Yelp/yelp_review_full"
+    results = [
+        *seeds([96.0, 96.5, 97.0]),
+        *seeds([90.0, 90.5], dataset=IMDB.dataset),
+        *seeds([60.0, 61.0, 62.0], dataset=yelp),
+        *seeds([55.0, 56.0, 57.0], dataset=yelp, tag="long"),
+        *seeds([99.0], variant="lama", settings={"tiny": True}),
+        *seeds([98.0, 98.0, 98.0], tag="best"),
+        *seeds([91.5], variant="bigram_nblr", recipe="document_linear", dataset=IMDB.dataset),
+    ]
+    table = rows(TABLES["lama-documents"](results))
+    assert table["LAMA+ctx"] == {
+        "Reuters, the paper": "97.3",
+        "Reuters": "96.50 ± 0.50",
+        "IMDB, the paper": "90.0",
+        "IMDB": "90.25 ± 0.35 (2 of 3 seeds)",
+        "Yelp, our sample": "61.00 ± 1.00",
+        "Yelp-L, our sample": "56.00 ± 1.00",
+        "News headlines": "not run yet",
+    }
+    assert table["LAMA"]["Reuters"] == "not run yet"
+    assert table["LAMA+ctx, strongest settings"]["Reuters"] == "98.00 ± 0.00"
+    assert table["words and pairs, NB-weighted logistic regression"]["IMDB"] == "91.50"
+    assert table["Transformer encoder"]["News headlines"] == "–"
+
+
+def test_commands_name_what_is_missing() -> None:
+    table = TABLES["lama-documents"]([])
+    for name in ("reuters8", "imdb", "yelp", "yelp_long", "news_aggregator"):
+        assert f"python recipes/document_lama.py --dataset {name} --seeds 0 1 2 --resume" in table
+    assert "python recipes/document_linear.py --resume" in table
+    done = [run for variant in MODELS for run in seeds([1.0, 2.0, 3.0], variant)]
+    assert "--dataset reuters8" not in TABLES["lama-documents"](done)
+
+
+def test_levers_by_validation_alone() -> None:
+    results = [
+        *seeds([96.0, 96.5, 97.0]),
+        *seeds([97.0, 96.5], tag="scale5", settings={"logit_scale": 5.0}),
+        *seeds([50.0], variant="lama", tag="scale5"),
+    ]
+    table = rows(TABLES["lama-climb"](results))
+    assert table["the paper's"]["Reuters"] == "97.50 ± 0.50"
+    row = table["scale5 (logit_scale 5.0)"]
+    assert (row["Reuters"], row["Reuters, difference"]) == ("97.75 ± 0.35 (2 of 3 seeds)", "+0.50")
+    assert (row["IMDB"], row["IMDB, difference"]) == ("–", "–")
+
+
+def test_a_seed_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="two results for lama_ctx"):
+        TABLES["lama-documents"]([*seeds([96.0]), *seeds([96.0])])

@@ -1,0 +1,312 @@
+"""LAMA against its equations: word by word and head by head, in float64."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from transformers.utils.generic import ModelOutput
+
+from ctxzoo.models.configuration_lama import VARIANTS, LamaConfig, lama_variant
+from ctxzoo.models.layers_low_rank_attention import LowRankAttention, reference_low_rank_attention
+from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
+
+SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 6, "recurrent_size": 3, "num_heads": 4, "classifier_size": 5}
+TEXTS = ([3, 7, 3, 9, 1, 12], [5], [8, 2, 19])
+CONTEXTS = ("learned", "mean_embedding", "mean_hidden")
+
+
+def model_of(**changes: Any) -> LamaModel:
+    torch.manual_seed(0)
+    model: LamaModel = LamaModel(LamaConfig(**{**SIZES, "embedding_bound": 1.0, **changes}))
+    return model.double().eval()
+
+
+def batch_of(texts: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    width = max(1, *(len(text) for text in texts))
+    ids = torch.tensor([[*text, *[0] * (width - len(text))] for text in texts])
+    return ids, (ids > 0).long()
+
+
+def read(model: LamaModel, texts: Any = TEXTS) -> ModelOutput:
+    with torch.no_grad():
+        return model(*batch_of(texts), output_attentions=True, output_hidden_states=True)
+
+
+def attention_of(heads: int, rank: int = 1, *, l2: bool = True, scale: float = 1.0, learn: bool = False) -> Any:
+    torch.manual_seed(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        layer = LowRankAttention(6, heads, rank, l2_normalize=l2, logit_scale=scale, learn_logit_scale=learn).double()
+    return layer
+
+
+def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
+    torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("l2", [True, False])
+@pytest.mark.parametrize("learn", [True, False])
+def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool, learn: bool) -> None:
+    layer = attention_of(4, rank, l2=l2, scale=1.7, learn=learn)
+    words, context = torch.randn(3, 5, 6, dtype=torch.float64), torch.randn(3, 6, dtype=torch.float64)
+    mask = torch.arange(5) < torch.tensor([[5], [1], [3]])
+    factors = (layer.context_factors.detach(), layer.word_factors.detach())
+    if learn:
+        layer.log_scale.data.fill_(math.log(1.7))  # it started as a number of 32 bits
+    expected = reference_low_rank_attention(words, context, *factors, mask, rank=rank, l2_normalize=l2, logit_scale=1.7)
+    close(layer(words, context, mask).detach(), expected)
+    close(layer(words, context[0], mask)[0].detach(), expected[0])  # one context for all
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("word_projection", [True, False])
+def test_documents_written_out(context: str, word_projection: bool) -> None:
+    model = model_of(context=context, word_projection=word_projection)
+    output = read(model)
+    gru = nn.GRU(6, 3, batch_first=True, bidirectional=True).double()
+    gru.load_state_dict(model.rnn.rnn.state_dict())
+    for row, text in enumerate(TEXTS):
+        x = model.embeddings.words.weight[text].detach()
+        h = gru(x.unsqueeze(0))[0][0].detach()
+        u = h
+        if word_projection:
+            u = torch.tanh(h @ model.word_projection.weight.T + model.word_projection.bias).detach()
+        if context == "learned":
+            c = model.learned_context.vector.detach()
+        else:
+            c = (x if context == "mean_embedding" else h).mean(dim=0)
+        weights = reference_low_rank_attention(
+            u.unsqueeze(0),
+            c.unsqueeze(0),
+            model.attention.context_factors.detach(),
+            model.attention.word_factors.detach(),
+            torch.ones(1, len(text), dtype=torch.bool),
+        )[0]
+        close(output.attentions[0][row, :, : len(text)], weights)
+        close(output.pooler_output[row], (weights @ h).flatten())
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_gradients(context: str) -> None:
+    model = model_of(context=context, logit_scale=2.0, learn_logit_scale=True)
+    names = [name for name, _ in model.named_parameters() if not name.startswith("embeddings")]
+    x = torch.randn(2, 4, 6, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+
+    def run(x: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        arguments = {"inputs_embeds": x, "attention_mask": mask}
+        return torch.func.functional_call(model, dict(zip(names, values, strict=True)), (), arguments).pooler_output
+
+    values = [model.get_parameter(name).detach().clone().requires_grad_() for name in names]
+    assert torch.autograd.gradcheck(run, (x, *values))
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 5.0])
+def test_weights_sum_to_one_over_words_and_stay_within_a_factor(scale: float) -> None:
+    model = model_of(logit_scale=scale)
+    weights = read(model, (*TEXTS, [])).attentions[0]
+    close(weights.sum(dim=2), torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64).unsqueeze(1).expand(4, 4))
+    for row, text in enumerate(TEXTS):
+        real = weights[row, :, : len(text)]
+        assert (weights[row, :, len(text) :] == 0).all()
+        assert (real.amax(dim=1) / real.amin(dim=1) <= math.exp(2 * scale) + 1e-12).all()
+    # The bound is reached by opposite words, so it is no looser than the equations.
+    layer = attention_of(2, scale=scale)
+    with torch.no_grad():
+        layer.context_factors.fill_(1.0)
+        layer.word_factors.zero_()
+        layer.word_factors[0, 0] = layer.word_factors[1, 1] = 1.0
+    words = torch.zeros(1, 2, 6, dtype=torch.float64)
+    words[0, 0, 0], words[0, 1, 0] = 1.0, -1.0
+    opposite = layer(words, torch.ones(6, dtype=torch.float64), torch.ones(1, 2, dtype=torch.bool))[0, 0]
+    close((opposite[0] / opposite[1]).detach(), torch.tensor(math.exp(2 * scale), dtype=torch.float64))
+
+
+def test_logits_of_a_word_have_length_one_or_are_all_zero() -> None:
+    layer = attention_of(5)
+    words = torch.randn(2, 3, 6, dtype=torch.float64)
+    words[1, 2] = 0.0
+    lengths = layer.logits(words, torch.randn(2, 6, dtype=torch.float64)).norm(dim=1)
+    close(lengths.detach(), torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64))
+
+
+def test_one_head_is_never_trained_unless_l2_is_off() -> None:
+    def gradients(l2: bool) -> list[float]:
+        model = model_of(num_heads=1, l2_normalize=l2)
+        model(*batch_of(TEXTS)).pooler_output.square().sum().backward()
+        attention = model.attention
+        values = (attention.context_factors, attention.word_factors, model.learned_context.vector)
+        return [float(value.grad.abs().max()) for value in values]
+
+    with pytest.warns(UserWarning, match="num_heads=1 with l2_normalize=True: the attention never learns") as caught:
+        assert max(gradients(l2=True)) < 1e-14  # 0 but for rounding
+    assert len([one for one in caught if "num_heads" in str(one.message)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert min(gradients(l2=False)) > 1e-6
+
+
+def test_rank_one_heads_are_bilinear_forms() -> None:
+    layer = attention_of(3, l2=False)
+    words, context = torch.randn(2, 4, 6, dtype=torch.float64), torch.randn(6, dtype=torch.float64)
+    logits = layer.logits(words, context)
+    for head in range(3):
+        matrix = torch.outer(layer.context_factors[:, head], layer.word_factors[:, head])  # W_i
+        close(torch.atanh(logits[:, head]).detach(), (words @ (context @ matrix)).detach())
+
+
+def test_one_word_gives_its_state_to_every_head_and_equal_states_give_themselves() -> None:
+    model = model_of()
+    output = read(model)
+    summed = output.pooler_output[1].unflatten(0, (4, 6))
+    for head in summed:
+        close(head, output.last_hidden_state[1, 0])
+    weights = model.attention(torch.randn(1, 5, 6).double(), torch.randn(6).double(), torch.ones(1, 5).bool())
+    constant = torch.linspace(-1, 1, 6, dtype=torch.float64).expand(1, 5, 6)
+    close((weights @ constant).detach(), constant[:, :4])
+
+
+def test_permuted_heads_permute_weights_and_sums_and_nothing_else() -> None:
+    model, order = model_of(rank=2), [2, 0, 3, 1]
+    before = read(model)
+    with torch.no_grad():
+        for factors in (model.attention.context_factors, model.attention.word_factors):
+            factors.copy_(factors.unflatten(1, (4, 2))[:, order].flatten(1))
+    after = read(model)
+    close(after.attentions[0], before.attentions[0][:, order])
+    close(after.pooler_output, before.pooler_output.unflatten(1, (4, 6))[:, order].flatten(1))
+    close(after.last_hidden_state, before.last_hidden_state)
+
+
+def test_the_mean_of_the_words_is_the_context_and_reaches_the_table() -> None:
+    model = model_of(context="mean_embedding")
+    given: list[torch.Tensor] = []
+    model.attention.register_forward_pre_hook(lambda module, inputs: given.append(inputs[1]))
+    output = model(*batch_of(TEXTS), output_attentions=True)
+    for row, text in enumerate(TEXTS):
+        close(given[0][row].detach(), model.embeddings.words.weight[text].mean(dim=0).detach())
+    # Through the context alone: states and their projection are held fixed.
+    context = model.embeddings.words.weight[torch.tensor(TEXTS[0])].mean(dim=0)
+    states = output.last_hidden_state[:1].detach()
+    words = torch.tanh(model.word_projection(states)).detach()
+    weights = model.attention(words, context, torch.ones(1, 6, dtype=torch.bool))
+    gradient = torch.autograd.grad((weights @ states).square().sum(), model.embeddings.words.weight)[0]
+    assert gradient[TEXTS[0]].abs().amin(dim=1).min() > 0
+    assert model.learned_context is None
+
+
+def test_a_learned_context_is_one_vector_that_is_trained_and_saved(tmp_path: Any) -> None:
+    model = model_of()
+    model(*batch_of(TEXTS)).pooler_output.square().sum().backward()
+    assert model.learned_context.vector.grad.abs().min() > 0
+    model.save_pretrained(tmp_path)
+    again = LamaModel.from_pretrained(tmp_path)
+    close(again.learned_context.vector.detach().double(), model.learned_context.vector.detach())
+    one, other = read(model, ([3, 7],)), read(model, ([3, 7], [9, 1]))
+    close(one.attentions[0][0], other.attentions[0][0])
+
+
+def test_a_map_is_made_only_where_the_mean_has_another_width() -> None:
+    assert model_of(context="mean_embedding").context_map is None
+    model = model_of(context="mean_embedding", word_dim=4)
+    assert model.context_map.weight.shape == (6, 4)
+    assert model.context_map.bias is None
+    assert model_of(word_dim=4).context_map is None
+
+
+def test_mean_and_maximum_stand_behind_the_heads() -> None:
+    plain, model = model_of(), model_of(append_pooled=True)
+    output = read(model)
+    close(output.pooler_output[:, :24], read(plain).pooler_output)
+    for row, text in enumerate(TEXTS):
+        states = output.last_hidden_state[row, : len(text)]
+        close(output.pooler_output[row, 24:30], states.mean(dim=0))
+        close(output.pooler_output[row, 30:], states.amax(dim=0))
+    assert model.config.document_size == 36
+
+
+def test_a_document_without_words_is_scored_by_the_biases_alone() -> None:
+    torch.manual_seed(0)
+    model = LamaForSequenceClassification(LamaConfig(**SIZES, num_labels=3, context="mean_embedding")).double().eval()
+    nn.init.normal_(model.classifier.hidden.bias)
+    ids, mask = batch_of((TEXTS[0], []))
+    output = model(ids, mask, labels=torch.tensor([0, 2]))
+    hidden = torch.relu(model.classifier.hidden.bias)
+    close(output.logits[1], model.classifier.output(hidden))
+    output.loss.backward()
+    assert all(bool(torch.isfinite(p.grad).all()) for p in model.parameters() if p.grad is not None)
+
+
+def test_a_text_without_any_id_is_read() -> None:
+    ids = torch.zeros(2, 0, dtype=torch.long)
+    for context in CONTEXTS:
+        output = model_of(context=context, append_pooled=True)(ids, output_attentions=True)
+        assert output.pooler_output.tolist() == [[0.0] * 36] * 2
+        assert output.attentions[0].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "expected"),
+    [
+        ("rnn", {}, 45_600),
+        ("word_projection", {}, 10_100),
+        ("attention", {}, 3_000),
+        ("attention", {"num_heads": 30}, 6_000),
+        ("attention", {"rank": 2}, 6_000),
+        ("learned_context", {}, 100),
+        ("classifier", {}, 769_538),
+        ("classifier", {"append_pooled": True}, 769_538 + 2 * 100 * 512),
+    ],
+)
+def test_parameter_counts(part: str, changes: dict[str, Any], expected: int) -> None:
+    model = LamaForSequenceClassification(lama_variant("lama", vocab_size=11, **changes))
+    module = model.classifier if part == "classifier" else getattr(model.lama, part)
+    assert sum(p.numel() for p in module.parameters()) == expected
+
+
+def test_parameters_of_the_whole_models() -> None:
+    def count(name: str, **changes: Any) -> int:
+        model = LamaForSequenceClassification(lama_variant(name, vocab_size=11, **changes))
+        return sum(p.numel() for p in model.parameters())
+
+    words = 11 * 100
+    assert count("lama") == words + 45_600 + 10_100 + 3_000 + 100 + 769_538
+    assert count("lama_ctx") == words + 45_600 + 10_100 + 3_000 + 769_538
+    assert count("lama_ctx", word_projection=False, num_labels=8) == words + 45_600 + 3_000 + 769_538 + 6 * 513
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
+        ({"rank": 0}, "rank must be at least 1, got 0"),
+        ({"recurrent_size": 0}, "recurrent_size must be at least 1, got 0"),
+        ({"classifier_size": -1}, "classifier_size must be 0 \\(linear\\) or more, got -1"),
+        ({"classifier_dropout": 1.0}, "classifier_dropout must be at least 0 and below 1, got 1.0"),
+        ({"logit_scale": 0}, "logit_scale must be above 0, got 0"),
+        ({"context": "mean"}, "mean"),
+    ],
+)
+def test_config_refuses(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        LamaConfig(**changes)
+
+
+def test_variants() -> None:
+    assert lama_variant("lama_ctx", vocab_size=10).context == "mean_embedding"
+    assert lama_variant("lama", vocab_size=10, word_embedding_size=300).word_dim == 300
+    with pytest.raises(ValueError, match=f"unknown LAMA variant 'ctx'; known: {', '.join(VARIANTS)}"):
+        lama_variant("ctx", vocab_size=10)
+
+
+def test_word_projection_starts_as_the_paper_says() -> None:
+    torch.manual_seed(0)
+    projection = LamaModel(lama_variant("lama", vocab_size=5)).word_projection
+    assert float(projection.weight.detach().std()) == pytest.approx(0.1, rel=0.03)
+    assert float(projection.bias.detach().std()) == pytest.approx(0.1, rel=0.3)

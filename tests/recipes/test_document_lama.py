@@ -1,0 +1,49 @@
+"""The recipe of documents, in a process of its own, on the generated sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ctxzoo.evaluation.results import read_results
+from tests.recipes.test_mr_contextualizer import TINY, recipe
+
+MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")
+
+
+def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--processes", "1", name="document_lama")
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = {one.variant: one for one in read_results(tmp_path / "results")}
+    assert tuple(sorted(results)) == MODELS
+    assert {name: one.architecture for name, one in results.items() if "lama" in name} == dict.fromkeys(
+        ("lama", "lama_ctx"), "lama"
+    )
+    settings = results["lama_ctx"].settings
+    assert (settings["context"], settings["optimiser"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
+    assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
+
+    folder = tmp_path / "runs" / "document_lama" / "san-sample-test-seed0" / "checkpoint"
+    config = json.loads((folder / "config.json").read_text())
+    assert (config["encoder"], config["overlap_penalty"], config["pooled_dropout"]) == ("self_attentive", 1.0, 0.0)
+    assert (folder.parent / "token_weights.png").is_file()
+
+
+def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
+    options = (*TINY, "--model", "lama", "--heads", "3", "--no_word2vec", "--name", "m3", "--processes", "1")
+    first = recipe(tmp_path, *options, name="document_lama")
+    assert first.returncode == 0, first.stderr
+    (file,) = (tmp_path / "results").rglob("*.json")
+    assert file.name == "lama-sample-test-seed0-m3.json"
+    assert json.loads(file.read_text())["settings"]["num_heads"] == 3
+    before = file.stat().st_mtime_ns
+    again = recipe(tmp_path, *options, "--resume", name="document_lama")
+    assert again.returncode == 0, again.stderr
+    assert file.stat().st_mtime_ns == before
+
+
+def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--model", "lama", "bert", name="document_lama")
+    assert run.returncode == 1
+    assert "error: model: unknown 'bert'; known: lama, lama_ctx, san" in run.stderr
+    assert not (tmp_path / "results").exists()
