@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from .layers_random_embedding import RandomEmbedding
 from .ops_dropout import dropout
@@ -103,6 +104,13 @@ class TextInput(nn.Module):
             raise ValueError(
                 f"word id {low if low < 0 else high} is outside the table of {self.words.num_embeddings} rows"
             )
+
+
+def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """x (B, n, m) and its mask (B, n), with a place of padding where n is 0, which most layers of torch refuse."""
+    if torch.compiler.is_compiling() or x.size(1):
+        return x, mask
+    return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
 
 
 def _refuse_empty_batch(name: str, given: torch.Tensor) -> None:
