@@ -8,7 +8,7 @@
 Datasets are those of recipes/document_lama.py. The model is a Hub id, or a folder that holds model and tokenizer; its
 classification head is new. Ten epochs and Adam at 5e-6 are the paper's; batches of 32, documents cut to 512 tokens and
 gradients to a norm of 1 are ours. The epoch with the best validation accuracy is kept. --name tells runs with other
-settings from these. A YAML file of settings may stand in their place.
+settings from these.
 """
 
 from __future__ import annotations
