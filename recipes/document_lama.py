@@ -23,9 +23,9 @@ from transformers import HfArgumentParser
 from ctxzoo.data.document_datasets import tag_of
 from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.classifier_run import train_classifier
 from ctxzoo.hub.document_training import DocumentSettings, document_run
 from ctxzoo.hub.folds import print_outcomes, run_folds
+from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.models.configuration_lama import VARIANTS as LAMA
 from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
 from ctxzoo.training.interrupt import TrainingInterrupted
