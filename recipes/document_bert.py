@@ -13,23 +13,21 @@ settings from these.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, HfArgumentParser
+from transformers import AutoConfig
 
 from ctxzoo.data.document_datasets import document_dataset, tag_of
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.hub.document_training import DEV_SEED
 from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.pretrained_run import PretrainedRun
+from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.hub.training_settings import TrainingSettings
-from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE = "document_bert"
 
@@ -122,10 +120,4 @@ def texts_of(dataset: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")
+    run_recipe(Settings, main, __doc__)

@@ -8,27 +8,23 @@
 
 Datasets: reuters8, imdb, yelp, yelp_long (its reviews of more than 118 words), news_aggregator, sample; or any Hub id,
 folder or file. Settings are the paper's, or those of docs/models/lama.md where it is silent; --name tells runs with
-other settings from them. A YAML file of settings may stand in their place.
+other settings from them. A YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.document_datasets import tag_of
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.document_training import DocumentSettings, document_run
 from ctxzoo.hub.folds import print_outcomes, run_folds
+from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.models.configuration_lama import VARIANTS as LAMA
 from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
-from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE = "document_lama"
 # Names of the paper's table to ours.
@@ -146,10 +142,4 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")
+    run_recipe(Settings, main, __doc__)
