@@ -29,7 +29,7 @@ from ctxzoo.evaluation.environment import git_commit
 
 WIDTH = 100  # of word vectors and of states
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-WORDS = {"cpu": 8192, "cuda": 65_536}  # that attention reads in a pass
+WORDS = {"cpu": 4096, "cuda": 65_536}  # that attention reads in a pass
 DOCUMENTS = 32  # in the other comparisons
 QUICK_SIZES = ((4, 8, 16), (2, 16, 16))
 COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "self-attention": "#3b8a5a"}

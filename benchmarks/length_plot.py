@@ -45,7 +45,7 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
             _draw(axes, chosen, documents, colours)
             axes.set_title(f"{name} ({setting})", loc="left", fontweight="bold")
         panels[place][0].set_ylim(top=4 * panels[place][0].get_ylim()[1])  # room for the legends
-        panels[place][0].set_ylabel(f"milliseconds for {documents} documents")
+        panels[place][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
     save_figure(figure, out)
 
 

@@ -1,4 +1,4 @@
-"""How sides are timed: in turns, medians over rounds; on CUDA by events."""
+"""How sides are timed: in turns, medians over rounds; on CUDA by events, with one thread by the processor's time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from benchmarks.worker import Worker
 
 
 def timed(work: Callable[[], Any], device: torch.device) -> float:
-    """Seconds that `work` takes; on CUDA between two events on the stream."""
+    """Seconds that `work` takes; on CUDA between two events on the stream.
+
+    With one thread they are those of the processor: the same on an idle machine, and not longer where others work too.
+    """
     if device.type != "cuda":
-        begin = time.perf_counter()
+        clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+        begin = clock()
         work()
-        return time.perf_counter() - begin
+        return clock() - begin
     first = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
     last = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
     torch.cuda.synchronize()

@@ -8,27 +8,23 @@
 
 Datasets: reuters8, imdb, yelp, yelp_long (its reviews of more than 118 words), news_aggregator, sample; or any Hub id,
 folder or file. Settings are the paper's, or those of docs/models/lama.md where it is silent; --name tells runs with
-other settings from them. A YAML file of settings may stand in their place.
+other settings from them. A YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.document_datasets import tag_of
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.classifier_run import train_classifier
 from ctxzoo.hub.document_training import DocumentSettings, document_run
 from ctxzoo.hub.folds import print_outcomes, run_folds
+from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.models.configuration_lama import VARIANTS as LAMA
 from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
-from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE = "document_lama"
 # Names of the paper's table to ours.
@@ -59,6 +55,13 @@ class Settings(DocumentSettings):
     learn_logit_scale: bool = False
     l2_normalize: bool = field(default=True, metadata={"help": "of LAMA's logits over the heads"})
     append_pooled: bool = field(default=False, metadata={"help": "LAMA: mean and maximum of the states too"})
+    linear_mean: bool = field(default=False, metadata={"help": "LAMA: scores also linear in the mean of the words"})
+    ngram_order: int = field(default=1, metadata={"help": "LAMA: hashed n-grams up to this many words, in that mean"})
+    ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})
+    naive_bayes: float = field(
+        default=0.0,
+        metadata={"help": "LAMA: start as naive Bayes, whose class scores are so far apart; 0: start at random"},
+    )
     embedding_dropout: float = field(default=0.0, metadata={"help": "on the words"})
     hidden_dropout: float = field(default=0.0, metadata={"help": "LAMA: on the states"})
 
@@ -67,6 +70,8 @@ class Settings(DocumentSettings):
         for model in self.model:
             if model not in MODELS:
                 raise ValueError(f"model: unknown {model!r}; known: {', '.join(MODELS)}")
+        if (self.ngram_buckets or self.naive_bayes) and not self.linear_mean:
+            raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
 
 
 def main(settings: Settings) -> None:
@@ -78,6 +83,8 @@ def main(settings: Settings) -> None:
                 dataset,
                 variant=model,
                 config=config_of(model, settings),
+                data=ngrams_of(settings) if model in LAMA else {},
+                naive_bayes=settings.naive_bayes if model in LAMA else 0.0,
                 tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
                 seed=seed,
                 recipe=RECIPE,
@@ -91,6 +98,13 @@ def main(settings: Settings) -> None:
     work = partial(train_classifier, resume=settings.resume, quiet=True)
     outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
     print_outcomes(outcomes, "documents: test accuracy, mean ± sd over seeds")
+
+
+def ngrams_of(settings: Settings) -> dict[str, Any]:
+    """What the tokenizer is told."""
+    if not settings.ngram_buckets:
+        return {}
+    return {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}
 
 
 def config_of(model: str, settings: Settings) -> dict[str, Any]:
@@ -108,6 +122,7 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
             "learn_logit_scale": settings.learn_logit_scale,
             "l2_normalize": settings.l2_normalize,
             "append_pooled": settings.append_pooled,
+            **({"linear_mean": True, "ngram_buckets": settings.ngram_buckets} if settings.linear_mean else {}),
             "embedding_dropout": settings.embedding_dropout,
             "hidden_dropout": settings.hidden_dropout,
             **LAMA[model],
@@ -127,10 +142,4 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")
+    run_recipe(Settings, main, __doc__)

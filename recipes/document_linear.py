@@ -11,18 +11,15 @@ documents together: nothing is picked. Nothing is drawn either, so one seed is e
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES
 from ctxzoo.hub.folds import RunSettings, print_outcomes, run_folds
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.hub.recipe import run_recipe
 
 RECIPE = "document_linear"
 DATASETS = [name for name in DOCUMENT_DATASETS if name != "sample"]
@@ -71,10 +68,4 @@ def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) ->
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("stopped; --resume keeps the finished runs and goes on with the others")
+    run_recipe(Settings, main, __doc__)

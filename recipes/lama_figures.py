@@ -18,21 +18,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.attended_words import Occurrences, read_occurrences, top_words
 from ctxzoo.evaluation.environment import command_line, git_commit, hardware, versions
 from ctxzoo.evaluation.plots_lines import plot_accuracy_by, plot_distributions, plot_lines
 from ctxzoo.evaluation.results import RunResult, read_results, utc_now, write_atomically
+from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.layers_low_rank_attention import LowRankAttention
 from ctxzoo.models.layers_self_attentive import AdditiveScores
 
@@ -233,10 +232,4 @@ def losses_of(run: RunResult) -> dict[int, float]:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("stopped")
+    run_recipe(Settings, main, __doc__)

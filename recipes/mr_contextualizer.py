@@ -7,25 +7,21 @@
     python recipes/mr_contextualizer.py --table 3 --rows random --steps 1 --learning_rate 1e-4 --name rate1e-4
 
 Settings are the paper's, or those of docs/models/contextualizer.md where it is silent; --name tells runs with
-other settings from them. A YAML file of settings may stand in their place.
+other settings from them. A YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.plots_lines import plot_accuracy_by
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
 from ctxzoo.hub.folds import Outcomes
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.hub.recipe import run_recipe
 
 RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
 # Table -> rows: name, variant, what the config says beside it; and the numbers of steps, its columns.
@@ -92,10 +88,4 @@ def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, 
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")
+    run_recipe(Settings, main, __doc__)

@@ -6,22 +6,18 @@
     python recipes/sentence_contextualizer.py --resume                 finished folds are kept, the others go on
 
 Settings are the paper's, or those of docs/models/contextualizer.md where it is silent; --name tells runs with other
-settings from them. A YAML file of settings may stand in their place.
+settings from them. A YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.hub.recipe import run_recipe
 
 RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
 
@@ -98,10 +94,4 @@ def cell_of(dataset: str, settings: Settings) -> Cell:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")
+    run_recipe(Settings, main, __doc__)

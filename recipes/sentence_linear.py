@@ -11,19 +11,16 @@ with the tenth of it that neural models hold out to pick their best epoch: nothi
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
 from ctxzoo.hub.folds import FoldSettings, print_outcomes, run_folds
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.hub.recipe import run_recipe
 
 RECIPE = "sentence_linear"
 MODELS = (*LINEAR_BASELINES, MAJORITY_CLASS)
@@ -68,10 +65,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")
+    run_recipe(Settings, main, __doc__)

@@ -6,24 +6,20 @@
     python recipes/sentence_text_baseline.py --resume                  finished folds are kept, the others go on
 
 The models are the named settings of docs/models/text_baseline.md; --name tells runs with other settings from them. A
-YAML file of settings may stand in their place.
+YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from transformers import HfArgumentParser
-
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
+from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, VARIANTS
-from ctxzoo.training.interrupt import TrainingInterrupted
 
 RECIPE, ARCHITECTURE = "sentence_text_baseline", "text_baseline"
 TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurrent_size": 8, "num_heads": 2}
@@ -75,10 +71,4 @@ def cell_of(model: str, dataset: str, settings: Settings) -> Cell:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps the finished folds and goes on with the others")
+    run_recipe(Settings, main, __doc__)

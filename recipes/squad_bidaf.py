@@ -5,26 +5,24 @@
     python recipes/squad_bidaf.py --variant baseline --seeds 1 2 3
     python recipes/squad_bidaf.py --resume             go on where an interrupted run stopped
 
-Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of settings may stand in
-their place. docs/models/bidaf.md describes variants and levers.
+Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of
+settings may come first. docs/models/bidaf.md describes variants and levers.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import lightning
 import torch
-from transformers import HfArgumentParser
 
-from ctxzoo.data.sources import DatasetUnavailableError
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.hub.finish import finish_run
+from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
@@ -214,8 +212,4 @@ def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(Settings, description=__doc__, allow_abbrev=False)
-    try:
-        main(parser.parse_args_into_dataclasses()[0])
-    except (DatasetUnavailableError, OSError, ValueError) as error:
-        sys.exit(f"error: {error}")
+    run_recipe(Settings, main, __doc__)

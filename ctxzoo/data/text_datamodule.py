@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy import sparse
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.log_count_ratios import naive_bayes_of_means
-from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, encode_texts
+from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.text_words import count_words, frequent_words
@@ -39,10 +39,12 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     With `min_words`, shorter texts are left out of every split before all this; rows count among the texts left.
 
     The vocabulary holds the words with `min_word_count` occurrences in the rows of `train`, so after those of
-    `validation` are taken out, the most frequent first.
+    `validation` are taken out, the most frequent first. With the `tokenizer` of another model there is none, nor what
+    follows from one (`model_sizes`, vectors, `naive_bayes`): texts are that tokenizer's ids, special tokens included.
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
-    `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word.
+    `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word; shorter texts are
+    padded on the right.
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
@@ -55,18 +57,21 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         min_word_count: a word needs this many occurrences.
         min_words: texts with fewer words, known or not, are left out.
         lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
-        max_length: known words to which texts are cut; None: no limit. `truncated` tells how many were cut.
+        max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit.
+            `truncated` tells how many were cut.
         word_vectors: file of pretrained vectors for `vector_table`.
         word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
         word2vec_epochs: of this training.
         batch_size, eval_batch_size: texts in a batch.
         seed: of the order of batches, of word2vec, and of the table's rows without a vector.
         num_workers: processes that build batches; 0 builds them in the training process.
-        tokenizer: use this one instead of building one from the data.
+        tokenizer: use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
+            Hugging Face; then `cutter` only counts the words for `min_words`.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: an option out of range, both `tokenizer` and `init_from`, or both `word_vectors` and `word2vec_dim`.
+        ValueError: an option out of range; both `tokenizer` and `init_from`, or both `word_vectors` and `word2vec_dim`;
+            a tokenizer that is not fast, cannot pad, or does not go with the other options.
     """
 
     def __init__(
@@ -96,7 +101,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         eval_batch_size: int = 256,
         seed: int = 0,
         num_workers: int = 0,
-        tokenizer: WordTokenizer | None = None,
+        tokenizer: TokenizersBackend | None = None,
         init_from: str | None = None,
     ) -> None:
         super().__init__()
@@ -119,6 +124,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             )
         if word2vec_dim and word_vectors is not None:
             raise ValueError(f"both word_vectors={word_vectors!r} and word2vec_dim={word2vec_dim}; give one of them")
+        if tokenizer is not None:
+            check_tokenizer(tokenizer, max_length)
+            if word_vectors is not None or word2vec_dim:
+                _of_words(tokenizer, f"word_vectors={word_vectors!r}, word2vec_dim={word2vec_dim}")
         self.dataset = dataset
         self.data_dir = data_dir
         self.text_column = text_column
@@ -143,7 +152,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.eval_batch_size = eval_batch_size
         self.seed = seed
         self.num_workers = num_workers
-        self._tokenizer = tokenizer if init_from is None else _tokenizer_of(init_from)
+        self._tokenizer: TokenizersBackend | None = tokenizer if init_from is None else _tokenizer_of(init_from)
         self._data: TextSplits | None = None
         self._texts: dict[str, datasets.Dataset] = {}
         self._rows: dict[str, Rows] = {}
@@ -154,7 +163,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     # -- what a recipe asks for ------------------------------------------------------------------------------------
 
     @property
-    def tokenizer(self) -> WordTokenizer:
+    def tokenizer(self) -> TokenizersBackend:
         """The tokenizer that belongs to this data; after `setup`."""
         assert self._tokenizer is not None, "call setup() first"
         return self._tokenizer
@@ -176,7 +185,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
-        sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": self.num_labels}
+        sizes = {"vocab_size": _of_words(self.tokenizer, "model_sizes").num_ids, "num_labels": self.num_labels}
         dim = self._vectors.dim if self._vectors is not None else self.word2vec_dim
         if dim:
             sizes["word_dim"] = dim
@@ -187,11 +196,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
         See `table_of_known` for words without a vector and the buckets of n-grams, and `word2vec_table`.
         """
+        tokenizer = _of_words(self.tokenizer, "vector_table")
         if self.word2vec_dim:
             texts = self.texts("train").select(self.rows("train"))["text"][:]
-            return word2vec_table(
-                texts, self.tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed
-            )
+            return word2vec_table(texts, tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed)
         if self._vectors is None:
             return None
         rows = [self._vectors.lookup(word) for word in self._words()]
@@ -201,7 +209,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
                 f"{self.word_vectors} has a vector for none of the {len(rows)} words; choose vectors of this language"
             )
         vectors = self._vectors.vectors[[row for row in rows if row is not None]]
-        return table_of_known(self.tokenizer.num_ids, known, vectors, self.seed)
+        return table_of_known(tokenizer.num_ids, known, vectors, self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.
@@ -209,14 +217,15 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0.
         See `naive_bayes_of_means`.
         """
+        tokenizer = _of_words(self.tokenizer, "naive_bayes")
         texts = self._encoded_texts("train")
         rows, labels = self.rows("train"), self.labels("train")
         ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
         ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
-        size = self.tokenizer.num_ids
+        size = tokenizer.num_ids
         counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
         counts.sum_duplicates()
-        end = size - self.tokenizer.char_ngram_buckets
+        end = size - tokenizer.char_ngram_buckets
         groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
         features, weights = naive_bayes_of_means(counts, labels, self.num_labels, groups)
         return torch.from_numpy(features).float(), torch.from_numpy(weights).float()
@@ -248,7 +257,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return _labels(self.texts(split))[self.rows(split)]
 
     def truncated(self, split: str) -> int:
-        """How many texts of a split have more known words than `max_length`."""
+        """How many texts of a split are longer than `max_length`."""
         return int(self._encoded_texts(split).truncated[self.rows(split)].sum())
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
@@ -300,7 +309,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def _long_enough(self, splits: dict[str, datasets.Dataset]) -> dict[str, datasets.Dataset]:
         if self.min_words == 0:
             return splits
-        backend = self._tokenizer.backend_tokenizer if self._tokenizer else word_cutter(self.lower_case, self.cutter)
+        if isinstance(self._tokenizer, WordTokenizer):
+            backend = self._tokenizer.backend_tokenizer
+        else:  # the pieces of other tokenizers are no words
+            backend = word_cutter(self.lower_case, self.cutter)
         left = {}
         for name, texts in splits.items():
             long_enough = np.flatnonzero(count_words(backend, texts["text"][:]) >= self.min_words)
@@ -376,7 +388,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
         self._tell_of_truncated(split)
-        batches = TextBatches(self._encoded_texts(split), _labels(self.texts(split)), self.rows(split))
+        batches = TextBatches(
+            self._encoded_texts(split), _labels(self.texts(split)), self.rows(split), self.tokenizer.pad_token_id
+        )
         return bucket_loader(
             batches,
             batches.lengths(),
@@ -390,7 +404,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if split not in self._told:
             self._told.add(split)
             if number := self.truncated(split):
-                logger.info("%d %r texts cut to max_length=%d known words", number, split, self.max_length)
+                unit = "known words" if isinstance(self.tokenizer, WordTokenizer) else "tokens"
+                logger.info("%d %r texts cut to max_length=%d %s", number, split, self.max_length, unit)
 
     def _encoded_texts(self, split: str) -> EncodedTexts:
         assert self._rows, "call setup() first"
@@ -405,6 +420,16 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 def _labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
     labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
     return labels
+
+
+def _of_words(tokenizer: TokenizersBackend, asked: str) -> WordTokenizer:
+    """The tokenizer, if its ids are those of words."""
+    if not isinstance(tokenizer, WordTokenizer):
+        raise ValueError(
+            f"{asked}: a {type(tokenizer).__name__} has no vocabulary of words; give a WordTokenizer, or no tokenizer "
+            "to build one from the data"
+        )
+    return tokenizer
 
 
 def _tokenizer_of(checkpoint: str) -> WordTokenizer:

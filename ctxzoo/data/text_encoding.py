@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
+from transformers import BatchEncoding, TokenizersBackend
 
 from ctxzoo.models.tokenization_word import WordTokenizer
 
@@ -22,9 +23,9 @@ class EncodedTexts:
     """Texts as ids. Text t has `ids[pointers[t] : pointers[t + 1]]`.
 
     Attributes:
-        ids: (all ids,) of words and n-grams.
+        ids: (all ids,) of words and n-grams, or of the pieces of another tokenizer with its special tokens.
         pointers: (texts + 1,).
-        truncated: (texts,) whether known words were cut off.
+        truncated: (texts,) whether known words, or pieces, were cut off.
     """
 
     ids: npt.NDArray[np.int32]
@@ -36,11 +37,35 @@ class EncodedTexts:
         return np.diff(self.pointers)
 
 
-def encode_texts(tokenizer: WordTokenizer, texts: list[str], max_length: int | None) -> EncodedTexts:
-    """Encode texts, cut to `max_length` known words where that is given."""
+def check_tokenizer(tokenizer: TokenizersBackend, max_length: int | None) -> None:
+    """Refuse a tokenizer that makes no batches of texts of `max_length`.
+
+    Raises:
+        ValueError: it is not a fast one, cannot pad, or its model does not read so many tokens; or `max_length` leaves
+            no room beside its special tokens.
+    """
+    name = type(tokenizer).__name__
+    if not isinstance(tokenizer, TokenizersBackend):
+        raise ValueError(
+            f"the tokenizer is a {name}; expected a fast tokenizer, as AutoTokenizer gives for most models"
+        )
+    if tokenizer.pad_token_id is None:
+        raise ValueError(f"the {name} has no pad token; set its pad_token, for example to its eos_token")
+    if max_length is None or isinstance(tokenizer, WordTokenizer):
+        return
+    special = tokenizer.num_special_tokens_to_add()
+    if not special < max_length <= tokenizer.model_max_length:
+        raise ValueError(
+            f"max_length is {max_length}; the {name} adds {special} special tokens, and its model reads up to "
+            f"{tokenizer.model_max_length}: choose a length between"
+        )
+
+
+def encode_texts(tokenizer: TokenizersBackend, texts: list[str], max_length: int | None) -> EncodedTexts:
+    """Encode texts, cut to `max_length` where that is given: known words, or tokens of a tokenizer that is not ours."""
     ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
     lengths: list[int] = []
-    cut_off: list[int] = []
+    cut_off: list[npt.NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
     for start in range(0, len(texts), CHUNK):
         chunk = tokenizer(
             texts[start : start + CHUNK],
@@ -49,12 +74,22 @@ def encode_texts(tokenizer: WordTokenizer, texts: list[str], max_length: int | N
             return_attention_mask=False,
             return_overflowing_tokens=True,
         )
-        cut_off += chunk["num_truncated_tokens"]
-        for row in chunk["input_ids"]:
+        rows, truncated = _first_rows(chunk)
+        cut_off.append(truncated)
+        for row in rows:
             lengths.append(len(row))
             ids.append(np.array(row, np.int32))
     pointers = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return EncodedTexts(np.concatenate(ids), pointers, np.array(cut_off, np.int64) > 0)
+    return EncodedTexts(np.concatenate(ids), pointers, np.concatenate(cut_off))
+
+
+def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
+    """One row of ids for each text, and (texts,) whether something was cut off."""
+    if "num_truncated_tokens" in encoding:  # a WordTokenizer
+        return encoding["input_ids"], np.array(encoding["num_truncated_tokens"]) > 0
+    # Other fast tokenizers give what they cut off in further rows of the same text.
+    _, firsts, counts = np.unique(encoding["overflow_to_sample_mapping"], return_index=True, return_counts=True)
+    return [encoding["input_ids"][first] for first in firsts], counts > 1
 
 
 class TextBatches(Dataset[dict[str, torch.Tensor]]):
@@ -64,12 +99,14 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
         texts: the ids.
         labels: (texts,).
         rows: (n,) the texts that this dataset numbers 0..n-1.
+        pad_id: behind shorter texts of a batch.
     """
 
-    def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows) -> None:
+    def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows, pad_id: int) -> None:
         self.texts = texts
         self.labels = labels
         self.rows = rows
+        self.pad_id = pad_id
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -81,13 +118,15 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
     def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(places)]
         begins, ends = self.texts.pointers[rows], self.texts.pointers[rows + 1]
+        lengths = ends - begins
         # No text may have a known word; a model still wants one position.
-        ids = np.zeros((len(rows), max(1, int((ends - begins).max()))), np.int64)
+        ids = np.full((len(rows), max(1, int(lengths.max()))), self.pad_id, np.int64)
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             ids[place, : end - begin] = self.texts.ids[begin:end]
         batch = {
             "input_ids": ids,
-            "attention_mask": (ids != 0).astype(np.int64),
+            # Not from the ids: a tokenizer may pad with a token that texts hold too.
+            "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64),
             "labels": self.labels[rows],
             "row": rows,
         }

@@ -85,10 +85,10 @@ def command_line() -> str:
     return " ".join(words)
 
 
-def public_dataset(dataset: str) -> str:
-    """A dataset as results name it: of a path on this machine only the last part."""
-    path = Path(dataset).expanduser()
-    return path.name if path.is_absolute() else dataset
+def public_name(source: str) -> str:
+    """A dataset or model as results name it: of a path on this machine only the last part."""
+    path = Path(source).expanduser()
+    return path.name if path.is_absolute() else source
 
 
 def _peak_resident_bytes() -> int:

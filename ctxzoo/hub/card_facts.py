@@ -225,6 +225,47 @@ DATASET_FACTS = {
         licence=_SQUAD_LICENCE,
         comparable=OWN_STUDY.format(name="SQuAD 2.0"),
     ),
+    "ctxzoo-data/reuters8": DatasetFacts(
+        description=(
+            "R8: news of the Reuters newswire, the eight most frequent topics of Reuters-21578 with one topic each, in "
+            "lower case without punctuation and digits."
+        ),
+        licence="research use",
+        comparable=(
+            "Scored on the official test split, so published R8 accuracies compare. Validation documents were drawn "
+            "from the training split."
+        ),
+        example={
+            "text": "the company said its net profit rose in the first quarter and that it will raise the dividend"
+        },
+    ),
+    "stanfordnlp/imdb": DatasetFacts(
+        description="IMDB: 50,000 film reviews, half of them negative (Maas et al. 2011).",
+        licence=_NO_LICENCE,
+        comparable=(
+            "Scored on the official test split, so published IMDB accuracies compare. Validation reviews were drawn "
+            "from the training split."
+        ),
+        example={"text": "A slow start, but the last hour is gripping, and the two leads are wonderful."},
+    ),
+    "Yelp/yelp_review_full": DatasetFacts(
+        description=(
+            "24,976 Yelp reviews with one to five stars, a sample of several published selections; four and five "
+            "stars prevail."
+        ),
+        licence="Yelp dataset terms of use, academic use",
+        comparable=OWN_STUDY.format(name="Yelp"),
+        example={"text": "Friendly staff, but the soup was cold and we waited an hour for it."},
+    ),
+    "ctxzoo-data/news_aggregator": DatasetFacts(
+        description=(
+            "19,181 headlines of 2014 in four categories, a sample of the UCI News Aggregator: business (b), science "
+            "and technology (t), entertainment (e), health (m)."
+        ),
+        licence="public domain",
+        comparable=OWN_STUDY.format(name="News Aggregator"),
+        example={"text": "Central bank raises interest rates for the second time this year"},
+    ),
     "cornell-movie-review-data/rotten_tomatoes": DatasetFacts(
         description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",
         licence=_NO_LICENCE,

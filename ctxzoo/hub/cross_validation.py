@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from ctxzoo.data.text_folds import DEV_SHARE
-from ctxzoo.hub.classifier_run import ClassifierRun, train_classifier
+from ctxzoo.hub.classifier_run import ClassifierRun
 from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
+from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.hub.training_settings import TrainingSettings
 
 

@@ -49,6 +49,8 @@ def document_run(
     seed: int,
     recipe: str,
     commit: str,
+    data: Mapping[str, Any] | None = None,
+    naive_bayes: float = 0.0,
 ) -> ClassifierRun:
     """One training.
 
@@ -58,8 +60,10 @@ def document_run(
         variant, config: name and fields of the model's configuration, with `model_type`.
         tag: what tells the run's files from others of the variant on the same data.
         seed, recipe, commit: for the results file.
+        data: further arguments of `TextClassificationDataModule`.
+        naive_bayes: see `ClassifierRun`.
     """
-    chosen = document_dataset(dataset)
+    chosen = {**document_dataset(dataset), **(data or {})}
     words = {
         "min_word_count": 1 if settings.tiny else settings.min_word_count,
         "max_length": settings.max_length,
@@ -81,6 +85,7 @@ def document_run(
         **{name: value for name, value in fields.items() if name != "model_type"},
         **{name: value for name, value in chosen.items() if name != "dataset"},
         **words,
+        **({"naive_bayes": naive_bayes} if naive_bayes else {}),
         **task,
         "epochs": settings.epochs,
         "patience": settings.patience,
@@ -111,6 +116,7 @@ def document_run(
         fold=None,
         commit=commit,
         tag=tag,
+        naive_bayes=naive_bayes,
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,
     )

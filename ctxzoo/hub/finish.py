@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import lightning
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_dataset, versions
-from ctxzoo.evaluation.learning_curve import losses_by_epoch, scores_by_epoch
 from ctxzoo.evaluation.plots import plot_learning_curves
 from ctxzoo.evaluation.results import RunResult, write_result
 from ctxzoo.hub.card import build_card
@@ -22,23 +20,10 @@ from ctxzoo.hub.eval_results import run_place
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.hub.tasks import task_of
+from ctxzoo.hub.training_result import RunData, training_result
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.training.task import ZooTask
-from ctxzoo.training.trainer import training_seconds
-
-
-class RunData(Protocol):
-    """A DataModule of the zoo, after `setup`."""
-
-    dataset: str
-
-    @property
-    def fingerprint(self) -> str:
-        """Content hashes of the splits."""
-
-    @property
-    def tokenizer(self) -> Any:
-        """What turns texts into the model's inputs."""
+from ctxzoo.training.trainer import CSV_LOG
 
 
 @rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
@@ -79,41 +64,27 @@ def finish_run(
         ValueError: the model's head does no task that `hub.tasks` knows.
     """
     facts = task_of(ARCHITECTURES[architecture], type(task.model).__name__)
-    log = folder / "logs" / "csv" / "metrics.csv"
-    result = RunResult(
+    result = training_result(
+        task,
+        data,
+        trainer,
+        scores,
+        folder=folder,
+        curves=facts.curves,
         recipe=recipe,
         architecture=architecture,
         variant=variant,
-        dataset=public_dataset(data.dataset),
-        split="test",
-        fold=fold,
         seed=seed,
-        metrics={
-            **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
-            **losses_by_epoch(log),
-            **scores_by_epoch(log, facts.curves),
-            "epochs": trainer.current_epoch,
-            "steps": trainer.global_step,
-        },
-        settings=settings,
-        parameters={
-            "trainable": sum(p.numel() for p in task.model.parameters() if p.requires_grad),
-            "total": sum(p.numel() for p in task.model.parameters()),
-        },
-        command=command_line(),
         commit=commit,
-        data={"source": public_dataset(data.dataset), "fingerprint": data.fingerprint},
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=training_seconds(trainer),
-        peak_memory_mb=peak_memory_mb(),
+        settings=settings,
+        fold=fold,
         tag=tag,
     )
     path = write_result(result, results_dir)
 
     task.model.eval()
     example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data)
-    plot_learning_curves(log, folder / "learning_curves.png", facts.drawn)
+    plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", facts.drawn)
     if facts.draw_figures is not None:
         facts.draw_figures(task, data, example, folder)
     checkpoint = write_checkpoint_folder(

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, f1_score
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_dataset, versions
+from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
 from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
 from ctxzoo.evaluation.results import RunResult, finished_result, result_path, write_result
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
@@ -126,7 +126,7 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         recipe=run.recipe,
         architecture=ARCHITECTURE,
         variant=run.variant,
-        dataset=public_dataset(run.dataset),
+        dataset=public_name(run.dataset),
         split="test",
         fold=run.fold,
         seed=run.seed,
@@ -135,7 +135,7 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         parameters={"trainable": weights, "total": weights},
         command=command_line(),
         commit=run.commit,
-        data={"source": public_dataset(run.dataset), "fingerprint": data.fingerprint},
+        data={"source": public_name(run.dataset), "fingerprint": data.fingerprint},
         hardware=hardware(),
         versions=versions(),
         wall_seconds=seconds,

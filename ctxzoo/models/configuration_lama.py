@@ -24,6 +24,10 @@ class LamaConfig(TextConfig):
         logit_scale: factor of the logits after that [ours].
         learn_logit_scale: the factor is trained and starts there [ours].
         append_pooled: the mean and the maximum of the states stand behind the heads [ours].
+        ngram_buckets: so many of the last rows of the word table are of hashed n-grams, which the GRU does not read;
+            they count in the mean of `linear_mean` [ours].
+        linear_mean: the mean of all tokens stands at the end of a document's vector, and the scores have a term that is
+            linear in it [ours].
         embedding_dropout: on the words [ours].
         hidden_dropout: on the states [ours].
         classifier_size: of the classifier's hidden layer; 0: it is linear.
@@ -44,6 +48,8 @@ class LamaConfig(TextConfig):
     logit_scale: float | int = 1.0
     learn_logit_scale: bool = False
     append_pooled: bool = False
+    ngram_buckets: int = 0
+    linear_mean: bool = False
     embedding_dropout: float | int = 0.0
     hidden_dropout: float | int = 0.0
     classifier_size: int = 512
@@ -56,13 +62,22 @@ class LamaConfig(TextConfig):
 
     @property
     def document_size(self) -> int:
-        """m D, width of the vector of a document; (m + 2) D with `append_pooled`."""
-        return (self.num_heads + 2 * self.append_pooled) * self.state_size
+        """m D, width of the vector of a document; 2 D more with `append_pooled`, d more with `linear_mean`."""
+        states = (self.num_heads + 2 * self.append_pooled) * self.state_size
+        return states + self.linear_mean * self.hidden_size
 
     def validate_sizes(self) -> None:
         self.check_counts("recurrent_size", "num_heads", "rank")
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be 0 (linear) or more, got {self.classifier_size}")
+
+    def validate_ngrams(self) -> None:
+        if not 0 <= self.ngram_buckets < self.vocab_size:
+            raise ValueError(
+                f"ngram_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.ngram_buckets}"
+            )
+        if self.ngram_buckets and not self.linear_mean:
+            raise ValueError(f"ngram_buckets={self.ngram_buckets} needs linear_mean=True: nothing else reads n-grams")
 
     def validate_rates(self) -> None:
         self.check_rates("embedding_dropout", "hidden_dropout", "classifier_dropout")

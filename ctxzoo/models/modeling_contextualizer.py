@@ -12,7 +12,7 @@ from torch import nn
 from .configuration_contextualizer import ContextualizerConfig
 from .layers_contextualizer import Contextualizer, InitialContext, TokenwiseContextualizer
 from .modeling_text import TextPreTrainedModel
-from .ops_classification import classification_loss
+from .ops_classification import classification_loss, start_weights
 from .ops_dropout import dropout
 from .outputs import ContextClassifierOutput, ContextModelOutput
 
@@ -162,16 +162,8 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
         Raises:
             ValueError: another shape.
         """
-        labels, width = self.config.num_labels, self.config.hidden_size
-        if weights.dim() != 2 or weights.size(0) != labels or weights.size(1) > width:
-            raise ValueError(
-                f"weights of shape {tuple(weights.shape)}: expected ({labels}, F) with F at most {width}, one row for "
-                "each class"
-            )
+        start_weights(self.classifier, weights)
         self.contextualizer.steps.feature_factors.zero_()
-        self.classifier.weight.zero_()
-        self.classifier.weight[:, : weights.size(1)] = weights
-        self.classifier.bias.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
         """How much each word counts in each step: (B, K, n), the mean over features; each row of a step sums to 1."""

@@ -4,8 +4,11 @@ Mehta, Rangwala and Ramakrishnan, "Low Rank Factorization for Compact Multi-Head
 docs/models/lama.md lists which function computes which equation, and the deviations.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
+from torch.nn import functional as F
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
@@ -16,7 +19,7 @@ from .layers_normal_linear import DEVIATION, NormalLinear
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
-from .ops_classification import classification_loss
+from .ops_classification import classification_loss, start_weights
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
 from .ops_pooling import masked_max, masked_mean
@@ -84,15 +87,20 @@ class LamaModel(LamaPreTrainedModel):
 
         Returns:
             `last_hidden_state` (B, n, D): the states H, 0 at padding; `pooler_output` (B, m D): S = A H, head after
-            head (3.15), and behind it, with `append_pooled`, the mean and the maximum of H; on request `hidden_states`:
-            words and states; and `attentions`: A, one (B, m, n).
+            head (3.15), and behind it, with `append_pooled`, the mean and the maximum of H, and, with `linear_mean`,
+            the mean of all tokens; on request `hidden_states`: tokens and states; and `attentions`: A, one (B, m, n).
+            States and weights are of words alone, 0 at n-grams.
 
         Raises:
-            ValueError: see `TextInput.forward`; a mask with a word after padding.
+            ValueError: see `TextInput.forward`; a mask with a word after padding; inputs_embeds where the config has
+                n-grams, which are told from words by their ids.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
         x, mask = at_least_one_place(x, mask)
         refuse_gaps(mask)
+        every, every_mask = x, mask
+        if self.config.ngram_buckets:
+            x, mask = self._words_alone(x, mask, input_ids)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)
         words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)
         weights = self.attention(words, self._context(x, states, mask), mask)
@@ -100,13 +108,34 @@ class LamaModel(LamaPreTrainedModel):
         document = summed.flatten(1)
         if self.config.append_pooled:
             document = torch.cat([document, masked_mean(states, mask)[0], masked_max(states, mask)[0]], dim=1)
+        if self.config.linear_mean:
+            document = torch.cat([document, masked_mean(every, every_mask)[0]], dim=1)
+        behind = every.size(1) - x.size(1)  # places of n-grams alone
+        states, weights = F.pad(states, (0, 0, 0, behind)), F.pad(weights, (0, behind))
         output = BaseModelOutputWithPooling(
             last_hidden_state=states,
             pooler_output=document,
-            hidden_states=(x, states) if self.wants(output_hidden_states, "hidden_states") else None,
+            hidden_states=(every, states) if self.wants(output_hidden_states, "hidden_states") else None,
             attentions=(weights,) if self.wants(output_attentions, "attentions") else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _words_alone(
+        self, x: torch.Tensor, mask: torch.Tensor, input_ids: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Tokens and mask without the n-grams, which stand behind the words of each document."""
+        if input_ids is None:
+            raise ValueError(
+                f"inputs_embeds with ngram_buckets={self.config.ngram_buckets}: n-grams are told from words by their "
+                "ids; give input_ids"
+            )
+        is_word = F.pad(input_ids < self.config.vocab_size - self.config.ngram_buckets, (0, mask.size(1)))
+        words = mask & is_word[:, : mask.size(1)]
+        refuse_gaps(words)
+        if torch.compiler.is_compiling():
+            return x * words.unsqueeze(-1), words
+        longest = max(1, int(words.sum(dim=1).max()))
+        return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
     def _context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """c: (D,) for all documents, or (B, D)."""
@@ -119,7 +148,7 @@ class LamaModel(LamaPreTrainedModel):
 
 
 class LamaForSequenceClassification(LamaPreTrainedModel):
-    """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2."""
+    """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2, and, with `linear_mean`, its term."""
 
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
@@ -127,6 +156,9 @@ class LamaForSequenceClassification(LamaPreTrainedModel):
         self.classifier = text_classifier(
             config.document_size, config.classifier_size, config.num_labels, config.classifier_dropout
         )
+        self.linear_mean: nn.Linear | None = None
+        if config.linear_mean:
+            self.linear_mean = nn.Linear(config.hidden_size, config.num_labels, bias=False)
         self.post_init()
 
     def forward(
@@ -159,6 +191,8 @@ class LamaForSequenceClassification(LamaPreTrainedModel):
             return_dict=True,
         )
         logits = self.classifier(outputs.pooler_output)
+        if self.linear_mean is not None:
+            logits = logits + self.linear_mean(outputs.pooler_output[:, -self.config.hidden_size :])
         output = DocumentClassifierOutput(
             loss=None if labels is None else classification_loss(logits, labels),
             logits=logits,
@@ -166,6 +200,23 @@ class LamaForSequenceClassification(LamaPreTrainedModel):
             attentions=outputs.attentions,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    @torch.no_grad()
+    def start_linear(self, weights: torch.Tensor) -> None:
+        """Start as a linear classifier: scores are `weights` times the mean over the tokens of their first F numbers.
+
+        Args:
+            weights: (L, F), F at most d.
+
+        Raises:
+            ValueError: another shape; a model without `linear_mean`.
+        """
+        if self.linear_mean is None:
+            raise ValueError("a linear start needs linear_mean=True in the config")
+        start_weights(self.linear_mean, weights)
+        last: Any = getattr(self.classifier, "output", self.classifier)
+        last.weight.zero_()
+        last.bias.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
         """A: how much each word counts for each head, (B, m, n); each row sums to 1."""

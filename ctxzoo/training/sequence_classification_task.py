@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import Scores, ZooTask, model_inputs
@@ -36,11 +36,13 @@ class SequenceClassificationTask(ZooTask):
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps, halve_after: see
             `ZooTask`; `label_fields` gives the config the names of the labels.
+        label_names: labels of a `pretrained` encoder whose classification head is new. A checkpoint that has such a
+            head keeps the labels that it was trained for.
         label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
 
     Raises:
-        ValueError: see `ZooTask`; label_smoothing out of range; when it runs, labels of the model that are not those
-            of the DataModule.
+        ValueError: see `ZooTask`; label_smoothing out of range; label_names without pretrained; when it runs, labels
+            of the model that are not those of the DataModule.
         NonFiniteLossError: see `ZooTask`; names the rows of the batch.
     """
 
@@ -59,7 +61,10 @@ class SequenceClassificationTask(ZooTask):
         decay_steps: int | None = None,
         halve_after: int = 0,
         label_smoothing: float = 0.0,
+        label_names: Sequence[str] | None = None,
     ) -> None:
+        if label_names is not None and pretrained is None:
+            raise ValueError("label_names without pretrained; put **label_fields(label_names) into model_config")
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing must be in [0, 1), got {label_smoothing}")
         super().__init__(
@@ -71,6 +76,17 @@ class SequenceClassificationTask(ZooTask):
             warmup_steps=warmup_steps,
             decay_steps=decay_steps,
             halve_after=halve_after,
+        )
+
+    def load_pretrained(self, pretrained: str) -> Any:
+        label_names = self.hparams["label_names"]
+        if label_names is None or _has_classification_head(pretrained):
+            return super().load_pretrained(pretrained)
+        return self.auto_class.from_pretrained(
+            pretrained,
+            use_safetensors=True,
+            dtype=torch.float32,  # to train in, whatever the checkpoint keeps
+            **label_fields(label_names),
         )
 
     def setup(self, stage: str) -> None:
@@ -112,6 +128,11 @@ class SequenceClassificationTask(ZooTask):
 
     def _output(self, batch: dict[str, torch.Tensor]) -> Any:
         return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})
+
+
+def _has_classification_head(pretrained: str) -> bool:
+    architectures = AutoConfig.from_pretrained(pretrained).architectures or []
+    return any(name.endswith("ForSequenceClassification") for name in architectures)
 
 
 class _Scores(Scores):

@@ -70,12 +70,16 @@ class ZooTask(lightning.LightningModule, ABC):
             raise ValueError("give either model_config or pretrained")
         self.save_hyperparameters()  # those of the subclass as well
         if pretrained is not None:
-            self.model = self.auto_class.from_pretrained(pretrained, use_safetensors=True)
+            self.model = self.load_pretrained(pretrained)
         else:
             self.model = self.auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
         self.model.train()
         self.test_split = "test"  # the split that test_step's batches come from
         self.scores = torch.nn.ModuleDict({stage: self.new_scores() for stage in STAGES})
+
+    def load_pretrained(self, pretrained: str) -> Any:
+        """The model of a checkpoint folder or Hub id; `hparams` are there, nothing else is."""
+        return self.auto_class.from_pretrained(pretrained, use_safetensors=True)
 
     @abstractmethod
     def new_scores(self) -> Scores:

@@ -22,6 +22,7 @@ from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
 from ctxzoo.training.step_seed import StepSeed
 
 LAST, BEST = "last.ckpt", "best.ckpt"
+CSV_LOG = Path("logs", "csv", "metrics.csv")  # below the folder of a run
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
             raise ValueError(f"patience={settings.patience} needs validation data; hold some out, or set patience=0")
         callbacks += [EarlyStopping(monitor, mode="max", patience=settings.patience), StayStopped()]
     callbacks += [
-        KeepCsvRows(folder / "logs" / "csv" / "metrics.csv"),
+        KeepCsvRows(folder / CSV_LOG),
         StopOnInterrupt(checkpoints / LAST),
         ModelCheckpoint(
             dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode="max", enable_version_counter=False

@@ -9,13 +9,14 @@ import datasets
 import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizer
 
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.data.text_reader import SPLITS
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
+from tests.support.tiny_bert import tiny_tokenizer
 from tests.support.toy_architecture import ToyConfig
 
 
@@ -292,6 +293,65 @@ def test_a_given_tokenizer_is_used(tmp_path):
     assert max(int(batch["input_ids"].max()) for batch in data.test_dataloader()) == 2
     with pytest.raises(ValueError, match="both a tokenizer and init_from='x'"):
         TextClassificationDataModule("sample", tokenizer=tokenizer, init_from="x")
+
+
+@pytest.fixture
+def pieces(tmp_path):
+    """A dataset of three texts, of which one has no known piece."""
+    for split in SPLITS:
+        write(tmp_path / "d", split, ["the screen is not good", "screens", "seat"], [0, 1, 0])
+    return tmp_path / "d"
+
+
+def test_another_tokenizer_keeps_its_special_tokens_and_pads_with_its_own_id(pieces):
+    tokenizer = tiny_tokenizer()
+    tokenizer.pad_token = "good"  # a piece that texts hold too
+    data = ready(pieces, tokenizer=tokenizer)
+    batch = next(iter(data.test_dataloader()))
+    order = batch["row"].argsort()
+    assert batch["input_ids"][order].tolist() == [[2, 5, 6, 8, 7, 9, 3], [2, 6, 10, 3, 9, 9, 9], [2, 1, 3, 9, 9, 9, 9]]
+    assert batch["attention_mask"][order].sum(dim=1).tolist() == [7, 4, 3]
+    assert batch["attention_mask"][order][0].all()
+    assert data.tokenizer is tokenizer
+
+
+def test_another_tokenizer_s_texts_are_cut_and_counted(pieces, caplog):
+    data = ready(pieces, tokenizer=tiny_tokenizer(), max_length=4)
+    with caplog.at_level("INFO", logger="ctxzoo.data.text_datamodule"):
+        batch = next(iter(data.test_dataloader()))
+    order = batch["row"].argsort()
+    assert batch["input_ids"][order].tolist() == [[2, 5, 6, 3], [2, 6, 10, 3], [2, 1, 3, 0]]
+    assert data.truncated("test") == 1
+    assert caplog.messages == ["1 'test' texts cut to max_length=4 tokens"]
+
+
+def test_words_are_counted_by_the_cutter_and_not_by_another_tokenizer(pieces):
+    data = ready(pieces, tokenizer=tiny_tokenizer(), min_words=2)
+    assert data.texts("train")["text"][:] == ["the screen is not good"]  # "screens" is one word of two pieces
+
+
+def test_what_needs_words_is_refused_with_another_tokenizer(pieces):
+    data = ready(pieces, tokenizer=tiny_tokenizer())
+    for name in ("model_sizes", "vector_table", "naive_bayes"):
+        with pytest.raises(ValueError, match=f"{name}: a BertTokenizer has no vocabulary of words; give a Word"):
+            getattr(data, name)()
+    for options in ({"word2vec_dim": 3}, {"word_vectors": "v.txt"}):
+        with pytest.raises(ValueError, match=r"word2vec_dim=\d: a BertTokenizer has no vocabulary of words"):
+            ready(pieces, tokenizer=tiny_tokenizer(), **options)
+
+
+def test_tokenizers_that_make_no_batches_are_refused():
+    without_padding, short = tiny_tokenizer(), tiny_tokenizer()
+    without_padding.pad_token = None
+    short.model_max_length = 64
+    for tokenizer, max_length, message in (
+        (without_padding, None, "the BertTokenizer has no pad token"),
+        (object.__new__(PreTrainedTokenizer), None, "expected a fast tokenizer"),
+        (short, 65, "max_length is 65; the BertTokenizer adds 2 special tokens, and its model reads up to 64"),
+        (short, 2, "max_length is 2; the BertTokenizer adds 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TextClassificationDataModule("sample", tokenizer=tokenizer, max_length=max_length)
 
 
 def test_the_tokenizer_of_a_checkpoint_is_used(tmp_path):

@@ -198,4 +198,4 @@ def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_dataset_given_by_its_path(dataset: str, shown: str) -> None:
-    assert environment.public_dataset(dataset) == shown
+    assert environment.public_name(dataset) == shown

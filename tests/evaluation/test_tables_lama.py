@@ -68,6 +68,15 @@ def test_runs_stand_in_the_cell_of_their_model_data_and_tag() -> None:
     assert table["Transformer encoder"]["News headlines"] == "–"
 
 
+def test_runs_of_bert_stand_beside_the_paper_s_and_are_not_asked_for() -> None:
+    bert: dict[str, Any] = {"variant": "bert-base-uncased", "recipe": "document_bert"}
+    shown = TABLES["lama-documents"]([*seeds([97.0, 98.0, 99.0], **bert), *seeds([1.0], **bert, tag="long")])
+    row = rows(shown)["BERT"]
+    assert (row["Reuters, the paper"], row["Reuters"], row["IMDB, the paper"]) == ("97.8", "98.00 ± 1.00", "89.4")
+    assert row["IMDB"] == row["Yelp-L, our sample"] == "–"
+    assert "document_bert" not in TABLES["lama-documents"]([])
+
+
 def test_commands_name_what_is_missing() -> None:
     table = TABLES["lama-documents"]([])
     for name in ("reuters8", "imdb", "yelp", "yelp_long", "news_aggregator"):

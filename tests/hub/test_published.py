@@ -24,7 +24,8 @@ from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 PUBLISHED = published(REPOSITORY_ROOT)
 each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
-LARGEST = 2 * 10**6  # bytes
+LARGEST = {"lama-reuters8": 4 * 10**6}  # bytes; of the others:
+USUAL = 2 * 10**6
 
 
 def without_scores(card: str) -> str:
@@ -40,7 +41,7 @@ def test_every_folder_is_entered() -> None:
 @each_folder
 def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) -> None:
     check_checkpoint_folder(folder)  # on failure: make docs
-    assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST
+    assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
     result = read_result(PUBLISHED[folder])
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]

@@ -231,6 +231,41 @@ def test_mean_and_maximum_stand_behind_the_heads() -> None:
     assert model.config.document_size == 36
 
 
+def test_ngrams_count_in_the_mean_alone() -> None:
+    model = model_of(linear_mean=True, ngram_buckets=5)  # ids from 15 on
+    plain = model_of(vocab_size=15)
+    with torch.no_grad():
+        for name, value in plain.named_parameters():
+            value.copy_(model.get_parameter(name)[:15] if name.startswith("embeddings") else model.get_parameter(name))
+    texts = ([3, 7, 9, 15, 17], [5, 19, 16, 15, 18, 19], [8, 2], [16])
+    output, words = read(model, texts), read(plain, ([3, 7, 9], [5], [8, 2], []))
+    close(output.pooler_output[:, :24], words.pooler_output)
+    close(output.attentions[0][:, :, :3], words.attentions[0])
+    close(output.last_hidden_state[:, :3], words.last_hidden_state)
+    assert (output.attentions[0].shape, output.last_hidden_state.shape) == ((4, 4, 6), (4, 6, 6))
+    assert output.attentions[0][:, :, 3:].abs().sum() == output.last_hidden_state[:, 3:].abs().sum() == 0
+    for row, text in enumerate(texts):
+        close(output.pooler_output[row, 24:], model.embeddings.words.weight[text].mean(dim=0).detach())
+    with pytest.raises(ValueError, match="inputs_embeds with ngram_buckets=5"):
+        model(inputs_embeds=torch.randn(1, 2, 6, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("classifier_size", [0, 5])
+def test_a_linear_start(classifier_size: int) -> None:
+    torch.manual_seed(0)
+    config = LamaConfig(**{**SIZES, "classifier_size": classifier_size}, linear_mean=True, num_labels=3)
+    model = LamaForSequenceClassification(config).double().eval()
+    weights = torch.randn(3, 2, dtype=torch.float64)
+    model.start_linear(weights)
+    logits = model(*batch_of(TEXTS)).logits.detach()
+    for row, text in enumerate(TEXTS):
+        close(logits[row], weights @ model.lama.embeddings.words.weight[text, :2].mean(dim=0).detach())
+    with pytest.raises(ValueError, match=r"weights of shape \(3, 7\): expected \(3, F\) with F at most 6"):
+        model.start_linear(torch.zeros(3, 7))
+    with pytest.raises(ValueError, match="a linear start needs linear_mean=True"):
+        LamaForSequenceClassification(LamaConfig(**SIZES)).start_linear(weights)
+
+
 def test_a_document_without_words_is_scored_by_the_biases_alone() -> None:
     torch.manual_seed(0)
     model = LamaForSequenceClassification(LamaConfig(**SIZES, num_labels=3, context="mean_embedding")).double().eval()
@@ -289,6 +324,8 @@ def test_parameters_of_the_whole_models() -> None:
         ({"recurrent_size": 0}, "recurrent_size must be at least 1, got 0"),
         ({"classifier_size": -1}, "classifier_size must be 0 \\(linear\\) or more, got -1"),
         ({"classifier_dropout": 1.0}, "classifier_dropout must be at least 0 and below 1, got 1.0"),
+        ({"ngram_buckets": 3}, "ngram_buckets=3 needs linear_mean=True"),
+        ({"ngram_buckets": 10_000, "linear_mean": True}, "below vocab_size = 10000, got 10000"),
         ({"logit_scale": 0}, "logit_scale must be above 0, got 0"),
         ({"context": "mean"}, "mean"),
     ],

@@ -52,3 +52,13 @@ def test_no_steps_give_no_states() -> None:
     out = gru_steps(inputs[:, :0], weight, bias)
     assert out.shape == (2, 0, 3, 4)
     assert all((gradient == 0).all() for gradient in torch.autograd.grad(out.sum(), (weight, bias)))
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_the_states_are_the_same(mode: type[torch.no_grad]) -> None:
+    arguments = case(5)
+    with_gradients = gru_steps(*arguments).detach()
+    with mode():
+        torch.testing.assert_close(gru_steps(*arguments), with_gradients, rtol=0, atol=1e-14)
+    detached = (value.detach() for value in arguments)
+    torch.testing.assert_close(gru_steps(*detached), with_gradients, rtol=0, atol=1e-14)

@@ -31,15 +31,23 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
 
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
     options = (*TINY, "--model", "lama", "--heads", "3", "--no_word2vec", "--name", "m3", "--processes", "1")
+    options += ("--linear_mean", "--ngram_order", "2", "--ngram_buckets", "50", "--naive_bayes", "2")
     first = recipe(tmp_path, *options, name="document_lama")
     assert first.returncode == 0, first.stderr
     (file,) = (tmp_path / "results").rglob("*.json")
     assert file.name == "lama-sample-test-seed0-m3.json"
-    assert json.loads(file.read_text())["settings"]["num_heads"] == 3
+    settings = json.loads(file.read_text())["settings"]
+    assert (settings["num_heads"], settings["ngram_buckets"], settings["naive_bayes"]) == (3, 50, 2.0)
     before = file.stat().st_mtime_ns
     again = recipe(tmp_path, *options, "--resume", name="document_lama")
     assert again.returncode == 0, again.stderr
     assert file.stat().st_mtime_ns == before
+
+
+def test_ngrams_that_nothing_would_read_are_refused(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--model", "lama", "--ngram_buckets", "50", name="document_lama")
+    assert run.returncode == 1
+    assert "error: --ngram_buckets and --naive_bayes need --linear_mean" in run.stderr
 
 
 def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from ctxzoo.training.sequence_classification_task import (
 )
 from ctxzoo.training.task import NonFiniteLossError
 from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
 from tests.support.toy_architecture import ToyConfig
 from tests.support.toy_classifier import LABELS, registered_toy, toy_config, toy_data
 
@@ -222,6 +223,39 @@ def test_labels_of_model_and_data_must_agree(data: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"labels are \['fair', 'bad', 'good'\], those of the data \['bad', 'fair'"):
         trainer(tmp_path).validate(task, data, verbose=False)
     assert data.label_names == LABELS
+
+
+def test_a_pretrained_encoder_gets_the_labels_of_the_data(folder: Path, tmp_path: Path) -> None:
+    data = toy_data(folder, tokenizer=tiny_tokenizer())
+    encoder = str(save_tiny_bert(tmp_path / "bert"))
+    task = SequenceClassificationTask(pretrained=encoder, label_names=data.label_names)
+    assert (task.model.config.num_labels, task.model.config.id2label) == (3, dict(enumerate(LABELS)))
+    assert task.model.config.label2id == {name: place for place, name in enumerate(LABELS)}
+    runner = trainer(tmp_path)
+    runner.fit(task, data)
+    runner.save_checkpoint(tmp_path / "x.ckpt")
+
+    resumed = SequenceClassificationTask(pretrained=encoder, label_names=data.label_names)
+    longer = trainer(tmp_path, max_steps=3)
+    longer.fit(resumed, data, ckpt_path=tmp_path / "x.ckpt", weights_only=True)
+    assert longer.global_step == 3
+    restored = SequenceClassificationTask.load_from_checkpoint(tmp_path / "x.ckpt")
+    assert restored.model.config.id2label == task.model.config.id2label
+    for name, value in task.state_dict().items():
+        assert torch.equal(restored.state_dict()[name], value)
+
+
+def test_a_head_that_is_trained_keeps_its_labels(folder: Path, tmp_path: Path) -> None:
+    encoder = str(save_tiny_bert(tmp_path / "bert"))
+    SequenceClassificationTask(pretrained=encoder, label_names=["no", "yes"]).model.save_pretrained(tmp_path / "yes")
+    task = SequenceClassificationTask(pretrained=str(tmp_path / "yes"), label_names=LABELS)
+    with pytest.raises(ValueError, match=r"labels are \['no', 'yes'\], those of the data \['bad', 'fair'"):
+        trainer(tmp_path).validate(task, toy_data(folder, tokenizer=tiny_tokenizer()), verbose=False)
+
+
+def test_label_names_are_for_pretrained_encoders(data: Any) -> None:
+    with pytest.raises(ValueError, match="label_names without pretrained"):
+        SequenceClassificationTask(model_config=toy_config(data), label_names=LABELS)
 
 
 def test_word_features_are_the_first_numbers_of_the_vectors() -> None:

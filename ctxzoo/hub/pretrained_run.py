@@ -1,0 +1,56 @@
+"""One training of a pretrained encoder of Hugging Face with a new classification head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import lightning
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
+from transformers import AutoTokenizer
+
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
+from ctxzoo.evaluation.results import write_result
+from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
+from ctxzoo.hub.training_result import training_result
+from ctxzoo.hub.training_run import TrainingRun
+from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainedRun(TrainingRun):
+    """All that decides one training; see `TrainingRun`.
+
+    The checkpoint folder is that of transformers: model and tokenizer, without a card, for the model is not ours.
+
+    Attributes:
+        pretrained: Hub id or folder of model and tokenizer.
+
+    Raises:
+        OSError: when it runs, there is no such model.
+    """
+
+    pretrained: str
+
+    def build_data(self) -> TextClassificationDataModule:
+        return TextClassificationDataModule(tokenizer=AutoTokenizer.from_pretrained(self.pretrained), **self.data)
+
+    def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
+        return SequenceClassificationTask(pretrained=self.pretrained, label_names=data.label_names, **self.task)
+
+    @rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
+    def finish(
+        self,
+        task: SequenceClassificationTask,
+        data: TextClassificationDataModule,
+        trainer: lightning.Trainer,
+        scores: dict[str, dict[str, float]],
+    ) -> None:
+        checkpoint = self.folder / "checkpoint"
+        task.model.save_pretrained(checkpoint)
+        data.tokenizer.save_pretrained(checkpoint)
+        # Last: a run whose results are there is taken for finished.
+        curves = TEXT_CLASSIFICATION.curves
+        write_result(
+            training_result(task, data, trainer, scores, folder=self.folder, curves=curves, **self.told),
+            self.results_dir,
+        )

@@ -1,0 +1,62 @@
+"""The way into every recipe: settings from the command line or a YAML file, and errors in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from transformers import HfArgumentParser
+
+from ctxzoo.training.interrupt import TrainingInterrupted
+
+Settings = TypeVar("Settings")
+
+
+def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
+    """Call `main` with the settings of the command line.
+
+    The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win. What a
+    user can mend (bad settings, data, files) is printed in one line, with exit status 1.
+
+    Args:
+        settings: a dataclass.
+        main: what the recipe does.
+        description: for `--help`.
+    """
+    parser = HfArgumentParser(settings, description=description, allow_abbrev=False)
+    try:
+        (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
+        main(parsed)
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit("stopped; --resume keeps what is finished and goes on with the rest")
+
+
+def with_settings_file(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with a YAML file at their head replaced by the options that it holds.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not YAML, or holds no settings by name.
+    """
+    if not arguments or Path(arguments[0]).suffix not in (".yaml", ".yml"):
+        return list(arguments)
+    try:
+        values = yaml.safe_load(Path(arguments[0]).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{arguments[0]} is not YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{arguments[0]} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
+    options: list[str] = []
+    for name, value in values.items():
+        if value is not None:  # nothing: the default
+            options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
+    return [*options, *arguments[1:]]
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,137 @@
+"""One training on texts with one label each, from plain settings to results file and checkpoint folder."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
+from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path
+from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
+
+LOG = "log.txt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun(ABC):
+    """All that decides one training, in values that can be sent to another process.
+
+    A subclass says which model is trained, and what it leaves beside the results file.
+
+    Attributes:
+        recipe, architecture, variant, seed, fold, commit: for the results file.
+        data: arguments of `TextClassificationDataModule`.
+        task: arguments of `SequenceClassificationTask` beside the model.
+        trainer: how to train; its seed is that of the run.
+        settings: what decides the result, as the results file tells it.
+        tag: what the names of folder and results file say beside variant, data, seed and fold.
+        output_dir, results_dir: where to write.
+    """
+
+    recipe: str
+    architecture: str
+    variant: str
+    data: dict[str, Any]
+    task: dict[str, Any]
+    trainer: TrainerSettings
+    settings: dict[str, Any]
+    seed: int
+    fold: int | None
+    commit: str
+    tag: str = ""
+    output_dir: str = "runs"
+    results_dir: str = "results"
+
+    @property
+    def folder(self) -> Path:
+        """Of checkpoints, logs and figures."""
+        return Path(self.output_dir) / self.recipe / self.results_file.stem
+
+    @property
+    def results_file(self) -> Path:
+        """What the finished run leaves."""
+        return result_path(
+            self.results_dir,
+            recipe=self.recipe,
+            variant=self.variant,
+            dataset=self.data["dataset"],
+            split="test",
+            seed=self.seed,
+            fold=self.fold,
+            tag=self.tag,
+        )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What `training_result` is given about the run."""
+        names = ("recipe", "architecture", "variant", "seed", "fold", "commit", "settings", "tag")
+        return {name: getattr(self, name) for name in names}
+
+    def build_data(self) -> TextClassificationDataModule:
+        """The data, before `setup`."""
+        return TextClassificationDataModule(**self.data)
+
+    @abstractmethod
+    def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
+        """The model as it starts, on data after `setup`, with so many processes in the training."""
+
+    @abstractmethod
+    def finish(
+        self,
+        task: SequenceClassificationTask,
+        data: TextClassificationDataModule,
+        trainer: lightning.Trainer,
+        scores: dict[str, dict[str, float]],
+    ) -> None:
+        """Write the checkpoint folder of the best weights, and the results file."""
+
+
+def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = False) -> RunResult:
+    """Train, score and write everything down.
+
+    Args:
+        run: what to do.
+        resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
+        quiet: what would be printed goes to log.txt in the folder of the run.
+
+    Raises:
+        OSError: the folders cannot be written, before anything is trained.
+        TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
+    """
+    done = finished_result(run.results_file, run.settings) if resume else None
+    if done is not None:
+        return done
+    for place in (run.folder, Path(run.results_dir)):
+        check_writable(place)
+    with _printing_to(run.folder / LOG if quiet else None):
+        data = run.build_data()
+        data.prepare_data()
+        data.setup()
+        last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
+        scored = tuple(split for split in ("validation", "test") if split in data.splits)
+        monitor = SequenceClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
+        trainer = build_trainer(run.trainer, run.folder, monitor=monitor)
+        lightning.seed_everything(run.seed, verbose=False)
+        task = run.build_task(data, trainer.world_size)
+        go_on = resume and last.exists()
+        trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
+        task.load_weights(best)
+        run.finish(task, data, trainer, score_splits(task, data, scored, progress=False))
+    return read_result(run.results_file)
+
+
+@contextlib.contextmanager
+def _printing_to(log: Path | None) -> Iterator[None]:
+    if log is None:
+        yield
+        return
+    with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file), contextlib.redirect_stderr(file):
+        yield
