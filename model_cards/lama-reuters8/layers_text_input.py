@@ -1,0 +1,134 @@
+"""From words to the tokens of a text model: vectors, positions, dropout, and checks that name a caller's mistake."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .layers_random_embedding import RandomEmbedding
+from .ops_dropout import dropout
+from .ops_position import word_positions
+
+
+class TextInput(nn.Module):
+    """x_i = [E[w_i] ; PE(i)] with sinusoids side by side with the word vectors, not added to them.
+
+    Args:
+        words: the table E.
+        position_dim: p, width of the sinusoids; 0: no positions.
+        dropout: rate of dropout on x.
+        word_dropout: rate at which whole words are left out in training.
+    """
+
+    def __init__(self, words: RandomEmbedding, position_dim: int, dropout: float, word_dropout: float) -> None:
+        super().__init__()
+        self.words: nn.Embedding = words
+        self.position_dim = position_dim
+        self.dropout = dropout
+        self.word_dropout = word_dropout
+
+    def replace_words(self, words: nn.Embedding) -> None:
+        """Put another word table in.
+
+        Raises:
+            ValueError: the table follows from a seed, so that a checkpoint would not hold the new one.
+        """
+        if isinstance(self.words, RandomEmbedding) and self.words.follows_from_config:
+            raise ValueError(
+                f"the word vectors follow from embedding_seed={self.words.seed} and are not saved; make the model with "
+                "embedding_seed=None to change them"
+            )
+        self.words = words
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None,
+        attention_mask: torch.Tensor | None,
+        inputs_embeds: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """x and the mask of its words.
+
+        Args:
+            input_ids: (B, n).
+            attention_mask: (B, n), 1 at words, 0 elsewhere; None: all 1. Positions count the words.
+            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions.
+
+        Returns:
+            x (B, n, v + p), 0 outside the mask; mask, boolean (B, n).
+
+        Raises:
+            ValueError: both or none of input_ids and inputs_embeds, a wrong shape, an empty batch, ids outside the
+                table, or a mask with other values than 0 and 1.
+        """
+        words = self._vectors(input_ids, inputs_embeds)
+        mask = _mask_of(words, attention_mask)
+        x = self._with_positions(words, mask)
+        if self.training and self.word_dropout > 0:
+            mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
+        return dropout(x * mask.unsqueeze(-1), self.dropout, training=self.training), mask
+
+    def _vectors(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None) -> torch.Tensor:
+        """(B, n, v), or (B, n, v + p) where the caller has added positions."""
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("pass either input_ids or inputs_embeds")
+        if input_ids is not None:
+            if input_ids.dim() != 2 or input_ids.is_floating_point():
+                raise ValueError(
+                    f"input_ids must be integers of shape (batch, words), got {input_ids.dtype} of shape "
+                    f"{tuple(input_ids.shape)}"
+                )
+            self._check_ids(input_ids)
+            words: torch.Tensor = self.words(input_ids)
+            return words
+        assert inputs_embeds is not None
+        widths = self.words.embedding_dim, self.words.embedding_dim + self.position_dim
+        if inputs_embeds.dim() != 3 or inputs_embeds.size(2) not in widths:
+            raise ValueError(
+                f"inputs_embeds of shape {tuple(inputs_embeds.shape)}: expected (batch, words, {widths[0]}) for word "
+                f"vectors, or (batch, words, {widths[1]}) for word vectors with positions"
+            )
+        _refuse_empty_batch("inputs_embeds", inputs_embeds)
+        return inputs_embeds
+
+    def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:
+            return words
+        return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)
+
+    def _check_ids(self, input_ids: torch.Tensor) -> None:
+        """Ranges are only read on the CPU: on a device it would wait for the queue."""
+        _refuse_empty_batch("input_ids", input_ids)
+        if torch.compiler.is_compiling() or input_ids.is_cuda or not input_ids.numel():
+            return
+        low, high = (int(value) for value in input_ids.aminmax())
+        if low < 0 or high >= self.words.num_embeddings:
+            raise ValueError(
+                f"word id {low if low < 0 else high} is outside the table of {self.words.num_embeddings} rows"
+            )
+
+
+def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """x (B, n, m) and its mask (B, n), with a place of padding where n is 0, which most layers of torch refuse."""
+    if torch.compiler.is_compiling() or x.size(1):
+        return x, mask
+    return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
+
+
+def _refuse_empty_batch(name: str, given: torch.Tensor) -> None:
+    if not torch.compiler.is_compiling() and given.size(0) == 0:
+        raise ValueError(f"{name} of shape {tuple(given.shape)} is an empty batch: it holds no document")
+
+
+def _mask_of(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+    """Boolean (B, n)."""
+    shape = words.shape[:2]
+    if attention_mask is None:
+        return torch.ones(shape, dtype=torch.bool, device=words.device)
+    if attention_mask.shape != shape:
+        raise ValueError(
+            f"attention_mask of shape {tuple(attention_mask.shape)} does not fit words of shape {tuple(shape)}"
+        )
+    if not (torch.compiler.is_compiling() or attention_mask.is_cuda):
+        odd = attention_mask[(attention_mask != 0) & (attention_mask != 1)]
+        if odd.numel():
+            raise ValueError(f"attention_mask holds {odd[0].item()}; expected 1 at words and 0 at padding")
+    return attention_mask.bool()
