@@ -18,6 +18,7 @@ from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
+from ctxzoo.training.process_group import leave_group_at_exit
 from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
 from ctxzoo.training.step_seed import StepSeed
 
@@ -89,6 +90,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
         ImportError: a logger's package is not installed; the message names the extra.
     """
     check_writable(folder)
+    leave_group_at_exit()
     checkpoints = folder / "lightning"
     callbacks: list[Any] = [
         StepSeed(settings.seed),
