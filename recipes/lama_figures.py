@@ -227,8 +227,11 @@ def plain_but_heads(run: RunResult) -> bool:
 
 def losses_of(run: RunResult) -> dict[int, float]:
     """Training loss by epoch."""
-    keys = {name: name.split("/") for name in run.metrics if name.startswith("train/epoch") and name.endswith("/loss")}
-    return {int(parts[1].removeprefix("epoch")): run.metrics[name] for name, parts in keys.items()}
+    return {
+        int(name.removeprefix("train/epoch").removesuffix("/loss")): value
+        for name, value in run.metrics.items()
+        if name.startswith("train/epoch") and name.endswith("/loss")
+    }
 
 
 if __name__ == "__main__":

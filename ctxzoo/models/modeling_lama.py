@@ -129,8 +129,8 @@ class LamaModel(LamaPreTrainedModel):
                 f"inputs_embeds with ngram_buckets={self.config.ngram_buckets}: n-grams are told from words by their "
                 "ids; give input_ids"
             )
-        is_word = F.pad(input_ids < self.config.vocab_size - self.config.ngram_buckets, (0, mask.size(1)))
-        words = mask & is_word[:, : mask.size(1)]
+        is_word = input_ids < self.config.vocab_size - self.config.ngram_buckets
+        words = mask & F.pad(is_word, (0, mask.size(1) - is_word.size(1)))
         refuse_gaps(words)
         if torch.compiler.is_compiling():
             return x * words.unsqueeze(-1), words
