@@ -6,6 +6,7 @@ from .configuration_bidaf import BidafConfig
 from .configuration_contextualizer import ContextualizerConfig
 from .configuration_lama import LamaConfig
 from .configuration_text_baseline import TextBaselineConfig
+from .configuration_word_embedding import WordEmbeddingConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
@@ -38,6 +39,12 @@ def _text_baseline() -> dict[str, Any]:
     return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
 
 
+def _word_embedding() -> dict[str, Any]:
+    from .modeling_word_embedding import WordEmbeddingForMaskedLM, WordEmbeddingModel
+
+    return {"AutoModel": WordEmbeddingModel, "AutoModelForMaskedLM": WordEmbeddingForMaskedLM}
+
+
 def _question_answering() -> dict[str, Any]:
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
@@ -48,5 +55,6 @@ register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
+register(WordEmbeddingConfig, load=_word_embedding, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, Literal, get_args
 
-from tokenizers import Tokenizer, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import BatchEncoding, TokenizersBackend
 from transformers.tokenization_utils_base import TruncationStrategy
@@ -13,6 +13,7 @@ from transformers.utils import PaddingStrategy
 from .tokenization_english import english_pre_tokenizer
 
 PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words, which are then removed
+MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 _KEPT_WORDS = 200_000  # whose character n-grams are remembered
 Cutter = Literal["whitespace", "english"]
@@ -22,10 +23,11 @@ NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place o
 class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     """Word ids for text classifiers, padded on the right.
 
-    A text is lower-cased, if built so, and cut at whitespace or by the rules for English of `english_pre_tokenizer`,
-    which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
+    A text is lower-cased and its digits become 0, if built so, and it is cut at whitespace or by the rules for English
+    of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
     model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A text without a
-    known word gives no ids; in a padded batch its attention mask is 0 throughout.
+    known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token, "[MASK]" (in
+    capitals, wherever it stands) gives its id.
 
     `return_overflowing_tokens` adds, as in slow Hugging Face tokenizers, `overflowing_tokens`, the ids of the known
     words that truncation cut off (and of `stride` words before them), and `num_truncated_tokens`, how many it cut off.
@@ -51,6 +53,12 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         """Whether text is lower-cased before it is looked up."""
         normalizer = self._tokenizer.normalizer
         return normalizer is not None and normalizer.normalize_str("A") == "a"
+
+    @property
+    def fold_digits(self) -> bool:
+        """Whether digits become 0 before text is looked up."""
+        normalizer = self._tokenizer.normalizer
+        return normalizer is not None and normalizer.normalize_str("1") == "0"
 
     @property
     def ngram_buckets(self) -> int:
@@ -206,8 +214,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
     def _cut(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
         """The backend's encodings, in which removed words still stand with id 0."""
-        # Otherwise "[PAD]" inside a word of the text would be cut out of it.
-        self._tokenizer.encode_special_tokens = True
+        # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
+        self._tokenizer.encode_special_tokens = self.mask_token is None
         try:
             encodings: list[Any] = self._tokenizer.encode_batch(
                 texts, is_pretokenized=is_split_into_words, add_special_tokens=False
@@ -264,7 +272,9 @@ def build_word_tokenizer(
     words: Sequence[str],
     *,
     lower_case: bool = True,
+    fold_digits: bool = False,
     cutter: Cutter = "whitespace",
+    mask_token: bool = False,
     ngram_buckets: int = 0,
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
@@ -274,9 +284,11 @@ def build_word_tokenizer(
     """A tokenizer over given words.
 
     Args:
-        words: `words[0]` gets id 1; id 0 is "[PAD]".
+        words: `words[0]` gets id 1, with a mask token id 2; id 0 is "[PAD]".
         lower_case: lower-case texts; offsets still belong to the text as given.
+        fold_digits: every digit becomes 0, so that numbers of one length are one word.
         cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
+        mask_token: "[MASK]" in a text has the id 1, for models that predict words.
         ngram_buckets: ids that n-grams share, after those of the words.
         ngram_order: words in the longest n-gram; 1: none.
         char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
@@ -284,22 +296,26 @@ def build_word_tokenizer(
         kwargs: for the tokenizer class, for example `model_max_length`.
 
     Raises:
-        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, cut further by
-            the rules for English, "[PAD]"); buckets without n-grams or n-grams without buckets; sizes out of range; an
-            unknown cutter.
+        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with a folded
+            digit, cut further by the rules for English, "[PAD]", "[MASK]"); buckets without n-grams or n-grams without
+            buckets; n-grams with a mask token; sizes out of range; an unknown cutter.
     """
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
-    backend = word_cutter(lower_case, cutter)
-    vocabulary = {PAD_TOKEN: 0}
+    if mask_token and (ngram_buckets or char_ngram_buckets):
+        raise ValueError("n-grams would tell of a masked word; leave out either mask_token or the n-grams")
+    backend = word_cutter(lower_case, cutter, fold_digits)
+    special = (PAD_TOKEN, MASK_TOKEN) if mask_token else (PAD_TOKEN,)
+    vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
         cut = cut_words(backend, word)
         if cut != [word]:
             raise ValueError(
-                f"no text can give the word {word!r}: with lower_case={lower_case} and the cutter {cutter!r} it is cut "
-                f"into {cut}; leave it out"
+                f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
+                f"cutter {cutter!r} it is cut into {cut}; leave it out"
             )
         if word in vocabulary:
-            reason = "is the name of id 0" if word == PAD_TOKEN else f"has the id {vocabulary[word]} already"
+            index = vocabulary[word]
+            reason = f"is the name of id {index}" if word in special else f"has the id {index} already"
             raise ValueError(f"word {word!r} {reason}; leave it out")
         vocabulary[word] = len(vocabulary)
     backend.model = WordLevel(vocabulary, unk_token=PAD_TOKEN)
@@ -307,7 +323,8 @@ def build_word_tokenizer(
         **{
             "tokenizer_object": backend,
             "pad_token": PAD_TOKEN,
-            "split_special_tokens": True,
+            **({"mask_token": MASK_TOKEN} if mask_token else {}),
+            "split_special_tokens": not mask_token,
             "ngram_buckets": ngram_buckets,
             "ngram_order": ngram_order,
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
@@ -317,7 +334,7 @@ def build_word_tokenizer(
     )
 
 
-def word_cutter(lower_case: bool, cutter: Cutter = "whitespace") -> Tokenizer:
+def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
     """A backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
 
     Raises:
@@ -326,8 +343,11 @@ def word_cutter(lower_case: bool, cutter: Cutter = "whitespace") -> Tokenizer:
     if cutter not in get_args(Cutter):
         raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
     backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
-    if lower_case:
-        backend.normalizer = normalizers.Lowercase()
+    steps = [normalizers.Lowercase()] if lower_case else []
+    if fold_digits:
+        steps.append(normalizers.Replace(Regex(r"\d"), "0"))
+    if steps:
+        backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
     return backend
 

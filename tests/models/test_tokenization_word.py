@@ -378,7 +378,8 @@ def test_the_stock_pipeline(tokenizer: WordTokenizer, batch_size: int) -> None:
     [
         (
             ["a", "A"],
-            r"no text can give the word 'A': with lower_case=True and the cutter 'whitespace' it is cut into \['a'\]",
+            r"no text can give the word 'A': with lower_case=True, fold_digits=False and the cutter 'whitespace' it is "
+            r"cut into \['a'\]",
         ),
         (["a b"], r"word 'a b'.*\['a', 'b'\]"),
         ([""], r"word ''.*\[\]"),
@@ -445,3 +446,34 @@ def test_words_cannot_be_added_later(tokenizer: WordTokenizer) -> None:
     with pytest.raises(ValueError, match=r"cannot add \['new'\]"):
         tokenizer.add_tokens(["film", "new"])
     assert tokenizer.num_ids == 7
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_folded_digits(lower_case: bool) -> None:
+    tokenizer = build_word_tokenizer(["in", "0000", "b0", "0"], lower_case=lower_case, fold_digits=True)
+    text = "in 1984 , b7 ٣ 1985"
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    assert encoded["input_ids"] == [1, 2, 3, 4, 2]
+    assert [text[begin:end] for begin, end in encoded["offset_mapping"]] == ["in", "1984", "b7", "٣", "1985"]
+    assert (tokenizer.fold_digits, tokenizer.lower_case) == (True, lower_case)
+    assert not build_word_tokenizer(["a"]).fold_digits
+    with pytest.raises(ValueError, match=r"the word '7': with .*fold_digits=True .* into \['0'\]"):
+        build_word_tokenizer(["7"], fold_digits=True)
+
+
+def test_mask_token(tmp_path: Path) -> None:
+    built = build_word_tokenizer(["the", "mill", "0"], mask_token=True, fold_digits=True, cutter="english")
+    built.save_pretrained(tmp_path)
+    for tokenizer in (built, WordTokenizer.from_pretrained(tmp_path)):
+        assert (tokenizer.pad_token_id, tokenizer.mask_token_id, tokenizer("the")["input_ids"]) == (0, 1, [2])
+        encoded = tokenizer("The [MASK], an old[MASK]mill 7", return_offsets_mapping=True)
+        assert encoded["input_ids"] == [2, 1, 1, 3, 4]
+        assert encoded["offset_mapping"] == [(0, 3), (4, 10), (18, 24), (24, 28), (29, 30)]
+        assert tokenizer("[mask] [PAD]")["input_ids"] == []
+        assert tokenizer.decode([2, 1, 3]) == "the [MASK] mill"
+        assert tokenizer.decode([2, 1, 3], skip_special_tokens=True) == "the mill"
+    assert build_word_tokenizer(["the"])("[MASK] the")["input_ids"] == [1]
+    with pytest.raises(ValueError, match=r"word '\[MASK\]' is the name of id 1"):
+        build_word_tokenizer(["[MASK]"], lower_case=False, mask_token=True)
+    with pytest.raises(ValueError, match="would tell of a masked word"):
+        build_word_tokenizer(["a"], mask_token=True, ngram_buckets=5, ngram_order=2)
