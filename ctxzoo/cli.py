@@ -35,6 +35,7 @@ OPTIONS_OF_TASKS = {
     "predict": {
         "question-answering": ("question", "context", "na_prob", "threshold"),
         "text-classification": ("text", "explain"),
+        "fill-mask": ("text",),
     },
 }
 
@@ -102,20 +103,24 @@ def build_parser() -> argparse.ArgumentParser:
     classifiers.add_argument("--fold_seed", type=int, help="of the folds")
     classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
 
-    sub = add("predict", predict, "Answer questions with a reader, or label texts with a classifier.")
+    sub = add("predict", predict, "Answer questions, label texts, or fill a masked word, as the checkpoint can.")
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
     )
-    sub.add_argument("--output", type=Path, help="JSON file of id to answer, or of labels and scores; with --file")
+    sub.add_argument(
+        "--output", type=Path, help="JSON file of id to answer, or of labels or words and scores; with --file"
+    )
     sub.add_argument("--batch_size", type=_positive, default=32)
     readers = sub.add_argument_group("question answering")
     readers.add_argument("--question")
     readers.add_argument("--context", help="the text that answers it")
     readers.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
     readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
+    sub.add_argument_group("text classification and masked words").add_argument(
+        "--text", help="one text; of masked words with one [MASK]"
+    )
     classifiers = sub.add_argument_group("text classification")
-    classifiers.add_argument("--text", help="one text")
     classifiers.add_argument(
         "--explain", type=Path, help="page (.html), or picture of one text (.png), that shows which words count"
     )
@@ -166,9 +171,11 @@ def evaluate(options: argparse.Namespace) -> int:
     from ctxzoo.evaluation.results import write_atomically
 
     task = _task_of(options.checkpoint)
+    scorers = {"question-answering": _score_reader, "text-classification": _score_classifier}
+    if task.pipeline_tag not in scorers:
+        raise ValueError(f"{options.checkpoint!r} does {task.pipeline_tag}; evaluate scores {', '.join(scorers)}")
     own = _own_options("evaluate", options, task)
-    score = {"question-answering": _score_reader, "text-classification": _score_classifier}[task.pipeline_tag]
-    scores = score(options, own)[options.split]
+    scores = scorers[task.pipeline_tag](options, own)[options.split]
     rows = [
         [task.metrics[name].name if name in task.metrics else name, f"{value:.4f}"]
         for name, value in _in_order(scores, task).items()
@@ -220,7 +227,11 @@ def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
 def predict(options: argparse.Namespace) -> int:
     task = _task_of(options.checkpoint)
     _own_options("predict", options, task)
-    commands = {"question-answering": _predict_answers, "text-classification": _predict_labels}
+    commands = {
+        "question-answering": _predict_answers,
+        "text-classification": _predict_labels,
+        "fill-mask": _predict_words,
+    }
     return commands[task.pipeline_tag](options)
 
 
@@ -255,14 +266,9 @@ def _predict_answers(options: argparse.Namespace) -> int:
 
 
 def _predict_labels(options: argparse.Namespace) -> int:
-    if (options.text is not None) == (options.file is not None):
-        raise ValueError("give either --text, or --file with --output")
-    if options.text is not None and options.output is not None:
-        raise ValueError("--output belongs to --file")
+    _check_texts(options)
     if options.file is not None and options.output is None and options.explain is None:
         raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
-    if options.text is not None and not options.text.strip():
-        raise ValueError(f"--text is {options.text!r}; expected a text")
     if options.explain is not None:
         _check_explanation_file(options.explain)
 
@@ -282,6 +288,34 @@ def _predict_labels(options: argparse.Namespace) -> int:
     files = [str(file) for file in (options.output, options.explain) if file is not None]
     print(f"{len(texts)} labels: {', '.join(files)}")
     return OK
+
+
+def _predict_words(options: argparse.Namespace) -> int:
+    _check_texts(options)
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.mask_predictions import fill_masks, load_mask_filler
+    from ctxzoo.evaluation.text_predictions import read_text_lines
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    found = fill_masks(load_mask_filler(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.output is None:
+        for word in found[0]:
+            print(json.dumps(word, ensure_ascii=False))
+        return OK
+    _write_json(options.output, found)
+    print(f"words for {len(texts)} texts: {options.output}")
+    return OK
+
+
+def _check_texts(options: argparse.Namespace) -> None:
+    if (options.text is not None) == (options.file is not None):
+        raise ValueError("give either --text, or --file with --output")
+    if options.text is not None and options.output is not None:
+        raise ValueError("--output belongs to --file")
+    if options.text is not None and not options.text.strip():
+        raise ValueError(f"--text is {options.text!r}; expected a text")
 
 
 def _check_explanation_file(file: Path) -> None:

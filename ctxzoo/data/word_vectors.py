@@ -31,7 +31,8 @@ class WordVectors:
         words: each word once.
         vectors: (words, dim), float32, finite.
         name: the file name without the endings for packing, format and precision.
-        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them.
+        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them; of
+            vectors from no file, of words and numbers.
     """
 
     words: list[str]
@@ -45,6 +46,13 @@ class WordVectors:
                 f"vectors have shape {tuple(self.vectors.shape)}, expected ({len(self.words)}, dim), one row for each "
                 "word"
             )
+
+    @classmethod
+    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str) -> WordVectors:
+        """Vectors that come from no file; `vectors` (words, dim) in float32."""
+        whole = hashlib.sha256("\n".join(words).encode())
+        whole.update(vectors.contiguous().numpy().tobytes())
+        return cls(words, vectors, name, whole.hexdigest())
 
     def __len__(self) -> int:
         return len(self.words)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+
+from ctxzoo.data.whole_file import whole_file
 
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
@@ -176,13 +177,8 @@ def read_results(folder: str | Path) -> list[RunResult]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file under a temporary name beside ``path`` and rename it, making the folder where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def _rounded(value: Any) -> Any:

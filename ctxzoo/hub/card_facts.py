@@ -181,6 +181,37 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("baseline",),
     ),
+    "word_embedding": ArchitectureFacts(
+        title="Word embeddings with attention",
+        summary=(
+            "Word vectors, and the model that they were trained in: it predicts a word from the words around it. In "
+            "attention CBOW (Ling et al. 2015) these are weighed by attention that looks up one number for each word "
+            "at each position, and one for each position. Plain CBOW, skip-gram, structured skip-gram, CWindow and "
+            "CBOW with position vectors are settings of the same architecture."
+        ),
+        limits=(
+            "A word has one vector, whatever it means in a text, and only words of the vocabulary have one.",
+            "A place is predicted from the nearest words on both sides, as many as the window has, and from no others.",
+        ),
+        citation="""\
+@inproceedings{ling2015contexts,
+  title = {Not All Contexts Are Created Equal: Better Word Representations with Variable Attention},
+  author = {Ling, Wang and Tsvetkov, Yulia and Amir, Silvio and Fermandez, Ramon and Dyer, Chris
+            and Black, Alan W and Trancoso, Isabel and Lin, Chu-Cheng},
+  booktitle = {Proceedings of EMNLP},
+  year = {2015},
+  url = {https://aclanthology.org/D15-1161}
+}
+
+@article{mikolov2013efficient,
+  title = {Efficient Estimation of Word Representations in Vector Space},
+  author = {Mikolov, Tomas and Chen, Kai and Corrado, Greg and Dean, Jeffrey},
+  journal = {arXiv preprint arXiv:1301.3781},
+  year = {2013},
+  url = {https://arxiv.org/abs/1301.3781}
+}""",
+        tags=("word-embeddings", "word2vec", "cbow", "attention"),
+    ),
 }
 
 _SQUAD_LICENCE = "CC BY-SA 4.0"

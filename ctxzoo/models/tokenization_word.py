@@ -343,7 +343,7 @@ def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bo
     if cutter not in get_args(Cutter):
         raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
     backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
-    steps = [normalizers.Lowercase()] if lower_case else []
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lower_case else []
     if fold_digits:
         steps.append(normalizers.Replace(Regex(r"\d"), "0"))
     if steps:
