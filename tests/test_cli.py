@@ -17,6 +17,7 @@ from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.evaluation.text_predictions import load_classifier
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.configuration_bidaf import VARIANTS
 from ctxzoo.models.configuration_lama import LamaConfig
@@ -25,6 +26,10 @@ from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
 from tests.models.cases_lama import SIZES
 from tests.support.squad_files import squad_references, write_squad_file
+from tests.support.tiny_word_embedding import TEXT as MASKED
+from tests.support.tiny_word_embedding import tiny_model as tiny_embeddings
+from tests.support.tiny_word_embedding import tiny_tokenizer as embeddings_tokenizer
+from tests.support.tiny_word_embedding import write_tiny as write_tiny_embeddings
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 
@@ -358,6 +363,45 @@ def test_explain_labels(document_classifier: str, tmp_path: Path, capsys: pytest
 def test_readers_are_not_explained(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     message = refused(["predict", str(checkpoint), "--question", "q", "--explain", "e.html"], capsys)
     assert "--explain: for text-classification, but" in message
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "word-embedding-tiny"))
+
+
+def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best = FILL_MASK.predict(tiny_embeddings(), embeddings_tokenizer(), {"text": MASKED})
+    assert main(["predict", embeddings, "--text", MASKED]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 5
+    assert lines[0] == {"word": best["token_str"], "score": pytest.approx(best["score"], rel=1e-5)}
+    file, out = tmp_path / "t.txt", tmp_path / "w.json"
+    for texts in ([MASKED, "the [MASK]"], [MASKED]):
+        file.write_text("\n".join(texts))
+        assert main(["predict", embeddings, "--file", str(file), "--output", str(out)]) == 0
+        assert capsys.readouterr().out == f"words for {len(texts)} texts: {out}\n"
+        found = json.loads(out.read_text())
+        assert [len(row) for row in found] == [5] * len(texts)
+        assert found[0][0]["word"] == best["token_str"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["predict", "--text", "the mill"], "'the mill' has 0 [MASK]; expected one"),
+        (["predict", "--text", "[MASK] [MASK]"], "'[MASK] [MASK]' has 2 [MASK]"),
+        (["predict"], "give either --text, or --file with --output"),
+        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
+        (["predict", "--question", "q"], "does fill-mask; it takes --text"),
+        (["evaluate", "--dataset", "sample"], "does fill-mask; evaluate scores question-answering, text-"),
+    ],
+)
+def test_embeddings_refuse(
+    embeddings: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert message in refused([options[0], embeddings, *options[1:]], capsys)
 
 
 def test_base_model_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipelin
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.ops_word_windows import word_windows
-from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.models.cases_word_embedding import ARCHITECTURES, move_weights
 from tests.support.reference_word_embedding import (
     parameters_of,
@@ -23,6 +22,7 @@ from tests.support.reference_word_embedding import (
     reference_sampled_loss,
     surroundings,
 )
+from tests.support.tiny_word_embedding import TEXT, tiny_model, tiny_tokenizer
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "num_special_tokens": 2, "word_dim": 4, "window": 2}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -364,32 +364,25 @@ def test_windows_that_do_not_fit() -> None:
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    words = ["the", "mill", "stands", "in", "town", "0000", "."]
-    tokenizer = build_word_tokenizer(words, mask_token=True, fold_digits=True, cutter="english")
-    torch.manual_seed(1)
-    model = WordEmbeddingForMaskedLM(WordEmbeddingConfig(**{**SIZES, "vocab_size": len(tokenizer)}))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_()
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    tiny_model().save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
     return tmp_path
 
 
 def test_fill_mask_pipeline(checkpoint: Path) -> None:
-    text = "The unknown [MASK] stands in 1710."
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    inputs = tokenizer(text, return_tensors="pt")
-    assert tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]) == ["the", "[MASK]", "stands", "in", "0000", "."]
+    inputs = tokenizer(TEXT, return_tensors="pt")
+    rest = ["stands", "in", "town", "0000", "."]
+    assert tokenizer.convert_ids_to_tokens(inputs["input_ids"][0]) == ["the", "[MASK]", *rest]
     with torch.no_grad():
         logits = AutoModelForMaskedLM.from_pretrained(checkpoint)(**inputs).logits[0, 1]
     fill = pipeline("fill-mask", model=str(checkpoint))
-    found = fill(text, top_k=9)
+    found = fill(TEXT, top_k=9)
     assert [one["token"] for one in found[:7]] == logits.argsort(descending=True)[:7].tolist()
     assert [one["score"] for one in found] == pytest.approx(F.softmax(logits, dim=0).sort(descending=True)[0].tolist())
     assert [one["score"] for one in found[7:]] == [0.0, 0.0]  # [PAD] and [MASK]
-    assert found[0]["sequence"] == f"the {found[0]['token_str']} stands in 0000 ."
-    (both, alone) = fill([text, "the [MASK]"], targets=["mill", "town"], batch_size=2)
+    assert found[0]["sequence"] == f"the {found[0]['token_str']} {' '.join(rest)}"
+    (both, alone) = fill([TEXT, "the [MASK]"], targets=["mill", "town"], batch_size=2)
     assert {one["token_str"] for one in (*both, *alone)} == {"mill", "town"}
 
 
