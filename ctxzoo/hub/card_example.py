@@ -21,7 +21,7 @@ def card_example(task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, d
     Raises:
         ValueError: neither inputs of ours nor of data.
     """
-    known = DATASET_FACTS.get(dataset)
+    known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
     if known is not None and known.example is not None:
         asked = dict(known.example)
     elif data is not None and task.test_example is not None:

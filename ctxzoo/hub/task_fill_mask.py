@@ -11,6 +11,7 @@ from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_facts import Metric, TaskFacts
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.tokenization_word import MASK_TOKEN
 
 METRICS = {
     "perplexity": Metric("perplexity", "perplexity of a word, given those around it"),
@@ -66,6 +67,12 @@ def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
     )
 
 
+def _test_example(data: Any) -> dict[str, Any]:
+    """A text of frequent words: one of the corpus itself would be somebody's."""
+    before, after = data.words[:3], data.words[3:6]
+    return {"text": " ".join([*before, MASK_TOKEN, *after])}
+
+
 def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
     best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
     return best
@@ -84,14 +91,14 @@ FILL_MASK = TaskFacts(
     results_note="Over all known words of the split, each predicted from those around it, with the whole vocabulary.",
     curves=("nll",),
     drawn={"perplexity": "perplexity"},
-    sample=sample_facts("short texts about invented things"),
+    sample=sample_facts("sentences of a small grammar", example={"text": "the old [MASK] often eats bread ."}),
     example_keys=("text", "score", "token_str"),
     identity=_identity,
     limits=_limits,
     snippets=_snippets,
     pipeline_note="It gives the most probable words at the place of [MASK], and their probabilities:",
     call='"... [MASK] ..."',
-    test_example=None,
+    test_example=_test_example,
     predict=_predict,
     example_lines=_example_lines,
 )
