@@ -137,7 +137,7 @@ def workspace(plan: KernelPlan) -> Workspace:
 
 
 @_inlined
-def _random(state: Any) -> Any:
+def random_bits(state: Any) -> Any:
     """64 random bits: xorshift64* of Vigna (2016)."""
     x = state[0]
     x ^= x >> np.uint64(12)
@@ -148,9 +148,18 @@ def _random(state: Any) -> Any:
 
 
 @_inlined
-def _below(bits: Any, limit: int) -> Any:
+def number_below(bits: Any, limit: int) -> Any:
     """A number from 0 to limit - 1 from 32 random bits."""
     return np.int64((bits * np.uint64(limit)) >> np.uint64(32))
+
+
+@_compiled
+def draw_noise(limits: Any, others: Any, state: Any, drawn: Any) -> None:
+    """Noise words into drawn[1:], by the tables of `alias_table`."""
+    for place in range(1, len(drawn)):
+        bits = random_bits(state)
+        word = number_below(bits >> np.uint64(32), len(limits))
+        drawn[place] = word if np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word] else others[word]
 
 
 @cache
@@ -172,15 +181,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
     word_logits, learn_position_logits, rank = attention and plan.word_logits, plan.position_logits, plan.logit_rank
     subsampling, random_window, shared_noise = plan.subsampling, plan.random_window, plan.shared_noise
     context_width = 2 * window * width if concatenated else width
-    low, one, zero = np.uint64(0xFFFFFFFF), np.float32(1), np.float32(0)
-
-    @_compiled
-    def draw(limits: Any, others: Any, state: Any, drawn: Any) -> None:
-        """Noise words into drawn[1:]."""
-        for place in range(1, noise + 1):
-            bits = _random(state)
-            word = _below(bits >> np.uint64(32), len(limits))
-            drawn[place] = word if np.uint32(bits & low) < limits[word] else others[word]
+    one, zero = np.float32(1), np.float32(0)
 
     @_compiled
     def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> int:
@@ -188,7 +189,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
         count = 0
         for place in range(text.pointers[sentence], text.pointers[sentence + 1]):
             word = text.ids[place]
-            if not subsampling or np.uint32(_random(state) >> np.uint64(32)) <= text.keep[word]:
+            if not subsampling or np.uint32(random_bits(state) >> np.uint64(32)) <= text.keep[word]:
                 work.sentence[count] = word
                 count += 1
         for place in range(count):
@@ -282,6 +283,11 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
         for place in range(1, noise + 1):
             if targets[place] == targets[0]:
                 errors[place] = zero
+            # A word that was drawn twice moves once, by both errors: its row must not change in between.
+            for before in range(1, place):
+                if targets[before] == targets[place]:
+                    errors[before] += errors[place]
+                    errors[place] = zero
         for d in range(context_width):
             back[d] = zero
         for place in range(noise + 1):
@@ -364,11 +370,11 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
             if count < 2:
                 continue
             rows = work.rows
-            draw(limits, others, state, coming)
+            draw_noise(limits, others, state, coming)
             for t in range(count):
                 half = window
                 if random_window:
-                    half = 1 + _below(_random(state) >> np.uint64(32), window)
+                    half = 1 + number_below(random_bits(state) >> np.uint64(32), window)
                 begin, end = max(0, t - half), min(count, t + half + 1)
                 size, column = end - begin, begin - t + window
                 centres += 1
@@ -380,7 +386,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                         if j == t:
                             continue
                         targets[1:] = coming[1:]
-                        draw(limits, others, state, coming)
+                        draw_noise(limits, others, state, coming)
                         offset = 0
                         if structured:
                             offset = (j - t + window - (j > t)) * vocabulary
@@ -393,7 +399,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                 targets[1:] = coming[1:]
                 targets[0] = work.sentence[t]
                 if not shared_noise or t % SHARING_CENTRES == SHARING_CENTRES - 1:
-                    draw(limits, others, state, coming)
+                    draw_noise(limits, others, state, coming)
                     for place in range(1, noise + 1):
                         prefetch_row(output, coming[place], context_width)
                 if t + 1 < count:
@@ -418,6 +424,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                         for z in range(size):
                             shares[z] += logits[begin + z, column + z]
                     softmax(shares, size, bits, scales)
+                    shares[t - begin] = zero
                 else:
                     for z in range(size):
                         shares[z] = one / np.float32(size - 1)
