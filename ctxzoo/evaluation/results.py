@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -89,8 +89,6 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
         TypeError: a value is not plain JSON. Both name the key.
     """
-    content = {name: _rounded(value) for name, value in asdict(result).items()}
-    _check(content)
     path = result_path(
         folder,
         recipe=result.recipe,
@@ -101,9 +99,16 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         fold=result.fold,
         tag=result.tag,
     )
+    write_result_file(result, path)
+    return path
+
+
+def write_result_file(result: RunResult, path: Path) -> None:
+    """`write_result` under a name of another pattern; raises as it does."""
+    content = {name: _rounded(value) for name, value in asdict(result).items()}
+    _check(content)
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     write_atomically(path, text.encode())
-    return path
 
 
 def result_path(
@@ -127,6 +132,15 @@ def result_path(
     parts = [variant, dataset.rsplit("/", 1)[-1], split, f"seed{seed}"]
     parts += [] if fold is None else [f"fold{fold}"]
     parts += [tag] if tag else []
+    return path_of_parts(folder, recipe, parts)
+
+
+def path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path:
+    """``folder/<recipe>/<part>-<part>.json``.
+
+    Raises:
+        ValueError: a part cannot stand in a file name.
+    """
     for part in (recipe, *parts):
         if not _NAME.fullmatch(part):
             raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
