@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
-_FOLDED = str.maketrans("123456789", "000000000")
+_DIGIT = re.compile(r"\d")
 
 
 def case_variants(word: str) -> tuple[str, str, str, str]:
@@ -18,7 +19,7 @@ def case_variants(word: str) -> tuple[str, str, str, str]:
 def spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
     """The spellings under which a word is looked up: those of `case_variants`, then the same with every digit a 0."""
     variants = case_variants(word)
-    folded = word.translate(_FOLDED) if fold_digits else word
+    folded = _DIGIT.sub("0", word) if fold_digits else word
     return variants if folded == word else (*variants, *case_variants(folded))
 
 

@@ -13,6 +13,7 @@ from itertools import chain
 import datasets
 import numpy as np
 from sklearn.metrics import v_measure_score
+from threadpoolctl import threadpool_limits
 
 from ctxzoo.data.sources import dataset_fingerprint, load_splits
 from ctxzoo.data.word_vectors import WordVectors
@@ -140,8 +141,8 @@ def induce_pos(
     sequences, coverage = _sequences(vectors, sentences.words)
     number = len(set(gold)) if states is None else states
     train = partial(_restart, sequences, gold, number)
-    # Threads are enough: NumPy leaves the interpreter's lock in its loops.
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    # Threads are enough: NumPy leaves the interpreter's lock in its loops. Its matrix products get one thread each.
+    with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         found = tuple(pool.map(train, range(seed, seed + restarts)))
     return PosInduction(found, number, coverage)
 

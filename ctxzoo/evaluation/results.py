@@ -89,6 +89,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
         TypeError: a value is not plain JSON. Both name the key.
     """
+    content = _encoded(result)
     path = result_path(
         folder,
         recipe=result.recipe,
@@ -99,16 +100,13 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         fold=result.fold,
         tag=result.tag,
     )
-    write_result_file(result, path)
+    write_atomically(path, content)
     return path
 
 
 def write_result_file(result: RunResult, path: Path) -> None:
     """`write_result` under a name of another pattern; raises as it does."""
-    content = {name: _rounded(value) for name, value in asdict(result).items()}
-    _check(content)
-    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-    write_atomically(path, text.encode())
+    write_atomically(path, _encoded(result))
 
 
 def result_path(
@@ -197,6 +195,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _encoded(result: RunResult) -> bytes:
+    """The content of the file, checked."""
+    content = {name: _rounded(value) for name, value in asdict(result).items()}
+    _check(content)
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    return text.encode()
 
 
 def _rounded(value: Any) -> Any:

@@ -55,7 +55,7 @@ def downstream(results: Runs) -> str:
         "POS induction, V",
         "its spread",
         "12 tags, V",
-        "its spread",
+        "its spread, 12 tags",
         "POS tagging",
         "sentiment",
         "trainings",
