@@ -89,6 +89,7 @@ def document_run(
         **{name: value for name, value in chosen.items() if name != "dataset"},
         **words,
         **reported_vectors(settings.vectors),
+        **({} if settings.vectors is None else {"freeze_embeddings": False}),  # read by the card
         **({"naive_bayes": naive_bayes} if naive_bayes else {}),
         **task,
         "epochs": settings.epochs,

@@ -67,4 +67,5 @@ def test_given_vectors_take_the_place_of_word2vec(tmp_path: Path) -> None:
     told = {name: result.settings[name] for name in ("word_vectors", "word_dim", "word2vec_dim")}
     assert told == {"word_vectors": "attention_cbow-b20", "word_dim": None, "word2vec_dim": 0}
     folder = tmp_path / "runs" / "document_lama" / "lama-sample-test-seed0-vectors" / "checkpoint"
+    assert "word vectors: `attention_cbow-b20`, trained further" in (folder / "README.md").read_text()
     assert json.loads((folder / "config.json").read_text())["word_dim"] == 7
