@@ -1,4 +1,4 @@
-"""The command line: `ctxzoo list | info | evaluate | predict | push | verify | doctor`.
+"""The command line: `ctxzoo list | info | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
 
 What a command needs is imported when it runs, so that help and usage errors come quickly.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 WIDTH_OF_FILES = 160  # where the output is no terminal
+EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment")  # of ctxzoo.evaluation.embedding_tasks
 # Command -> task -> options that checkpoints of this task alone have.
 OPTIONS_OF_TASKS = {
     "evaluate": {
@@ -102,6 +103,15 @@ def build_parser() -> argparse.ArgumentParser:
     classifiers.add_argument("--fold", type=int, help="which of them, from 0")
     classifiers.add_argument("--fold_seed", type=int, help="of the folds")
     classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
+
+    sub = add("evaluate-embeddings", evaluate_embeddings, "Score word vectors: POS induction, similarity and more.")
+    sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
+    sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
+    sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
+    sub.add_argument("--restarts", type=_positive, default=10, help="of POS induction; default: 10")
+    sub.add_argument("--seed", type=int, default=0, help="of POS induction; default: 0")
+    sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
     sub = add("predict", predict, "Answer questions, label texts, or fill a masked word, as the checkpoint can.")
     sub.add_argument("checkpoint", help="folder or Hub id")
@@ -192,6 +202,32 @@ def evaluate(options: argparse.Namespace) -> int:
             "versions": versions(),
         }
         write_atomically(options.output, (json.dumps(content, indent=1) + "\n").encode())
+    return OK
+
+
+def evaluate_embeddings(options: argparse.Namespace) -> int:
+    from ctxzoo.data.word_vectors import read_word_vectors
+    from ctxzoo.evaluation.embedding_tasks import HEADINGS, TASKS, EvaluationOptions, score_rows
+    from ctxzoo.evaluation.environment import public_name, versions
+
+    vectors = read_word_vectors(options.vectors, fold_digits=options.fold_digits or None)
+    told = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
+    evaluations = {name: TASKS[name].run(vectors, told) for name in options.tasks}
+    rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
+    _print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
+    if options.output is not None:
+        tasks = {
+            name: {
+                "dataset": evaluation.dataset,
+                "split": evaluation.split,
+                "fingerprint": evaluation.fingerprint,
+                **TASKS[name].settings(told),
+                "metrics": evaluation.metrics,
+            }
+            for name, evaluation in evaluations.items()
+        }
+        content = {"vectors": public_name(options.vectors), "fingerprint": vectors.fingerprint, "tasks": tasks}
+        _write_json(options.output, {**content, "versions": versions()})
     return OK
 
 

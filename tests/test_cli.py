@@ -31,6 +31,7 @@ from tests.support.tiny_word_embedding import tiny_model as tiny_embeddings
 from tests.support.tiny_word_embedding import tiny_tokenizer as embeddings_tokenizer
 from tests.support.tiny_word_embedding import write_tiny as write_tiny_embeddings
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
+from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,10 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in ("list", "info", "evaluate", "predict", "push", "verify", "doctor"))
+    assert all(
+        name in text
+        for name in ("list", "info", "evaluate", "evaluate-embeddings", "predict", "push", "verify", "doctor")
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["evaluate"], ["push", "folder"], ["info"]])
@@ -491,3 +495,34 @@ def test_doctor_needs_a_cache_that_can_be_written(tmp_path: Path, monkeypatch: p
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "file" / "cache"))
     assert known(doctor.examine([]))["cache"].status == "missing"
+
+
+def test_evaluate_embeddings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_dir = write_test_sets(tmp_path / "data")
+    folder = write_checkpoint(tmp_path / "cbow-b20", small_vectors())
+    output = tmp_path / "scores.json"
+    options = ["--data_dir", str(data_dir), "--restarts", "2", "--output", str(output)]
+    assert main(["evaluate-embeddings", str(folder), *options]) == 0
+    text = capsys.readouterr().out
+    assert "cbow-b20: 23 words, 6 numbers each" in text
+    for part in ("upos, 5 states", "pets", "semantic", "SST binary", "3 of 4 pairs"):
+        assert part in text
+    written = json.loads(output.read_text())
+    assert written["vectors"] == "cbow-b20"
+    assert written["tasks"]["sentiment"]["metrics"]["test/accuracy"] == 100
+    assert written["tasks"]["pos_induction"]["restarts"] == 2
+
+    assert main(["evaluate-embeddings", str(folder), "--tasks", "analogy", "--data_dir", str(data_dir)]) == 0
+    text = capsys.readouterr().out
+    assert "semantic" in text
+    assert "SST" not in text
+
+
+def test_evaluate_embeddings_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no such file of word vectors" in refused(["evaluate-embeddings", str(tmp_path / "none.txt")], capsys)
+    folder = write_checkpoint(tmp_path / "v", small_vectors())
+    arguments = ["evaluate-embeddings", str(folder), "--tasks", "analogy", "--data_dir", str(tmp_path)]
+    assert "'ctxzoo-data/word_analogy' is not available" in refused(arguments, capsys)
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate-embeddings", str(folder), "--tasks", "tagging"])
+    assert ended.value.code == 2
