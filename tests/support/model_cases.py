@@ -47,6 +47,7 @@ class ModelCase(ABC):
         trained_head: the head whose checkpoint is used where one must stand for all.
         overfit: see `OverfitGoal`; for every head that takes labels.
         loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
+        has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
@@ -55,6 +56,7 @@ class ModelCase(ABC):
     trained_head: str
     overfit: OverfitGoal
     loss_is_mean_over_rows: bool = True
+    has_attentions: bool = True
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

@@ -25,7 +25,7 @@ class TextCase(ModelCase):
         return {"input_ids": torch.randint(1, 30, mask.shape, generator=generator) * mask, "attention_mask": mask}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
-        if head != CLASSIFIER:
+        if head != self.trained_head:
             return {}
         return {"labels": torch.randint(0, 3, (len(batch["input_ids"]),), generator=generator)}
 
@@ -36,24 +36,27 @@ class TextCase(ModelCase):
         mistakes = [
             BadInput("no_words", _drop("input_ids"), "pass either input_ids or inputs_embeds"),
             BadInput("words_twice", _embeds(6, keep_ids=True), "pass either input_ids or inputs_embeds"),
-            BadInput("one_row_as_vector", _map("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
-            BadInput("float_ids", _map("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
+            BadInput(
+                "one_row_as_vector", change_of("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"
+            ),
+            BadInput("float_ids", change_of("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
             BadInput("empty_batch", _all(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
             BadInput(
-                "short_mask", _map("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
+                "short_mask", change_of("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
             ),
-            BadInput("mask_of_twos", _map("attention_mask", lambda x: 2 * x), "attention_mask holds 2"),
-            BadInput("unknown_word", _put("input_ids", (0, 1), 30), "word id 30 is outside the table of 30 rows"),
-            BadInput("negative_word", _put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
+            BadInput("mask_of_twos", change_of("attention_mask", lambda x: 2 * x), "attention_mask holds 2"),
+            BadInput("unknown_word", put("input_ids", (0, 1), 30), "word id 30 is outside the table of 30 rows"),
+            BadInput("negative_word", put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
             BadInput("wide_vectors", _embeds(7), r"inputs_embeds of shape \(3, .*, 7\): expected \(batch, words, 6\)"),
         ]
-        if head == CLASSIFIER:
-            mistakes += [
-                BadInput("unknown_label", _put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
-                BadInput("negative_label", _put("labels", 0, -100), r"labels must lie in 0\.\.2"),
-                BadInput("label_column", _map("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
-            ]
-        return mistakes
+        return [*mistakes, *(self.bad_labels() if head == self.trained_head else [])]
+
+    def bad_labels(self) -> list[BadInput]:
+        return [
+            BadInput("unknown_label", put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
+            BadInput("negative_label", put("labels", 0, -100), r"labels must lie in 0\.\.2"),
+            BadInput("label_column", change_of("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
+        ]
 
 
 def drop_second_word(batch: Batch) -> None:
@@ -69,7 +72,7 @@ def _drop(name: str) -> Callable[[Batch], None]:
     return change
 
 
-def _map(name: str, function: Any) -> Callable[[Batch], None]:
+def change_of(name: str, function: Any) -> Callable[[Batch], None]:
     def change(batch: Batch) -> None:
         batch[name] = function(batch[name])
 
@@ -84,7 +87,7 @@ def _all(function: Any) -> Callable[[Batch], None]:
     return change
 
 
-def _put(name: str, place: Any, value: int) -> Callable[[Batch], None]:
+def put(name: str, place: Any, value: int) -> Callable[[Batch], None]:
     def change(batch: Batch) -> None:
         batch[name] = batch[name].clone()
         batch[name][place] = value
