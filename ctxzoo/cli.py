@@ -31,10 +31,12 @@ OPTIONS_OF_TASKS = {
     "evaluate": {
         "question-answering": ("squad_version", "threshold"),
         "text-classification": ("text_column", "label_column", "folds", "fold", "fold_seed", "max_length"),
+        "token-classification": ("tag_column",),
     },
     "predict": {
         "question-answering": ("question", "context", "na_prob", "threshold"),
         "text-classification": ("text", "explain"),
+        "token-classification": ("text",),
     },
 }
 
@@ -101,23 +103,29 @@ def build_parser() -> argparse.ArgumentParser:
     classifiers.add_argument("--fold", type=int, help="which of them, from 0")
     classifiers.add_argument("--fold_seed", type=int, help="of the folds")
     classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
+    taggers = sub.add_argument_group("token classification")
+    taggers.add_argument("--tag_column", help="default: pos_tags or the like")
 
-    sub = add("predict", predict, "Answer questions with a reader, or label texts with a classifier.")
+    sub = add("predict", predict, "Answer questions, label texts, or tag words.")
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
     )
-    sub.add_argument("--output", type=Path, help="JSON file of id to answer, or of labels and scores; with --file")
+    sub.add_argument(
+        "--output", type=Path, help="JSON file of id to answer, or of labels or tags and scores; with --file"
+    )
     sub.add_argument("--batch_size", type=_positive, default=32)
     readers = sub.add_argument_group("question answering")
     readers.add_argument("--question")
     readers.add_argument("--context", help="the text that answers it")
     readers.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
     readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
-    classifiers = sub.add_argument_group("text classification")
-    classifiers.add_argument("--text", help="one text")
+    classifiers = sub.add_argument_group("text and token classification")
+    classifiers.add_argument("--text", help="one text; for a tagger, its words and signs set apart by spaces")
     classifiers.add_argument(
-        "--explain", type=Path, help="page (.html), or picture of one text (.png), that shows which words count"
+        "--explain",
+        type=Path,
+        help="of a text classifier: page (.html), or picture of one text (.png), of which words count",
     )
 
     sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
@@ -167,8 +175,12 @@ def evaluate(options: argparse.Namespace) -> int:
 
     task = _task_of(options.checkpoint)
     own = _own_options("evaluate", options, task)
-    score = {"question-answering": _score_reader, "text-classification": _score_classifier}[task.pipeline_tag]
-    scores = score(options, own)[options.split]
+    commands = {
+        "question-answering": _score_reader,
+        "text-classification": _score_classifier,
+        "token-classification": _score_tagger,
+    }
+    scores = commands[task.pipeline_tag](options, own)[options.split]
     rows = [
         [task.metrics[name].name if name in task.metrics else name, f"{value:.4f}"]
         for name, value in _in_order(scores, task).items()
@@ -208,6 +220,12 @@ def _score_classifier(options: argparse.Namespace, own: dict[str, Any]) -> dict[
     return evaluate_classifier(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **given)
 
 
+def _score_tagger(options: argparse.Namespace, own: dict[str, Any]) -> dict[str, dict[str, float]]:
+    from ctxzoo.evaluation.token_classification import evaluate_tagger
+
+    return evaluate_tagger(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **own)
+
+
 def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "data_dir": options.data_dir,
@@ -220,7 +238,11 @@ def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
 def predict(options: argparse.Namespace) -> int:
     task = _task_of(options.checkpoint)
     _own_options("predict", options, task)
-    commands = {"question-answering": _predict_answers, "text-classification": _predict_labels}
+    commands = {
+        "question-answering": _predict_answers,
+        "text-classification": _predict_labels,
+        "token-classification": _predict_tags,
+    }
     return commands[task.pipeline_tag](options)
 
 
@@ -255,14 +277,9 @@ def _predict_answers(options: argparse.Namespace) -> int:
 
 
 def _predict_labels(options: argparse.Namespace) -> int:
-    if (options.text is not None) == (options.file is not None):
-        raise ValueError("give either --text, or --file with --output")
-    if options.text is not None and options.output is not None:
-        raise ValueError("--output belongs to --file")
+    _check_text_or_file(options)
     if options.file is not None and options.output is None and options.explain is None:
         raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
-    if options.text is not None and not options.text.strip():
-        raise ValueError(f"--text is {options.text!r}; expected a text")
     if options.explain is not None:
         _check_explanation_file(options.explain)
 
@@ -282,6 +299,34 @@ def _predict_labels(options: argparse.Namespace) -> int:
     files = [str(file) for file in (options.output, options.explain) if file is not None]
     print(f"{len(texts)} labels: {', '.join(files)}")
     return OK
+
+
+def _predict_tags(options: argparse.Namespace) -> int:
+    _check_text_or_file(options)
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.text_predictions import read_text_lines
+    from ctxzoo.evaluation.token_predictions import load_tagger, tag_texts
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    predictions = tag_texts(load_tagger(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.file is None:
+        for word in predictions[0]:
+            print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
+        return OK
+    _write_json(options.output, predictions)
+    print(f"tags of {sum(map(len, predictions))} words in {len(texts)} texts: {options.output}")
+    return OK
+
+
+def _check_text_or_file(options: argparse.Namespace) -> None:
+    if (options.text is not None) == (options.file is not None):
+        raise ValueError("give either --text, or --file with --output")
+    if options.text is not None and options.output is not None:
+        raise ValueError("--output belongs to --file")
+    if options.text is not None and not options.text.strip():
+        raise ValueError(f"--text is {options.text!r}; expected a text")
 
 
 def _check_explanation_file(file: Path) -> None:

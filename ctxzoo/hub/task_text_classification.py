@@ -12,7 +12,7 @@ from transformers import TextClassificationPipeline
 from ctxzoo.evaluation.plots_steps import plot_token_weights
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
-from ctxzoo.hub.task_facts import Metric, TaskFacts
+from ctxzoo.hub.task_facts import Metric, TaskFacts, label_names
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
@@ -57,14 +57,10 @@ classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
 print(classifier(text))"""
 
 
-def _label_names(config: ZooConfig) -> list[str]:
-    return [name for _, name in sorted(config.id2label.items())]
-
-
 def _identity(config: ZooConfig) -> list[list[str]]:
     return [
         ["task", "text classification, one label for each text"],
-        ["labels", ", ".join(f"`{name}`" for name in _label_names(config))],
+        ["labels", ", ".join(f"`{name}`" for name in label_names(config))],
     ]
 
 
