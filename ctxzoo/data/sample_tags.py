@@ -44,8 +44,8 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
         train, validation, test: number of sentences, 1 or more.
 
     Returns:
-        Splits train, validation and test with the columns tokens, pos_tags (as in the Penn Treebank) and upos (12
-        coarse tags), lists of text.
+        Splits train, validation and test with the columns tokens, pos_tags (as in the Penn Treebank) and upos (coarse
+        tags), lists of text.
 
     Raises:
         ValueError: negative seed, or a number of sentences below 1.

@@ -101,8 +101,8 @@ ARCHITECTURE_FACTS = {
         citation="""\
 @inproceedings{ling2015finding,
   title = {Finding Function in Form: Compositional Character Models for Open Vocabulary Word Representation},
-  author = {Ling, Wang and Dyer, Chris and Black, Alan W. and Trancoso, Isabel and Fermandez, Ramon
-            and Amir, Silvio and Marujo, Luis and Luis, Tiago},
+  author = {Ling, Wang and Luís, Tiago and Marujo, Luís and Astudillo, Ramón Fernandez and Amir, Silvio
+            and Dyer, Chris and Black, Alan W. and Trancoso, Isabel},
   booktitle = {Proceedings of EMNLP},
   year = {2015},
   url = {https://arxiv.org/abs/1508.02096}
