@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import Dataset
 
 from ctxzoo.data.text_encoding import EncodedTexts, Rows, pad_rows, text_inputs
-from ctxzoo.models.ops_classification import IGNORED
+from ctxzoo.models.ops_token_classification import IGNORED
 
 
 class TokenBatches(Dataset[dict[str, torch.Tensor]]):
