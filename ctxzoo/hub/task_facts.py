@@ -73,8 +73,3 @@ class TaskFacts:
     predict: Callable[[Any, Any, Mapping[str, str]], dict[str, Any]]
     example_lines: Callable[[Mapping[str, Any]], list[str]]
     draw_figures: Callable[[Any, Any, Mapping[str, Any], Path], None] | None = None
-
-
-def label_names(config: ZooConfig) -> list[str]:
-    """The names of a classifier's labels, in their order."""
-    return [name for _, name in sorted(config.id2label.items())]

@@ -10,18 +10,12 @@ from transformers import TokenClassificationPipeline
 from ctxzoo.evaluation.token_predictions import tag_texts
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, text_assignment
-from ctxzoo.hub.task_facts import Metric, TaskFacts, label_names
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
+from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
     from ctxzoo.data.token_datamodule import TokenClassificationDataModule
-
-METRICS = {
-    "accuracy": Metric("accuracy", "accuracy"),
-    "macro_f1": Metric("f1", "macro F1"),
-    "calibration_error": Metric("calibration_error", "expected calibration error, 15 bins", is_score=False),
-    "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
-}
 
 WITH_PACKAGE = """\
 import ctxzoo  # registers the architecture
@@ -65,11 +59,7 @@ def _limits(config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         "would be `stopped.`, which it hardly knows."
     )
     yield f"It always gives one of its {config.num_labels} tags, also to words of another language."
-    if "calibration_error" in metrics:
-        yield (
-            "Measured: the score of a tag and how often tags with such a score are right differ by "
-            f"{metrics['calibration_error']:.2f} points on average."
-        )
+    yield from calibration_limits(metrics, "tag")
 
 
 def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
@@ -108,8 +98,8 @@ TOKEN_CLASSIFICATION = TaskFacts(
         "Percentages unless said otherwise, over all words of the split. Macro F1 is the mean over the tags; of the "
         "calibration error, 0 is best."
     ),
-    curves=("nll", "accuracy", "macro_f1", "calibration_error"),
-    drawn={"accuracy": "accuracy", "macro_f1": "macro F1"},
+    curves=CURVES,
+    drawn=DRAWN,
     sample=sample_facts(
         "short sentences with parts of speech, in which many words are a noun or a verb by the words before them"
     ),
