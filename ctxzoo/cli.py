@@ -32,11 +32,13 @@ OPTIONS_OF_TASKS = {
     "evaluate": {
         "question-answering": ("squad_version", "threshold"),
         "text-classification": ("text_column", "label_column", "folds", "fold", "fold_seed", "max_length"),
+        "token-classification": ("tag_column",),
     },
     "predict": {
         "question-answering": ("question", "context", "na_prob", "threshold"),
         "text-classification": ("text", "explain"),
         "fill-mask": ("text",),
+        "token-classification": ("text",),
     },
 }
 
@@ -103,6 +105,8 @@ def build_parser() -> argparse.ArgumentParser:
     classifiers.add_argument("--fold", type=int, help="which of them, from 0")
     classifiers.add_argument("--fold_seed", type=int, help="of the folds")
     classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
+    taggers = sub.add_argument_group("token classification")
+    taggers.add_argument("--tag_column", help="default: pos_tags or the like")
 
     sub = add("evaluate-embeddings", evaluate_embeddings, "Score word vectors: POS induction, similarity and more.")
     sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
@@ -113,13 +117,13 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
-    sub = add("predict", predict, "Answer questions, label texts, or fill a masked word, as the checkpoint can.")
+    sub = add("predict", predict, "Answer questions, label texts, tag words, or fill a masked word.")
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
     )
     sub.add_argument(
-        "--output", type=Path, help="JSON file of id to answer, or of labels or words and scores; with --file"
+        "--output", type=Path, help="JSON file of id to answer, or of labels, tags or words and scores; with --file"
     )
     sub.add_argument("--batch_size", type=_positive, default=32)
     readers = sub.add_argument_group("question answering")
@@ -127,12 +131,15 @@ def build_parser() -> argparse.ArgumentParser:
     readers.add_argument("--context", help="the text that answers it")
     readers.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
     readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
-    sub.add_argument_group("text classification and masked words").add_argument(
-        "--text", help="one text; of masked words with one [MASK]"
+    sub.add_argument_group("text and token classification, masked words").add_argument(
+        "--text",
+        help="one text; for a tagger with words and signs set apart by spaces, of masked words with one [MASK]",
     )
     classifiers = sub.add_argument_group("text classification")
     classifiers.add_argument(
-        "--explain", type=Path, help="page (.html), or picture of one text (.png), that shows which words count"
+        "--explain",
+        type=Path,
+        help="of a text classifier: page (.html), or picture of one text (.png), of which words count",
     )
 
     sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
@@ -181,7 +188,11 @@ def evaluate(options: argparse.Namespace) -> int:
     from ctxzoo.evaluation.results import write_atomically
 
     task = _task_of(options.checkpoint)
-    scorers = {"question-answering": _score_reader, "text-classification": _score_classifier}
+    scorers = {
+        "question-answering": _score_reader,
+        "text-classification": _score_classifier,
+        "token-classification": _score_tagger,
+    }
     if task.pipeline_tag not in scorers:
         raise ValueError(f"{options.checkpoint!r} does {task.pipeline_tag}; evaluate scores {', '.join(scorers)}")
     own = _own_options("evaluate", options, task)
@@ -251,6 +262,12 @@ def _score_classifier(options: argparse.Namespace, own: dict[str, Any]) -> dict[
     return evaluate_classifier(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **given)
 
 
+def _score_tagger(options: argparse.Namespace, own: dict[str, Any]) -> dict[str, dict[str, float]]:
+    from ctxzoo.evaluation.token_classification import evaluate_tagger
+
+    return evaluate_tagger(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **own)
+
+
 def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "data_dir": options.data_dir,
@@ -267,6 +284,7 @@ def predict(options: argparse.Namespace) -> int:
         "question-answering": _predict_answers,
         "text-classification": _predict_labels,
         "fill-mask": _predict_words,
+        "token-classification": _predict_tags,
     }
     return commands[task.pipeline_tag](options)
 
@@ -302,7 +320,7 @@ def _predict_answers(options: argparse.Namespace) -> int:
 
 
 def _predict_labels(options: argparse.Namespace) -> int:
-    _check_texts(options)
+    _check_text_or_file(options)
     if options.file is not None and options.output is None and options.explain is None:
         raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
     if options.explain is not None:
@@ -327,7 +345,7 @@ def _predict_labels(options: argparse.Namespace) -> int:
 
 
 def _predict_words(options: argparse.Namespace) -> int:
-    _check_texts(options)
+    _check_text_or_file(options)
     if options.file is not None and options.output is None:
         raise ValueError("--file needs --output, the JSON file to write")
 
@@ -345,7 +363,26 @@ def _predict_words(options: argparse.Namespace) -> int:
     return OK
 
 
-def _check_texts(options: argparse.Namespace) -> None:
+def _predict_tags(options: argparse.Namespace) -> int:
+    _check_text_or_file(options)
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.text_predictions import read_text_lines
+    from ctxzoo.evaluation.token_predictions import load_tagger, tag_texts
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    predictions = tag_texts(load_tagger(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.file is None:
+        for word in predictions[0]:
+            print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
+        return OK
+    _write_json(options.output, predictions)
+    print(f"tags of {sum(map(len, predictions))} words in {len(texts)} texts: {options.output}")
+    return OK
+
+
+def _check_text_or_file(options: argparse.Namespace) -> None:
     if (options.text is not None) == (options.file is not None):
         raise ValueError("give either --text, or --file with --output")
     if options.text is not None and options.output is not None:

@@ -21,8 +21,8 @@ from rich.table import Table
 from ctxzoo.data.corpus_lines import CorpusSource
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.hub.embedding_run import EmbeddingRun, train_embeddings
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.word_embedding_run import WordEmbeddingRun, train_word_embedding
 from ctxzoo.models.tokenization_word import Cutter
 from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
 
@@ -90,12 +90,12 @@ def main(settings: Settings) -> None:
     ]
     results = []
     for run in runs:
-        results.append(train_embeddings(run, resume=settings.resume))
+        results.append(train_word_embedding(run, resume=settings.resume))
         print(f"checkpoint {run.folder / 'checkpoint'}")
     Console().print(summary(results))
 
 
-def run_of(settings: Settings, architecture: str, window: int, seed: int, commit: str) -> EmbeddingRun:
+def run_of(settings: Settings, architecture: str, window: int, seed: int, commit: str) -> WordEmbeddingRun:
     config = {"architecture": architecture, "word_dim": settings.word_dim, "window": window}
     if architecture == "attention_cbow":
         config |= {name: getattr(settings, name) for name in ("word_logits", "position_logits", "logit_rank")}
@@ -104,7 +104,7 @@ def run_of(settings: Settings, architecture: str, window: int, seed: int, commit
     training = WordEmbeddingTraining.customary(
         architecture, seed=seed, **{name: getattr(settings, name) for name in names}
     )
-    return EmbeddingRun(
+    return WordEmbeddingRun(
         recipe=RECIPE,
         commit=commit,
         source=CorpusSource(settings.dataset, settings.column, settings.split, settings.data_dir),

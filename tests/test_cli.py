@@ -12,10 +12,13 @@ import pytest
 
 import ctxzoo
 from ctxzoo.cli import main
+from ctxzoo.data.token_datamodule import TokenClassificationDataModule
 from ctxzoo.evaluation import doctor
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.evaluation.text_predictions import load_classifier
+from ctxzoo.evaluation.token_classification import evaluate_tagger
+from ctxzoo.evaluation.token_predictions import load_tagger, tag_texts
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.metrics import SquadV2
@@ -26,6 +29,7 @@ from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
 from tests.models.cases_lama import SIZES
 from tests.support.squad_files import squad_references, write_squad_file
+from tests.support.tiny_tagger import tiny_tagger, write_tagger
 from tests.support.tiny_word_embedding import TEXT as MASKED
 from tests.support.tiny_word_embedding import tiny_model as tiny_embeddings
 from tests.support.tiny_word_embedding import tiny_tokenizer as embeddings_tokenizer
@@ -399,13 +403,67 @@ def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFi
         (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["predict", "--question", "q"], "does fill-mask; it takes --text"),
-        (["evaluate", "--dataset", "sample"], "does fill-mask; evaluate scores question-answering, text-"),
+        (
+            ["evaluate", "--dataset", "sample"],
+            "does fill-mask; evaluate scores question-answering, text-classification, token-classification",
+        ),
     ],
 )
 def test_embeddings_refuse(
     embeddings: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str
 ) -> None:
     assert message in refused([options[0], embeddings, *options[1:]], capsys)
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> str:
+    data = TokenClassificationDataModule("sample")
+    data.setup()
+    model = tiny_tagger(tags=data.label_names, vocab_size=data.tokenizer.num_ids)
+    return str(write_tagger(tmp_path_factory.mktemp("tagger") / "tagger-tiny", model, data.tokenizer))
+
+
+def test_evaluate_a_tagger(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "scores.json"
+    arguments = ["evaluate", tagger, "--dataset", "sample", "--tag_column", "pos_tags", "--output", str(out)]
+    assert main(arguments) == 0
+    content = json.loads(out.read_text())
+    assert content["metrics"] == pytest.approx(evaluate_tagger(tagger, "sample", progress=False)["test"], rel=1e-6)
+    assert content["tag_column"] == "pos_tags"
+    assert f"{content['metrics']['accuracy']:.4f}" in capsys.readouterr().out
+
+
+def test_predict_tags(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["They can ring the clock .", "Unknown"]
+    expected = tag_texts(load_tagger(tagger), texts)
+    assert main(["predict", tagger, "--text", texts[0]]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [[word["word"], word["tag"]] for word in expected[0]]
+    assert [float(line[2]) for line in lines] == pytest.approx([word["score"] for word in expected[0]], abs=1e-4)
+    file, out = tmp_path / "t.txt", tmp_path / "p.json"
+    file.write_text("\n".join(texts))
+    assert main(["predict", tagger, "--file", str(file), "--output", str(out)]) == 0
+    assert capsys.readouterr().out == f"tags of 7 words in 2 texts: {out}\n"
+    found = json.loads(out.read_text())
+    assert [[word["tag"] for word in words] for words in found] == [
+        [word["tag"] for word in words] for words in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["predict"], "give either --text, or --file with --output"),
+        (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
+        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--text", " "], "--text is ' '; expected a text"),
+        (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
+        (["evaluate", "--dataset", "sample", "--folds", "2"], "does token-classification; it takes --tag_column"),
+        (["evaluate", "--dataset", "sample", "--tag_column", "x"], "no column 'x' for the tags"),
+    ],
+)
+def test_tagger_refuses(tagger: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+    assert message in refused([options[0], tagger, *options[1:]], capsys)
 
 
 def test_base_model_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,11 +51,11 @@ class WordVectors:
             )
 
     @classmethod
-    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str) -> WordVectors:
+    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False) -> WordVectors:
         """Vectors that come from no file; `vectors` (words, dim) in float32."""
         whole = hashlib.sha256("\n".join(words).encode())
         whole.update(vectors.contiguous().numpy().tobytes())
-        return cls(words, vectors, name, whole.hexdigest())
+        return cls(words, vectors, name, whole.hexdigest(), fold_digits)
 
     def __len__(self) -> int:
         return len(self.words)

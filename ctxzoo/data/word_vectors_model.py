@@ -32,7 +32,10 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
     words: list[str] = tokenizer.convert_ids_to_tokens(list(range(first, config.vocab_size)))
     table = model.get_input_embeddings().weight
     return WordVectors.in_memory(
-        words, table[first:].detach().float().cpu().clone(), name or f"{config.architecture}.{config.word_dim}d"
+        words,
+        table[first:].detach().float().cpu().clone(),
+        name or f"{config.architecture}.{config.word_dim}d",
+        fold_digits=tokenizer.fold_digits,
     )
 
 

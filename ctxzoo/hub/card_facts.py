@@ -86,6 +86,29 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("bidaf", "extractive-qa", "lstm"),
     ),
+    "bilstm_tagger": ArchitectureFacts(
+        title="BiLSTM tagger",
+        summary=(
+            "A tagger: it gives each word of a sentence a tag, such as its part of speech. A bidirectional LSTM reads "
+            "word vectors, a tanh layer joins its two directions, and a linear layer scores the tags of each word by "
+            "itself. It serves to compare word vectors, from which its look-up table starts. The form is that of Ling "
+            "et al. (2015) with whole words."
+        ),
+        limits=(
+            "Words outside its vocabulary all look alike to it: it reads no characters.",
+            "Tags of neighbours do not constrain each other.",
+        ),
+        citation="""\
+@inproceedings{ling2015finding,
+  title = {Finding Function in Form: Compositional Character Models for Open Vocabulary Word Representation},
+  author = {Ling, Wang and Luís, Tiago and Marujo, Luís and Astudillo, Ramón Fernandez and Amir, Silvio
+            and Dyer, Chris and Black, Alan W. and Trancoso, Isabel},
+  booktitle = {Proceedings of EMNLP},
+  year = {2015},
+  url = {https://arxiv.org/abs/1508.02096}
+}""",
+        tags=("bilstm", "part-of-speech"),
+    ),
     "contextualizer": ArchitectureFacts(
         title="Contextualizer",
         summary=(
@@ -305,6 +328,48 @@ DATASET_FACTS = {
         licence="public domain",
         comparable=OWN_STUDY.format(name="News Aggregator"),
         example={"text": "Central bank raises interest rates for the second time this year"},
+    ),
+    "ctxzoo-data/ptb_sample": DatasetFacts(
+        description=(
+            "The sample of the Penn Treebank that NLTK distributes: 3,914 sentences of the Wall Street Journal (files "
+            "0001 to 0199) with gold tags, traces removed."
+        ),
+        licence="that of NLTK's sample: non-commercial use",
+        comparable=OWN_STUDY.format(name="Penn Treebank"),
+        example={"text": "The company said it will close two plants next year ."},
+    ),
+    "ctxzoo-data/ud_english_ewt": DatasetFacts(
+        description="Universal Dependencies, English Web Treebank 2.16: 16,622 sentences of weblogs, mail and reviews.",
+        licence=_SQUAD_LICENCE,
+        comparable=(
+            "Trained, chosen and scored on the official splits with gold words, so published taggings of UD English "
+            "EWT with gold words compare."
+        ),
+        example={"text": "We stayed two nights , and the staff could not have been kinder ."},
+    ),
+    "ctxzoo-data/brown_pos": DatasetFacts(
+        description=(
+            "The Brown corpus: 57,340 sentences of 500 American texts of 1961 in 15 categories, with its own 472 tags "
+            "or 12 coarse ones."
+        ),
+        licence="non-commercial use",
+        comparable=(
+            "The corpus has no official splits. Of each ten texts the ninth is for validation and the tenth for test, "
+            "so scores compare with those of other checkpoints of ctxzoo, and only roughly with published ones."
+        ),
+        example={"text": "He put the lamp on the table and began to read ."},
+    ),
+    "ctxzoo-data/conll2000_pos": DatasetFacts(
+        description=(
+            "CoNLL-2000: sections 15 to 18 and 20 of the Wall Street Journal; the tags are those of the shared task, "
+            "given by the Brill tagger."
+        ),
+        licence=_NO_LICENCE,
+        comparable=(
+            "Scored on the official test split, the last tenth of the training sentences held out. The tags are a "
+            "tagger's and not gold: scores compare with others on these tags, and with none on the Penn Treebank."
+        ),
+        example={"text": "The company said it will close two plants next year ."},
     ),
     "cornell-movie-review-data/rotten_tomatoes": DatasetFacts(
         description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .configuration_bidaf import BidafConfig
+from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .configuration_contextualizer import ContextualizerConfig
 from .configuration_lama import LamaConfig
 from .configuration_text_baseline import TextBaselineConfig
@@ -16,6 +17,12 @@ def _bidaf() -> dict[str, Any]:
     from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
 
     return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
+
+
+def _bilstm_tagger() -> dict[str, Any]:
+    from .modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
+
+    return {"AutoModel": BilstmTaggerModel, "AutoModelForTokenClassification": BilstmTaggerForTokenClassification}
 
 
 def _contextualizer() -> dict[str, Any]:
@@ -52,6 +59,7 @@ def _question_answering() -> dict[str, Any]:
 
 
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
+register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)

@@ -48,6 +48,7 @@ class ModelCase(ABC):
         overfit: see `OverfitGoal`; for every head that takes labels.
         loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
         draws_in_training: there is dropout or the like, so that two seeds train to two results.
+        has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
@@ -57,6 +58,7 @@ class ModelCase(ABC):
     overfit: OverfitGoal
     loss_is_mean_over_rows: bool = True
     draws_in_training: bool = True
+    has_attentions: bool = True
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

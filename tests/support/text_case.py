@@ -26,7 +26,7 @@ class TextCase(ModelCase):
         return {"input_ids": torch.randint(1, 30, mask.shape, generator=generator) * mask, "attention_mask": mask}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
-        if head != CLASSIFIER:
+        if head != self.trained_head:
             return {}
         return {"labels": torch.randint(0, 3, (len(batch["input_ids"]),), generator=generator)}
 
@@ -48,13 +48,14 @@ class TextCase(ModelCase):
             BadInput("negative_word", put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
             BadInput("wide_vectors", _embeds(7), r"inputs_embeds of shape \(3, .*, 7\): expected \(batch, words, 6\)"),
         ]
-        if head == CLASSIFIER:
-            mistakes += [
-                BadInput("unknown_label", put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
-                BadInput("negative_label", put("labels", 0, -100), r"labels must lie in 0\.\.2"),
-                BadInput("label_column", changed("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
-            ]
-        return mistakes
+        return [*mistakes, *(self.bad_labels() if head == self.trained_head else [])]
+
+    def bad_labels(self) -> list[BadInput]:
+        return [
+            BadInput("unknown_label", put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
+            BadInput("negative_label", put("labels", 0, -100), r"labels must lie in 0\.\.2"),
+            BadInput("label_column", changed("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
+        ]
 
 
 def drop_second_word(batch: Batch) -> None:

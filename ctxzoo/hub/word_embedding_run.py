@@ -35,7 +35,7 @@ CHECKPOINT = "last.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddingRun:
+class WordEmbeddingRun:
     """All that decides one training.
 
     Attributes:
@@ -137,7 +137,7 @@ class EmbeddingRun:
         )
 
 
-def train_embeddings(run: EmbeddingRun, *, resume: bool = False) -> RunResult:
+def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunResult:
     """Train, score and write everything down.
 
     Args:
@@ -177,7 +177,7 @@ def train_embeddings(run: EmbeddingRun, *, resume: bool = False) -> RunResult:
     return result
 
 
-def _test_scores(run: EmbeddingRun, model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer) -> dict[str, float]:
+def _test_scores(run: WordEmbeddingRun, model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer) -> dict[str, float]:
     if run.test_split is None:
         return {}
     source = CorpusSource(run.source.name, run.source.column, run.test_split, run.source.data_dir)
@@ -185,7 +185,7 @@ def _test_scores(run: EmbeddingRun, model: WordEmbeddingForMaskedLM, tokenizer: 
 
 
 def _result(
-    run: EmbeddingRun,
+    run: WordEmbeddingRun,
     corpus: Corpus,
     model: WordEmbeddingForMaskedLM,
     reached: EmbeddingProgress,
