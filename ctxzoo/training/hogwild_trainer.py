@@ -21,6 +21,7 @@ from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.word_embedding_checks import check_same_training, check_vocabulary
 from ctxzoo.training.word_embedding_kernel import KernelPlan, Text, Workspace, build_kernel, workspace
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
@@ -76,11 +77,7 @@ class HogwildTrainer:
         if threads < 1:
             raise ValueError(f"threads is {threads}; expected 1 or more")
         config = model.config
-        if config.vocab_size != len(corpus.words) + config.num_special_tokens:
-            raise ValueError(
-                f"the model has {config.vocab_size - config.num_special_tokens} words, the corpus {len(corpus.words)}; "
-                "build the model from the corpus"
-            )
+        check_vocabulary(model, corpus)
         self.model = model
         self.corpus = corpus
         self.training = training
@@ -239,13 +236,7 @@ class HogwildTrainer:
     def _load(self, path: Path) -> None:
         with safe_open(path, "np") as file:
             metadata = file.metadata()
-            ours, theirs = json.loads(self._identity()), json.loads(metadata["training"])
-            for name, value in ours.items():
-                if theirs.get(name) != value:
-                    raise ValueError(
-                        f"{path} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
-                        "same settings, or start anew without --resume"
-                    )
+            check_same_training(str(path), json.loads(metadata["training"]), json.loads(self._identity()))
             for name, values in self.weights._asdict().items():
                 if values.size:
                     values[...] = file.get_tensor(name)
