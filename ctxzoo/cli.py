@@ -1,4 +1,4 @@
-"""The command line: `ctxzoo list | info | evaluate | predict | push | verify | doctor`.
+"""The command line: `ctxzoo list | info | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
 
 What a command needs is imported when it runs, so that help and usage errors come quickly.
 """
@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 WIDTH_OF_FILES = 160  # where the output is no terminal
+EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment")  # of ctxzoo.evaluation.embedding_tasks
 # Command -> task -> options that checkpoints of this task alone have.
 OPTIONS_OF_TASKS = {
     "evaluate": {
         "question-answering": ("squad_version", "threshold"),
         "text-classification": ("text_column", "label_column", "folds", "fold", "fold_seed", "max_length"),
+        "token-classification": ("tag_column",),
     },
     "predict": {
         "question-answering": ("question", "context", "na_prob", "threshold"),
         "text-classification": ("text", "explain"),
+        "fill-mask": ("text",),
+        "token-classification": ("text",),
     },
 }
 
@@ -101,23 +105,41 @@ def build_parser() -> argparse.ArgumentParser:
     classifiers.add_argument("--fold", type=int, help="which of them, from 0")
     classifiers.add_argument("--fold_seed", type=int, help="of the folds")
     classifiers.add_argument("--max_length", type=_positive, help="cut texts to so many known words")
+    taggers = sub.add_argument_group("token classification")
+    taggers.add_argument("--tag_column", help="default: pos_tags or the like")
 
-    sub = add("predict", predict, "Answer questions with a reader, or label texts with a classifier.")
+    sub = add("evaluate-embeddings", evaluate_embeddings, "Score word vectors: POS induction, similarity and more.")
+    sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
+    sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
+    sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
+    sub.add_argument("--restarts", type=_positive, default=10, help="of POS induction; default: 10")
+    sub.add_argument("--seed", type=int, default=0, help="of POS induction; default: 0")
+    sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
+
+    sub = add("predict", predict, "Answer questions, label texts, tag words, or fill a masked word.")
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
     )
-    sub.add_argument("--output", type=Path, help="JSON file of id to answer, or of labels and scores; with --file")
+    sub.add_argument(
+        "--output", type=Path, help="JSON file of id to answer, or of labels, tags or words and scores; with --file"
+    )
     sub.add_argument("--batch_size", type=_positive, default=32)
     readers = sub.add_argument_group("question answering")
     readers.add_argument("--question")
     readers.add_argument("--context", help="the text that answers it")
     readers.add_argument("--na_prob", type=Path, help="JSON file of id to no-answer score; with --file")
     readers.add_argument("--threshold", type=_probability, help="no-answer score above which the answer is empty")
+    sub.add_argument_group("text and token classification, masked words").add_argument(
+        "--text",
+        help="one text; for a tagger with words and signs set apart by spaces, of masked words with one [MASK]",
+    )
     classifiers = sub.add_argument_group("text classification")
-    classifiers.add_argument("--text", help="one text")
     classifiers.add_argument(
-        "--explain", type=Path, help="page (.html), or picture of one text (.png), that shows which words count"
+        "--explain",
+        type=Path,
+        help="of a text classifier: page (.html), or picture of one text (.png), of which words count",
     )
 
     sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
@@ -166,9 +188,15 @@ def evaluate(options: argparse.Namespace) -> int:
     from ctxzoo.evaluation.results import write_atomically
 
     task = _task_of(options.checkpoint)
+    scorers = {
+        "question-answering": _score_reader,
+        "text-classification": _score_classifier,
+        "token-classification": _score_tagger,
+    }
+    if task.pipeline_tag not in scorers:
+        raise ValueError(f"{options.checkpoint!r} does {task.pipeline_tag}; evaluate scores {', '.join(scorers)}")
     own = _own_options("evaluate", options, task)
-    score = {"question-answering": _score_reader, "text-classification": _score_classifier}[task.pipeline_tag]
-    scores = score(options, own)[options.split]
+    scores = scorers[task.pipeline_tag](options, own)[options.split]
     rows = [
         [task.metrics[name].name if name in task.metrics else name, f"{value:.4f}"]
         for name, value in _in_order(scores, task).items()
@@ -185,6 +213,32 @@ def evaluate(options: argparse.Namespace) -> int:
             "versions": versions(),
         }
         write_atomically(options.output, (json.dumps(content, indent=1) + "\n").encode())
+    return OK
+
+
+def evaluate_embeddings(options: argparse.Namespace) -> int:
+    from ctxzoo.data.word_vectors import read_word_vectors
+    from ctxzoo.evaluation.embedding_tasks import HEADINGS, TASKS, EvaluationOptions, score_rows
+    from ctxzoo.evaluation.environment import public_name, versions
+
+    vectors = read_word_vectors(options.vectors, fold_digits=options.fold_digits or None)
+    told = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
+    evaluations = {name: TASKS[name].run(vectors, told) for name in options.tasks}
+    rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
+    _print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
+    if options.output is not None:
+        tasks = {
+            name: {
+                "dataset": evaluation.dataset,
+                "split": evaluation.split,
+                "fingerprint": evaluation.fingerprint,
+                **TASKS[name].settings(told),
+                "metrics": evaluation.metrics,
+            }
+            for name, evaluation in evaluations.items()
+        }
+        content = {"vectors": public_name(options.vectors), "fingerprint": vectors.fingerprint, "tasks": tasks}
+        _write_json(options.output, {**content, "versions": versions()})
     return OK
 
 
@@ -208,6 +262,12 @@ def _score_classifier(options: argparse.Namespace, own: dict[str, Any]) -> dict[
     return evaluate_classifier(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **given)
 
 
+def _score_tagger(options: argparse.Namespace, own: dict[str, Any]) -> dict[str, dict[str, float]]:
+    from ctxzoo.evaluation.token_classification import evaluate_tagger
+
+    return evaluate_tagger(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **own)
+
+
 def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "data_dir": options.data_dir,
@@ -220,7 +280,12 @@ def _how_to_score(options: argparse.Namespace) -> dict[str, Any]:
 def predict(options: argparse.Namespace) -> int:
     task = _task_of(options.checkpoint)
     _own_options("predict", options, task)
-    commands = {"question-answering": _predict_answers, "text-classification": _predict_labels}
+    commands = {
+        "question-answering": _predict_answers,
+        "text-classification": _predict_labels,
+        "fill-mask": _predict_words,
+        "token-classification": _predict_tags,
+    }
     return commands[task.pipeline_tag](options)
 
 
@@ -255,14 +320,9 @@ def _predict_answers(options: argparse.Namespace) -> int:
 
 
 def _predict_labels(options: argparse.Namespace) -> int:
-    if (options.text is not None) == (options.file is not None):
-        raise ValueError("give either --text, or --file with --output")
-    if options.text is not None and options.output is not None:
-        raise ValueError("--output belongs to --file")
+    _check_text_or_file(options)
     if options.file is not None and options.output is None and options.explain is None:
         raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
-    if options.text is not None and not options.text.strip():
-        raise ValueError(f"--text is {options.text!r}; expected a text")
     if options.explain is not None:
         _check_explanation_file(options.explain)
 
@@ -282,6 +342,53 @@ def _predict_labels(options: argparse.Namespace) -> int:
     files = [str(file) for file in (options.output, options.explain) if file is not None]
     print(f"{len(texts)} labels: {', '.join(files)}")
     return OK
+
+
+def _predict_words(options: argparse.Namespace) -> int:
+    _check_text_or_file(options)
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.mask_predictions import fill_masks, load_mask_filler
+    from ctxzoo.evaluation.text_predictions import read_text_lines
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    found = fill_masks(load_mask_filler(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.output is None:
+        for word in found[0]:
+            print(json.dumps(word, ensure_ascii=False))
+        return OK
+    _write_json(options.output, found)
+    print(f"words for {len(texts)} texts: {options.output}")
+    return OK
+
+
+def _predict_tags(options: argparse.Namespace) -> int:
+    _check_text_or_file(options)
+    if options.file is not None and options.output is None:
+        raise ValueError("--file needs --output, the JSON file to write")
+
+    from ctxzoo.evaluation.text_predictions import read_text_lines
+    from ctxzoo.evaluation.token_predictions import load_tagger, tag_texts
+
+    texts = [options.text] if options.file is None else read_text_lines(options.file)
+    predictions = tag_texts(load_tagger(options.checkpoint), texts, batch_size=options.batch_size)
+    if options.file is None:
+        for word in predictions[0]:
+            print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
+        return OK
+    _write_json(options.output, predictions)
+    print(f"tags of {sum(map(len, predictions))} words in {len(texts)} texts: {options.output}")
+    return OK
+
+
+def _check_text_or_file(options: argparse.Namespace) -> None:
+    if (options.text is not None) == (options.file is not None):
+        raise ValueError("give either --text, or --file with --output")
+    if options.text is not None and options.output is not None:
+        raise ValueError("--output belongs to --file")
+    if options.text is not None and not options.text.strip():
+        raise ValueError(f"--text is {options.text!r}; expected a text")
 
 
 def _check_explanation_file(file: Path) -> None:

@@ -12,11 +12,15 @@ import pytest
 
 import ctxzoo
 from ctxzoo.cli import main
+from ctxzoo.data.token_datamodule import TokenClassificationDataModule
 from ctxzoo.evaluation import doctor
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.evaluation.text_predictions import load_classifier
+from ctxzoo.evaluation.token_classification import evaluate_tagger
+from ctxzoo.evaluation.token_predictions import load_tagger, tag_texts
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.configuration_bidaf import VARIANTS
 from ctxzoo.models.configuration_lama import LamaConfig
@@ -25,7 +29,13 @@ from ctxzoo.models.tokenization_word import build_word_tokenizer
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
 from tests.models.cases_lama import SIZES
 from tests.support.squad_files import squad_references, write_squad_file
+from tests.support.tiny_tagger import tiny_tagger, write_tagger
+from tests.support.tiny_word_embedding import TEXT as MASKED
+from tests.support.tiny_word_embedding import tiny_model as tiny_embeddings
+from tests.support.tiny_word_embedding import tiny_tokenizer as embeddings_tokenizer
+from tests.support.tiny_word_embedding import write_tiny as write_tiny_embeddings
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
+from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +67,10 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in ("list", "info", "evaluate", "predict", "push", "verify", "doctor"))
+    assert all(
+        name in text
+        for name in ("list", "info", "evaluate", "evaluate-embeddings", "predict", "push", "verify", "doctor")
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["evaluate"], ["push", "folder"], ["info"]])
@@ -360,6 +373,99 @@ def test_readers_are_not_explained(checkpoint: Path, capsys: pytest.CaptureFixtu
     assert "--explain: for text-classification, but" in message
 
 
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "word-embedding-tiny"))
+
+
+def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    best = FILL_MASK.predict(tiny_embeddings(), embeddings_tokenizer(), {"text": MASKED})
+    assert main(["predict", embeddings, "--text", MASKED]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 5
+    assert lines[0] == {"word": best["token_str"], "score": pytest.approx(best["score"], rel=1e-5)}
+    file, out = tmp_path / "t.txt", tmp_path / "w.json"
+    for texts in ([MASKED, "the [MASK]"], [MASKED]):
+        file.write_text("\n".join(texts))
+        assert main(["predict", embeddings, "--file", str(file), "--output", str(out)]) == 0
+        assert capsys.readouterr().out == f"words for {len(texts)} texts: {out}\n"
+        found = json.loads(out.read_text())
+        assert [len(row) for row in found] == [5] * len(texts)
+        assert found[0][0]["word"] == best["token_str"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["predict", "--text", "the mill"], "'the mill' has 0 [MASK]; expected one"),
+        (["predict", "--text", "[MASK] [MASK]"], "'[MASK] [MASK]' has 2 [MASK]"),
+        (["predict"], "give either --text, or --file with --output"),
+        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
+        (["predict", "--question", "q"], "does fill-mask; it takes --text"),
+        (
+            ["evaluate", "--dataset", "sample"],
+            "does fill-mask; evaluate scores question-answering, text-",
+        ),
+    ],
+)
+def test_embeddings_refuse(
+    embeddings: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert message in refused([options[0], embeddings, *options[1:]], capsys)
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> str:
+    data = TokenClassificationDataModule("sample")
+    data.setup()
+    model = tiny_tagger(tags=data.label_names, vocab_size=data.tokenizer.num_ids)
+    return str(write_tagger(tmp_path_factory.mktemp("tagger") / "tagger-tiny", model, data.tokenizer))
+
+
+def test_evaluate_a_tagger(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "scores.json"
+    arguments = ["evaluate", tagger, "--dataset", "sample", "--tag_column", "pos_tags", "--output", str(out)]
+    assert main(arguments) == 0
+    content = json.loads(out.read_text())
+    assert content["metrics"] == pytest.approx(evaluate_tagger(tagger, "sample", progress=False)["test"], rel=1e-6)
+    assert content["tag_column"] == "pos_tags"
+    assert f"{content['metrics']['accuracy']:.4f}" in capsys.readouterr().out
+
+
+def test_predict_tags(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["They can ring the clock .", "Unknown"]
+    expected = tag_texts(load_tagger(tagger), texts)
+    assert main(["predict", tagger, "--text", texts[0]]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [[word["word"], word["tag"]] for word in expected[0]]
+    assert [float(line[2]) for line in lines] == pytest.approx([word["score"] for word in expected[0]], abs=1e-4)
+    file, out = tmp_path / "t.txt", tmp_path / "p.json"
+    file.write_text("\n".join(texts))
+    assert main(["predict", tagger, "--file", str(file), "--output", str(out)]) == 0
+    assert capsys.readouterr().out == f"tags of 7 words in 2 texts: {out}\n"
+    found = json.loads(out.read_text())
+    assert [[word["tag"] for word in words] for words in found] == [
+        [word["tag"] for word in words] for words in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["predict"], "give either --text, or --file with --output"),
+        (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
+        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--text", " "], "--text is ' '; expected a text"),
+        (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
+        (["evaluate", "--dataset", "sample", "--folds", "2"], "does token-classification; it takes --tag_column"),
+        (["evaluate", "--dataset", "sample", "--tag_column", "x"], "no column 'x' for the tags"),
+    ],
+)
+def test_tagger_refuses(tagger: str, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+    assert message in refused([options[0], tagger, *options[1:]], capsys)
+
+
 def test_base_model_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_checkpoint_folder(
         tmp_path / "base", model=tiny_model().bidaf, tokenizer=tiny_tokenizer(), card="# Card"
@@ -447,3 +553,34 @@ def test_doctor_needs_a_cache_that_can_be_written(tmp_path: Path, monkeypatch: p
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "file" / "cache"))
     assert known(doctor.examine([]))["cache"].status == "missing"
+
+
+def test_evaluate_embeddings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_dir = write_test_sets(tmp_path / "data")
+    folder = write_checkpoint(tmp_path / "cbow-b20", small_vectors())
+    output = tmp_path / "scores.json"
+    options = ["--data_dir", str(data_dir), "--restarts", "2", "--output", str(output)]
+    assert main(["evaluate-embeddings", str(folder), *options]) == 0
+    text = capsys.readouterr().out
+    assert "cbow-b20: 23 words, 6 numbers each" in text
+    for part in ("upos, 5 states", "pets", "semantic", "SST binary", "3 of 4 pairs"):
+        assert part in text
+    written = json.loads(output.read_text())
+    assert written["vectors"] == "cbow-b20"
+    assert written["tasks"]["sentiment"]["metrics"]["test/accuracy"] == 100
+    assert written["tasks"]["pos_induction"]["restarts"] == 2
+
+    assert main(["evaluate-embeddings", str(folder), "--tasks", "analogy", "--data_dir", str(data_dir)]) == 0
+    text = capsys.readouterr().out
+    assert "semantic" in text
+    assert "SST" not in text
+
+
+def test_evaluate_embeddings_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no such file of word vectors" in refused(["evaluate-embeddings", str(tmp_path / "none.txt")], capsys)
+    folder = write_checkpoint(tmp_path / "v", small_vectors())
+    arguments = ["evaluate-embeddings", str(folder), "--tasks", "analogy", "--data_dir", str(tmp_path)]
+    assert "'ctxzoo-data/word_analogy' is not available" in refused(arguments, capsys)
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate-embeddings", str(folder), "--tasks", "tagging"])
+    assert ended.value.code == 2

@@ -19,7 +19,7 @@ from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, check_tok
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.text_words import count_words, frequent_words
-from ctxzoo.data.vocabulary import table_of_known
+from ctxzoo.data.vocabulary import word_vector_table
 from ctxzoo.data.word2vec import word2vec_table
 from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
@@ -194,22 +194,13 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def vector_table(self) -> torch.Tensor | None:
         """(num_ids, dim) vectors of `word_vectors` or by word2vec, or None without either.
 
-        See `table_of_known` for words without a vector and the buckets of n-grams, and `word2vec_table`.
+        See `word_vector_table` and `word2vec_table`.
         """
         tokenizer = _of_words(self.tokenizer, "vector_table")
         if self.word2vec_dim:
             texts = self.texts("train").select(self.rows("train"))["text"][:]
             return word2vec_table(texts, tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed)
-        if self._vectors is None:
-            return None
-        rows = [self._vectors.lookup(word) for word in self._words()]
-        known = torch.tensor([place for place, row in enumerate(rows, start=1) if row is not None])
-        if not len(known):
-            raise ValueError(
-                f"{self.word_vectors} has a vector for none of the {len(rows)} words; choose vectors of this language"
-            )
-        vectors = self._vectors.vectors[[row for row in rows if row is not None]]
-        return table_of_known(tokenizer.num_ids, known, vectors, self.seed)
+        return None if self._vectors is None else word_vector_table(tokenizer, self._vectors, self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,8 +62,17 @@ def check_tokenizer(tokenizer: TokenizersBackend, max_length: int | None) -> Non
         )
 
 
-def encode_texts(tokenizer: TokenizersBackend, texts: list[str], max_length: int | None) -> EncodedTexts:
-    """Encode texts, cut to `max_length` where that is given: known words, or tokens of a tokenizer that is not ours."""
+def encode_texts(
+    tokenizer: TokenizersBackend,
+    texts: list[str] | list[list[str]],
+    max_length: int | None,
+    *,
+    is_split_into_words: bool = False,
+) -> EncodedTexts:
+    """Encode texts, cut to `max_length` where that is given: known words, or tokens of a tokenizer that is not ours.
+
+    `is_split_into_words`: texts are lists of words.
+    """
     ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
     lengths: list[int] = []
     cut_off: list[npt.NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
@@ -73,6 +83,7 @@ def encode_texts(tokenizer: TokenizersBackend, texts: list[str], max_length: int
             max_length=max_length,
             return_attention_mask=False,
             return_overflowing_tokens=True,
+            is_split_into_words=is_split_into_words,
         )
         rows, truncated = _first_rows(chunk)
         cut_off.append(truncated)
@@ -90,6 +101,26 @@ def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[n
     # Other fast tokenizers give what they cut off in further rows of the same text.
     _, firsts, counts = np.unique(encoding["overflow_to_sample_mapping"], return_index=True, return_counts=True)
     return [encoding["input_ids"][first] for first in firsts], counts > 1
+
+
+def text_inputs(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
+    """`input_ids` and `attention_mask` of some texts, (B, n) each, n the longest of them and 1 at least."""
+    ids = pad_rows(texts.ids, texts.pointers, rows, pad_id)
+    # Not from the ids: a tokenizer may pad with a token that texts hold too.
+    mask = np.arange(ids.shape[1]) < texts.lengths()[rows][:, None]
+    return {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+
+
+def pad_rows(
+    values: npt.NDArray[np.integer[Any]], pointers: npt.NDArray[np.int64], rows: Rows, padding: int
+) -> npt.NDArray[np.int64]:
+    """(B, n) values `values[pointers[row] : pointers[row + 1]]` of each row, `padding` behind those of shorter ones."""
+    begins, ends = pointers[rows], pointers[rows + 1]
+    # No text may have a known word; a model still wants one position.
+    padded = np.full((len(rows), max(1, int((ends - begins).max()))), padding, np.int64)
+    for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        padded[place, : end - begin] = values[begin:end]
+    return padded
 
 
 class TextBatches(Dataset[dict[str, torch.Tensor]]):
@@ -117,17 +148,5 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(places)]
-        begins, ends = self.texts.pointers[rows], self.texts.pointers[rows + 1]
-        lengths = ends - begins
-        # No text may have a known word; a model still wants one position.
-        ids = np.full((len(rows), max(1, int(lengths.max()))), self.pad_id, np.int64)
-        for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            ids[place, : end - begin] = self.texts.ids[begin:end]
-        batch = {
-            "input_ids": ids,
-            # Not from the ids: a tokenizer may pad with a token that texts hold too.
-            "attention_mask": (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64),
-            "labels": self.labels[rows],
-            "row": rows,
-        }
+        batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self.labels[rows], "row": rows}
         return {name: torch.from_numpy(array) for name, array in batch.items()}

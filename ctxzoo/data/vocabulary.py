@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from ctxzoo.data.word_vectors import WordVectors
+from ctxzoo.models.tokenization_word import WordTokenizer
 
 SPECIAL_ROWS = 2  # padding and unknown
 
@@ -44,6 +45,22 @@ def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, see
     table[0] = 0
     table[known] = vectors
     return table
+
+
+def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int) -> torch.Tensor:
+    """(num_ids, dim) a tokenizer's vectors; see `table_of_known` for words without one and the buckets of n-grams.
+
+    Raises:
+        ValueError: no word has a vector.
+    """
+    words = tokenizer.convert_ids_to_tokens(range(1, len(tokenizer)))
+    rows = [vectors.lookup(word) for word in words]
+    known = torch.tensor([number for number, row in enumerate(rows, start=1) if row is not None])
+    if not len(known):
+        raise ValueError(
+            f"{vectors.name} has a vector for none of the {len(rows)} words; choose vectors of this language"
+        )
+    return table_of_known(tokenizer.num_ids, known, vectors.vectors[[row for row in rows if row is not None]], seed)
 
 
 def vector_table(vectors: WordVectors) -> torch.Tensor:

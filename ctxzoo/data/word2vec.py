@@ -40,7 +40,7 @@ def word2vec_table(
         ImportError: gensim is missing.
         ValueError: no text has a word that the tokenizer knows.
     """
-    gensim = _gensim()
+    gensim = import_gensim()
     setting = f"dim {dim}, epochs {epochs}, seed {seed}, gensim {gensim.__version__}"
     key = content_hash([setting, tokenizer.backend_tokenizer.to_str(), *texts])
 
@@ -85,7 +85,12 @@ def _train(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) ->
     return {"ids": ids, "vectors": torch.from_numpy(model.wv.vectors)}
 
 
-def _gensim() -> Any:
+def import_gensim() -> Any:
+    """The package gensim.
+
+    Raises:
+        ImportError: it is missing; the message names the extra.
+    """
     try:
         import gensim
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Pretrained word vectors, read from the files in which they are usually published."""
+"""Pretrained word vectors, read from the files in which they are usually published, or from a checkpoint of ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 
 from ctxzoo.data.word_vectors_binary import read_word2vec_binary
-from ctxzoo.data.word_vectors_rows import RowSelection, case_variants
+from ctxzoo.data.word_vectors_checkpoint import find_checkpoint
+from ctxzoo.data.word_vectors_rows import RowSelection, spellings
 from ctxzoo.data.word_vectors_safetensors import read_safetensors
 from ctxzoo.data.word_vectors_source import (
     find_vector_file,
@@ -31,13 +32,16 @@ class WordVectors:
         words: each word once.
         vectors: (words, dim), float32, finite.
         name: the file name without the endings for packing, format and precision.
-        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them.
+        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them; of
+            vectors from no file, of words and numbers.
+        fold_digits: every digit of the words is 0 (2015 is 0000), and so it is in a word that is looked up.
     """
 
     words: list[str]
     vectors: torch.Tensor
     name: str
     fingerprint: str
+    fold_digits: bool = False
 
     def __post_init__(self) -> None:
         if self.vectors.dim() != 2 or len(self.vectors) != len(self.words):
@@ -45,6 +49,13 @@ class WordVectors:
                 f"vectors have shape {tuple(self.vectors.shape)}, expected ({len(self.words)}, dim), one row for each "
                 "word"
             )
+
+    @classmethod
+    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False) -> WordVectors:
+        """Vectors that come from no file; `vectors` (words, dim) in float32."""
+        whole = hashlib.sha256("\n".join(words).encode())
+        whole.update(vectors.contiguous().numpy().tobytes())
+        return cls(words, vectors, name, whole.hexdigest(), fold_digits)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -60,8 +71,11 @@ class WordVectors:
         return {word: row for row, word in enumerate(self.words)}
 
     def lookup(self, word: str) -> int | None:
-        """The row of the first spelling that has one: as is, lower case, capitalised, upper case; else None."""
-        for variant in case_variants(word):
+        """The row of the first spelling that has one: as is, lower case, capitalised, upper case; else None.
+
+        With `fold_digits` the same spellings with digits folded come after them.
+        """
+        for variant in spellings(word, self.fold_digits):
             row = self.index.get(variant)
             if row is not None:
                 return row
@@ -69,28 +83,44 @@ class WordVectors:
 
 
 def read_word_vectors(
-    path: str | Path, *, keep: Collection[str] | None = None, limit: int | None = None, progress: bool = True
+    path: str | Path,
+    *,
+    keep: Collection[str] | None = None,
+    limit: int | None = None,
+    fold_digits: bool | None = None,
+    progress: bool = True,
 ) -> WordVectors:
     """Read word vectors; the format is recognised by the content of the file.
 
     Formats: GloVe text, word2vec text, word2vec binary, each also within .gz or within a .zip of one file; and
     safetensors, with one tensor `vectors` (rows, dim) beside a file <stem>.words.txt of one word per line, where the
     stem may drop an ending .fp16, .bf16 or .fp32. The ending of the path may be left out if only one file fits.
+    A checkpoint of the architecture WordEmbedding, a folder or a Hub id, gives the vectors of its tokenizer's words.
 
     Args:
-        path: the file.
-        keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings.
+        path: the file, the checkpoint folder, or a Hub id `user/name`, which is asked for only where there is no file.
+        keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
+            `fold_digits` of all these with digits folded.
         limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
             with neither, all are. Rows that are not kept are checked only as far as finding the next row needs.
+        fold_digits: whether the words were trained with every digit as 0, and are looked up so; default: as the
+            tokenizer of a checkpoint does, not at all for other files.
         progress: draw a progress bar on stderr, if that is a terminal.
 
     Raises:
-        FileNotFoundError: the file, or the list of words beside it, is missing.
-        IsADirectoryError: the path is a folder.
+        FileNotFoundError: the file, or the list of words beside it, is missing; the Hub does not have it either.
+        IsADirectoryError: the path is a folder without a checkpoint.
         TypeError: `keep` is one string.
-        ValueError: the file breaks its format, several files fit, or `limit` is negative.
+        ValueError: the file breaks its format, several files fit, a checkpoint is of another architecture, or `limit`
+            is negative.
     """
-    selection = RowSelection(keep, limit)
+    checkpoint = find_checkpoint(path)
+    if checkpoint is not None:
+        folded = checkpoint.fold_digits if fold_digits is None else fold_digits
+        words, vectors = checkpoint.read(RowSelection(keep, limit, folded))
+        return WordVectors(words, vectors, checkpoint.name, _fingerprint(checkpoint.files), folded)
+    folded = bool(fold_digits)
+    selection = RowSelection(keep, limit, folded)
     file = find_vector_file(Path(path))
     name, head = read_head(file)
     found = recognise_format(name, head)
@@ -106,7 +136,7 @@ def read_word_vectors(
         else:
             words, matrix = read_word2vec_binary(file, selection, progress)
         vectors = torch.from_numpy(matrix)
-    return WordVectors(words, vectors, plain_name(file), _fingerprint(files))
+    return WordVectors(words, vectors, plain_name(file), _fingerprint(files), folded)
 
 
 def _fingerprint(files: Sequence[Path]) -> str:

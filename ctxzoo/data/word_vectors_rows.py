@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
+_DIGIT = re.compile(r"\d")
+
 
 def case_variants(word: str) -> tuple[str, str, str, str]:
     """The spellings under which a word is looked up, in order: as is, lower case, capitalised, upper case."""
     return word, word.lower(), word.capitalize(), word.upper()
+
+
+def spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
+    """The spellings under which a word is looked up: those of `case_variants`, then the same with every digit a 0."""
+    variants = case_variants(word)
+    folded = _DIGIT.sub("0", word) if fold_digits else word
+    return variants if folded == word else (*variants, *case_variants(folded))
 
 
 def quoted(raw: bytes, longest: int = 60) -> str:
@@ -20,7 +30,7 @@ def quoted(raw: bytes, longest: int = 60) -> str:
 
 
 class RowSelection:
-    """The rows to keep: the first `limit` of the file, and those whose word is a case variant of one in `keep`.
+    """The rows to keep: the first `limit` of the file, and those whose word is one of the `spellings` of one in `keep`.
 
     With neither given, every row is kept.
 
@@ -29,7 +39,7 @@ class RowSelection:
         ValueError: `limit` is negative.
     """
 
-    def __init__(self, keep: Collection[str] | None, limit: int | None) -> None:
+    def __init__(self, keep: Collection[str] | None, limit: int | None, fold_digits: bool = False) -> None:
         if isinstance(keep, str):
             raise TypeError(f"keep is the string {keep!r}, expected a collection of words, for example {{{keep!r}}}")
         if limit is not None and limit < 0:
@@ -38,7 +48,7 @@ class RowSelection:
         # Words are compared as bytes, so that the words of rows that are not kept need no decoding.
         self._keep: frozenset[bytes] | None = None
         if keep is not None:
-            variants = (variant for word in keep for variant in case_variants(word))
+            variants = (variant for word in keep for variant in spellings(word, fold_digits))
             self._keep = frozenset(variant.encode("utf-8", errors="surrogatepass") for variant in variants)
 
     def wants(self, row: int, word: bytes) -> bool:

@@ -56,7 +56,9 @@ def find_vector_file(path: Path) -> Path:
         names = ", ".join(candidate.name for candidate in found)
         raise ValueError(f"{path}: several files of word vectors fit: {names}; name one of them")
     if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder, expected a file of word vectors")
+        raise IsADirectoryError(
+            f"{path}: is a folder without config.json, expected a file of word vectors or a checkpoint folder"
+        )
     names = ", ".join(candidate.name for candidate in [path, *candidates])
     raise FileNotFoundError(f"{path}: no such file of word vectors; looked in {path.parent} for {names}")
 

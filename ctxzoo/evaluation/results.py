@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+
+from ctxzoo.data.whole_file import whole_file
 
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
@@ -89,8 +90,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
         TypeError: a value is not plain JSON. Both name the key.
     """
-    content = {name: _rounded(value) for name, value in asdict(result).items()}
-    _check(content)
+    content = _encoded(result)
     path = result_path(
         folder,
         recipe=result.recipe,
@@ -101,9 +101,13 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         fold=result.fold,
         tag=result.tag,
     )
-    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
-    write_atomically(path, text.encode())
+    write_atomically(path, content)
     return path
+
+
+def write_result_file(result: RunResult, path: Path) -> None:
+    """`write_result` under a name of another pattern; raises as it does."""
+    write_atomically(path, _encoded(result))
 
 
 def result_path(
@@ -127,6 +131,15 @@ def result_path(
     parts = [variant, dataset.rsplit("/", 1)[-1], split, f"seed{seed}"]
     parts += [] if fold is None else [f"fold{fold}"]
     parts += [tag] if tag else []
+    return path_of_parts(folder, recipe, parts)
+
+
+def path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path:
+    """``folder/<recipe>/<part>-<part>.json``.
+
+    Raises:
+        ValueError: a part cannot stand in a file name.
+    """
     for part in (recipe, *parts):
         if not _NAME.fullmatch(part):
             raise ValueError(f"{part!r} cannot be part of a file name: use letters, digits and . _ + - only")
@@ -176,13 +189,16 @@ def read_results(folder: str | Path) -> list[RunResult]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file under a temporary name beside ``path`` and rename it, making the folder where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def _encoded(result: RunResult) -> bytes:
+    """The content of the file, checked."""
+    content = {name: _rounded(value) for name, value in asdict(result).items()}
+    _check(content)
+    text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+    return text.encode()
 
 
 def _rounded(value: Any) -> Any:

@@ -180,7 +180,8 @@ def _data(result: RunResult, about: DatasetFacts) -> str:
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
-        lines.append(f"- word vectors: `{vectors}`, kept as they are; their own licence applies.")
+        kept = "trained further" if result.settings.get("freeze_embeddings") is False else "kept as they are"
+        lines.append(f"- word vectors: `{vectors}`, {kept}; their own licence applies.")
     if result.settings.get("finish_source"):
         lines.append(f"- the last part of the training saw rows of source `{result.settings['finish_source']}` only.")
     return "\n".join(lines)

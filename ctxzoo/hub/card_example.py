@@ -15,15 +15,16 @@ def card_example(task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, d
         task: of the model.
         dataset: as results name it.
         model, tokenizer: that are asked.
-        data: DataModule whose test split gives the inputs, and what is right, where there are none of ours.
+        data: DataModule whose test split gives the inputs, and what is right, where there are none of ours and the task
+            takes some.
 
     Raises:
-        ValueError: neither inputs of ours nor data.
+        ValueError: neither inputs of ours nor of data.
     """
-    known = DATASET_FACTS.get(dataset)
+    known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
     if known is not None and known.example is not None:
         asked = dict(known.example)
-    elif data is not None:
+    elif data is not None and task.test_example is not None:
         asked = task.test_example(data)
     else:
         raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")

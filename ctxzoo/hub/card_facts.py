@@ -86,6 +86,29 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("bidaf", "extractive-qa", "lstm"),
     ),
+    "bilstm_tagger": ArchitectureFacts(
+        title="BiLSTM tagger",
+        summary=(
+            "A tagger: it gives each word of a sentence a tag, such as its part of speech. A bidirectional LSTM reads "
+            "word vectors, a tanh layer joins its two directions, and a linear layer scores the tags of each word by "
+            "itself. It serves to compare word vectors, from which its look-up table starts. The form is that of Ling "
+            "et al. (2015) with whole words."
+        ),
+        limits=(
+            "Words outside its vocabulary all look alike to it: it reads no characters.",
+            "Tags of neighbours do not constrain each other.",
+        ),
+        citation="""\
+@inproceedings{ling2015finding,
+  title = {Finding Function in Form: Compositional Character Models for Open Vocabulary Word Representation},
+  author = {Ling, Wang and Luís, Tiago and Marujo, Luís and Astudillo, Ramón Fernandez and Amir, Silvio
+            and Dyer, Chris and Black, Alan W. and Trancoso, Isabel},
+  booktitle = {Proceedings of EMNLP},
+  year = {2015},
+  url = {https://arxiv.org/abs/1508.02096}
+}""",
+        tags=("bilstm", "part-of-speech"),
+    ),
     "contextualizer": ArchitectureFacts(
         title="Contextualizer",
         summary=(
@@ -181,6 +204,37 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("baseline",),
     ),
+    "word_embedding": ArchitectureFacts(
+        title="Word embeddings with attention",
+        summary=(
+            "Word vectors, and the model that they were trained in: it predicts a word from the words around it. In "
+            "attention CBOW (Ling et al. 2015) these are weighed by attention that looks up one number for each word "
+            "at each position, and one for each position. Plain CBOW, skip-gram, structured skip-gram, CWindow and "
+            "CBOW with position vectors are settings of the same architecture."
+        ),
+        limits=(
+            "A word has one vector, whatever it means in a text, and only words of the vocabulary have one.",
+            "A place is predicted from the nearest words on both sides, as many as the window has, and from no others.",
+        ),
+        citation="""\
+@inproceedings{ling2015contexts,
+  title = {Not All Contexts Are Created Equal: Better Word Representations with Variable Attention},
+  author = {Ling, Wang and Tsvetkov, Yulia and Amir, Silvio and Fermandez, Ramon and Dyer, Chris
+            and Black, Alan W and Trancoso, Isabel and Lin, Chu-Cheng},
+  booktitle = {Proceedings of EMNLP},
+  year = {2015},
+  url = {https://aclanthology.org/D15-1161}
+}
+
+@article{mikolov2013efficient,
+  title = {Efficient Estimation of Word Representations in Vector Space},
+  author = {Mikolov, Tomas and Chen, Kai and Corrado, Greg and Dean, Jeffrey},
+  journal = {arXiv preprint arXiv:1301.3781},
+  year = {2013},
+  url = {https://arxiv.org/abs/1301.3781}
+}""",
+        tags=("word-embeddings", "word2vec", "cbow", "attention"),
+    ),
 }
 
 _SQUAD_LICENCE = "CC BY-SA 4.0"
@@ -257,6 +311,15 @@ DATASET_FACTS = {
         comparable=OWN_STUDY.format(name="Yelp"),
         example={"text": "Friendly staff, but the soup was cold and we waited an hour for it."},
     ),
+    "ctxzoo-data/wikipedia_en_2015": DatasetFacts(
+        description=(
+            "6,446 articles of the English Wikipedia of 2015, cut at the ends of paragraphs: 16.4 million words to "
+            "train on."
+        ),
+        licence="CC BY-SA 3.0",
+        comparable=OWN_STUDY.format(name="Wikipedia"),
+        example={"text": "The river flows [MASK] the sea ."},
+    ),
     "ctxzoo-data/news_aggregator": DatasetFacts(
         description=(
             "19,181 headlines of 2014 in four categories, a sample of the UCI News Aggregator: business (b), science "
@@ -265,6 +328,48 @@ DATASET_FACTS = {
         licence="public domain",
         comparable=OWN_STUDY.format(name="News Aggregator"),
         example={"text": "Central bank raises interest rates for the second time this year"},
+    ),
+    "ctxzoo-data/ptb_sample": DatasetFacts(
+        description=(
+            "The sample of the Penn Treebank that NLTK distributes: 3,914 sentences of the Wall Street Journal (files "
+            "0001 to 0199) with gold tags, traces removed."
+        ),
+        licence="that of NLTK's sample: non-commercial use",
+        comparable=OWN_STUDY.format(name="Penn Treebank"),
+        example={"text": "The company said it will close two plants next year ."},
+    ),
+    "ctxzoo-data/ud_english_ewt": DatasetFacts(
+        description="Universal Dependencies, English Web Treebank 2.16: 16,622 sentences of weblogs, mail and reviews.",
+        licence=_SQUAD_LICENCE,
+        comparable=(
+            "Trained, chosen and scored on the official splits with gold words, so published taggings of UD English "
+            "EWT with gold words compare."
+        ),
+        example={"text": "We stayed two nights , and the staff could not have been kinder ."},
+    ),
+    "ctxzoo-data/brown_pos": DatasetFacts(
+        description=(
+            "The Brown corpus: 57,340 sentences of 500 American texts of 1961 in 15 categories, with its own 472 tags "
+            "or 12 coarse ones."
+        ),
+        licence="non-commercial use",
+        comparable=(
+            "The corpus has no official splits. Of each ten texts the ninth is for validation and the tenth for test, "
+            "so scores compare with those of other checkpoints of ctxzoo, and only roughly with published ones."
+        ),
+        example={"text": "He put the lamp on the table and began to read ."},
+    ),
+    "ctxzoo-data/conll2000_pos": DatasetFacts(
+        description=(
+            "CoNLL-2000: sections 15 to 18 and 20 of the Wall Street Journal; the tags are those of the shared task, "
+            "given by the Brill tagger."
+        ),
+        licence=_NO_LICENCE,
+        comparable=(
+            "Scored on the official test split, the last tenth of the training sentences held out. The tags are a "
+            "tagger's and not gold: scores compare with others on these tags, and with none on the Penn Treebank."
+        ),
+        example={"text": "The company said it will close two plants next year ."},
     ),
     "cornell-movie-review-data/rotten_tomatoes": DatasetFacts(
         description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",
@@ -296,12 +401,13 @@ DATASET_FACTS = {
 }
 
 
-def sample_facts(what: str) -> DatasetFacts:
-    """Facts of a generated sample; `what` is in it, without a full stop."""
+def sample_facts(what: str, example: Mapping[str, str] | None = None) -> DatasetFacts:
+    """Facts of a generated sample; `what` is in it, without a full stop; `example`: see `DatasetFacts`."""
     return DatasetFacts(
         description=f"A corpus that ctxzoo generates: {what}. It exists to try the code without a download.",
         licence="generated by ctxzoo (Apache-2.0)",
         comparable="Scores on generated text say whether training works. They compare with nothing else.",
+        example=example,
     )
 
 

@@ -11,7 +11,7 @@ from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.hub.classifier_run import ClassifierRun
 from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
 from ctxzoo.hub.training_run import train_classifier
-from ctxzoo.hub.training_settings import TrainingSettings
+from ctxzoo.hub.training_settings import TrainingSettings, reported_vectors
 
 
 @dataclass
@@ -27,6 +27,10 @@ class CrossValidationSettings(TrainingSettings, FoldSettings):
         metadata={"help": "of the training part, picks the best epoch; 0: train on all of it and keep the last epoch"},
     )
     min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
+    vectors: str | None = field(
+        default=None,
+        metadata={"help": "word vectors to start from: file, checkpoint folder or Hub id"},
+    )
 
     def __post_init__(self) -> None:
         if self.tiny:
@@ -104,6 +108,7 @@ def run_of(
         "fold_seed": seed,
         "dev_share": settings.dev_share,
         "min_word_count": settings.min_word_count,
+        "word_vectors": settings.vectors,
         "batch_size": settings.batch_size,
         "seed": seed,
         **cell.data,
@@ -114,9 +119,12 @@ def run_of(
         "label_smoothing": settings.label_smoothing,
     }
     trainer = settings.trainer(seed, epochs=settings.epochs, gradient_clip=0.0)
+    # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
+    config = {**cell.config, **({} if settings.vectors is None else {"embedding_seed": None})}
     reported = {
-        **{name: value for name, value in cell.config.items() if name != "model_type"},
+        **{name: value for name, value in config.items() if name != "model_type"},
         **cell.data,
+        **reported_vectors(settings.vectors),
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **task,
         **({"decay": True} if settings.decay else {}),
@@ -133,7 +141,7 @@ def run_of(
         recipe=recipe,
         architecture=architecture,
         variant=cell.variant,
-        config=dict(cell.config),
+        config=config,
         data=data,
         task=task,
         trainer=trainer,

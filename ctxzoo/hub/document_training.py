@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxzoo.data.document_datasets import document_dataset
 from ctxzoo.hub.classifier_run import ClassifierRun
-from ctxzoo.hub.training_settings import TrainingSettings
+from ctxzoo.hub.training_settings import TrainingSettings, reported_vectors
 
 DEV_SEED = 0  # validation documents are the same in all runs
 
@@ -33,6 +33,9 @@ class DocumentSettings(TrainingSettings):
     word_dim: int = 100
     word2vec: bool = field(default=True, metadata={"help": "start from word2vec on the training documents"})
     word2vec_epochs: int = 5
+    vectors: str | None = field(
+        default=None, metadata={"help": "start from these in place of word2vec: file, checkpoint folder or Hub id"}
+    )
 
     def __post_init__(self) -> None:
         if self.tiny:
@@ -67,7 +70,7 @@ def document_run(
     words = {
         "min_word_count": 1 if settings.tiny else settings.min_word_count,
         "max_length": settings.max_length,
-        "word2vec_dim": settings.word_dim if settings.word2vec else 0,
+        "word2vec_dim": settings.word_dim if settings.word2vec and settings.vectors is None else 0,
         "word2vec_epochs": settings.word2vec_epochs,
     }
     task = {
@@ -85,6 +88,8 @@ def document_run(
         **{name: value for name, value in fields.items() if name != "model_type"},
         **{name: value for name, value in chosen.items() if name != "dataset"},
         **words,
+        **reported_vectors(settings.vectors),
+        **({} if settings.vectors is None else {"freeze_embeddings": False}),  # read by the card
         **({"naive_bayes": naive_bayes} if naive_bayes else {}),
         **task,
         "epochs": settings.epochs,
@@ -103,6 +108,7 @@ def document_run(
         data={
             **chosen,
             **words,
+            "word_vectors": settings.vectors,
             "data_dir": settings.data_dir,
             "fold_seed": DEV_SEED,
             "batch_size": settings.batch_size,

@@ -12,7 +12,8 @@ from transformers import TextClassificationPipeline
 from ctxzoo.evaluation.plots_steps import plot_token_weights
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
-from ctxzoo.hub.task_facts import Metric, TaskFacts
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
+from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
     from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 
 DRAWN_WORDS = 40  # of a longer text the first
-
-METRICS = {
-    "accuracy": Metric("accuracy", "accuracy"),
-    "macro_f1": Metric("f1", "macro F1"),
-    "calibration_error": Metric("calibration_error", "expected calibration error, 15 bins", is_score=False),
-    "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
-}
 
 WITH_PACKAGE = """\
 import ctxzoo  # registers the architecture
@@ -57,14 +51,10 @@ classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
 print(classifier(text))"""
 
 
-def _label_names(config: ZooConfig) -> list[str]:
-    return [name for _, name in sorted(config.id2label.items())]
-
-
 def _identity(config: ZooConfig) -> list[list[str]]:
     return [
         ["task", "text classification, one label for each text"],
-        ["labels", ", ".join(f"`{name}`" for name in _label_names(config))],
+        ["labels", ", ".join(f"`{name}`" for name in label_names(config))],
     ]
 
 
@@ -73,11 +63,7 @@ def _limits(config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is in "
         "another language than it was trained on."
     )
-    if "calibration_error" in metrics:
-        yield (
-            "Measured: the score of a label and how often labels with such a score are right differ by "
-            f"{metrics['calibration_error']:.2f} points on average."
-        )
+    yield from calibration_limits(metrics, "label")
 
 
 def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
@@ -140,8 +126,8 @@ TEXT_CLASSIFICATION = TaskFacts(
         "Percentages unless said otherwise, over the whole split. Macro F1 is the mean over the labels; of the "
         "calibration error, 0 is best."
     ),
-    curves=("nll", "accuracy", "macro_f1", "calibration_error"),
-    drawn={"accuracy": "accuracy", "macro_f1": "macro F1"},
+    curves=CURVES,
+    drawn=DRAWN,
     sample=sample_facts(
         "short reviews of invented things, negative or positive, half of which need the order of their words"
     ),

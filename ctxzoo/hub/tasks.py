@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.hub.task_question_answering import QUESTION_ANSWERING
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
+from ctxzoo.hub.task_token_classification import TOKEN_CLASSIFICATION
 from ctxzoo.models import Architecture
 
-TASKS = (QUESTION_ANSWERING, TEXT_CLASSIFICATION)
+TASKS = (QUESTION_ANSWERING, TEXT_CLASSIFICATION, TOKEN_CLASSIFICATION, FILL_MASK)
 
 
 def task_of(architecture: Architecture, model_class: str) -> TaskFacts:

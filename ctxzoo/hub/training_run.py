@@ -1,4 +1,4 @@
-"""One training on texts with one label each, from plain settings to results file and checkpoint folder."""
+"""One training of a classifier of texts or words, from plain settings to results file and checkpoint folder."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import lightning
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path
 from ctxzoo.evaluation.scoring import score_splits
-from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
+from ctxzoo.training.classification_task import ClassificationTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
 
 LOG = "log.txt"
@@ -24,17 +24,19 @@ LOG = "log.txt"
 class TrainingRun(ABC):
     """All that decides one training, in values that can be sent to another process.
 
-    A subclass says which model is trained, and what it leaves beside the results file.
+    A subclass says which model is trained, on which kind of data, and what it leaves beside the results file.
 
     Attributes:
         recipe, architecture, variant, seed, fold, commit: for the results file.
-        data: arguments of `TextClassificationDataModule`.
-        task: arguments of `SequenceClassificationTask` beside the model.
+        data: arguments of the `data_class`.
+        task: arguments of the `ClassificationTask` beside the model.
         trainer: how to train; its seed is that of the run.
         settings: what decides the result, as the results file tells it.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
         output_dir, results_dir: where to write.
     """
+
+    data_class: ClassVar[Any] = TextClassificationDataModule
 
     recipe: str
     architecture: str
@@ -75,19 +77,19 @@ class TrainingRun(ABC):
         names = ("recipe", "architecture", "variant", "seed", "fold", "commit", "settings", "tag")
         return {name: getattr(self, name) for name in names}
 
-    def build_data(self) -> TextClassificationDataModule:
+    def build_data(self) -> Any:
         """The data, before `setup`."""
-        return TextClassificationDataModule(**self.data)
+        return self.data_class(**self.data)
 
     @abstractmethod
-    def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
+    def build_task(self, data: Any, processes: int) -> ClassificationTask:
         """The model as it starts, on data after `setup`, with so many processes in the training."""
 
     @abstractmethod
     def finish(
         self,
-        task: SequenceClassificationTask,
-        data: TextClassificationDataModule,
+        task: Any,
+        data: Any,
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
@@ -117,7 +119,7 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
         data.setup()
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
         scored = tuple(split for split in ("validation", "test") if split in data.splits)
-        monitor = SequenceClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
+        monitor = ClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
         trainer = build_trainer(run.trainer, run.folder, monitor=monitor)
         lightning.seed_everything(run.seed, verbose=False)
         task = run.build_task(data, trainer.world_size)

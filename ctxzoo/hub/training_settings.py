@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ctxzoo.evaluation.environment import public_name
 from ctxzoo.hub.folds import RunSettings
 from ctxzoo.training.trainer import TrainerSettings
 
@@ -39,3 +40,11 @@ class TrainingSettings(RunSettings):
             limit_eval_batches=2 if self.tiny else None,
             **options,
         )
+
+
+def reported_vectors(vectors: str | None) -> dict[str, Any]:
+    """What settings tell of given word vectors, whose width is then the model's.
+
+    Without any nothing, so that results from before they could be given stay those of the same settings.
+    """
+    return {} if vectors is None else {"word_vectors": public_name(vectors), "word_dim": None}

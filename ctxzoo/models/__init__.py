@@ -3,9 +3,11 @@
 from typing import Any
 
 from .configuration_bidaf import BidafConfig
+from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .configuration_contextualizer import ContextualizerConfig
 from .configuration_lama import LamaConfig
 from .configuration_text_baseline import TextBaselineConfig
+from .configuration_word_embedding import WordEmbeddingConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
@@ -15,6 +17,12 @@ def _bidaf() -> dict[str, Any]:
     from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
 
     return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
+
+
+def _bilstm_tagger() -> dict[str, Any]:
+    from .modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
+
+    return {"AutoModel": BilstmTaggerModel, "AutoModelForTokenClassification": BilstmTaggerForTokenClassification}
 
 
 def _contextualizer() -> dict[str, Any]:
@@ -38,6 +46,12 @@ def _text_baseline() -> dict[str, Any]:
     return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
 
 
+def _word_embedding() -> dict[str, Any]:
+    from .modeling_word_embedding import WordEmbeddingForMaskedLM, WordEmbeddingModel
+
+    return {"AutoModel": WordEmbeddingModel, "AutoModelForMaskedLM": WordEmbeddingForMaskedLM}
+
+
 def _question_answering() -> dict[str, Any]:
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
@@ -45,8 +59,10 @@ def _question_answering() -> dict[str, Any]:
 
 
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
+register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
+register(WordEmbeddingConfig, load=_word_embedding, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -11,11 +10,11 @@ from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 OptimiserName = Literal["adadelta", "adam", "adamw", "sgd"]
 
-MOMENTUM = 0.9
+MOMENTUM = 0.9  # of SGD, where nothing else is asked for
 _SCHEDULED: dict[str, Any] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
-    "sgd": partial(torch.optim.SGD, momentum=MOMENTUM),
+    "sgd": torch.optim.SGD,
 }
 
 
@@ -25,6 +24,7 @@ def build_optimiser(
     *,
     learning_rate: float,
     weight_decay: float = 0.0,
+    momentum: float | None = None,
     warmup_steps: int = 0,
     total_steps: int | None = None,
     halve_after: int = 0,
@@ -33,16 +33,22 @@ def build_optimiser(
 ) -> dict[str, Any]:
     """What Lightning's `configure_optimizers` returns.
 
-    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) and SGD (momentum 0.9)
-    warm up linearly over `warmup_steps` and, when `total_steps` is given, decay linearly to zero; or, with
-    `halve_after`, their rate is halved each time that so many epochs in a row bring no higher score `monitor`. All but
-    AdamW add weight decay to the gradient. `fused`: they pass over each tensor once instead of a dozen times.
+    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) and SGD (with `momentum`,
+    0.9 where that is None) warm up linearly over `warmup_steps` and, when `total_steps` is given, decay linearly to
+    zero; or, with `halve_after`, their rate is halved each time that so many epochs in a row bring no higher score
+    `monitor`. All but AdamW add weight decay to the gradient. `fused`: they pass over each tensor once instead of a
+    dozen times.
 
     Raises:
-        ValueError: unknown name, a rate that is not positive, a schedule for Adadelta, or two schedules.
+        ValueError: unknown name, a rate that is not positive, a momentum out of range or for another than SGD, a
+            schedule for Adadelta, or two schedules.
     """
     if learning_rate <= 0:
         raise ValueError(f"learning_rate must be positive, got {learning_rate}")
+    if momentum is not None and name != "sgd":
+        raise ValueError(f"momentum={momentum} belongs to sgd; {name} has none that can be chosen")
+    if momentum is not None and not 0 <= momentum < 1:
+        raise ValueError(f"momentum must be at least 0 and below 1, got {momentum}")
     trainable = [parameter for parameter in parameters if parameter.requires_grad]
     if name == "adadelta":
         if warmup_steps or total_steps is not None or halve_after:
@@ -50,7 +56,8 @@ def build_optimiser(
         return {"optimizer": torch.optim.Adadelta(trainable, lr=learning_rate, rho=0.9, weight_decay=weight_decay)}
     if name not in _SCHEDULED:
         raise ValueError(f"unknown optimiser {name!r}; known: adadelta, {', '.join(_SCHEDULED)}")
-    optimiser = _SCHEDULED[name](trainable, lr=learning_rate, weight_decay=weight_decay, fused=fused or None)
+    own = {"momentum": MOMENTUM if momentum is None else momentum} if name == "sgd" else {}
+    optimiser = _SCHEDULED[name](trainable, lr=learning_rate, weight_decay=weight_decay, fused=fused or None, **own)
     if halve_after:
         if warmup_steps or total_steps is not None:
             raise ValueError(

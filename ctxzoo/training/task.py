@@ -41,7 +41,7 @@ class ZooTask(lightning.LightningModule, ABC):
         model_config: a config as a plain dict with its `model_type`.
         pretrained: a checkpoint folder or Hub id instead.
         optimiser: adadelta, adam, adamw or sgd.
-        learning_rate, weight_decay, warmup_steps: of the optimiser.
+        learning_rate, weight_decay, warmup_steps, momentum: of the optimiser; see `build_optimiser`.
         decay_steps: steps until the rate is zero; None keeps it constant.
         halve_after: epochs in a row without a higher `monitor` after which the rate is halved; 0: never.
 
@@ -64,6 +64,7 @@ class ZooTask(lightning.LightningModule, ABC):
         warmup_steps: int,
         decay_steps: int | None,
         halve_after: int = 0,
+        momentum: float | None = None,
     ) -> None:
         super().__init__()
         if (model_config is None) == (pretrained is None):
@@ -153,6 +154,7 @@ class ZooTask(lightning.LightningModule, ABC):
             warmup_steps=settings["warmup_steps"],
             total_steps=settings["decay_steps"],
             halve_after=settings["halve_after"],
+            momentum=settings["momentum"],
             monitor=self.monitor,
             fused=fused,
         )

@@ -101,3 +101,21 @@ class DocumentClassifierOutput(ModelOutput):
     auxiliary_loss: torch.Tensor | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class WordContextOutput(ModelOutput):
+    """Output of a model of words and of the words around them.
+
+    Attributes:
+        last_hidden_state: (B, n, d) the vector of each word, W[w]; 0 at padding and special tokens.
+        context_state: (B, n, d) what is around each place, c; (B, n, 2b d) where positions are kept apart; 0 at padding
+            and where there is no word around.
+        hidden_states: these two, on request.
+        attentions: on request, one (B, n, 2b): the weight of each word around; 0 where there is none.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    context_state: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None

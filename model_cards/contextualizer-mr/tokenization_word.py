@@ -1,10 +1,10 @@
-"""Words of a text, without an unknown id; n-grams hashed into buckets on request."""
+"""Words of a text; unknown ones are removed, or kept as one id; n-grams hashed into buckets on request."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, Literal, get_args
 
-from tokenizers import Tokenizer, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import BatchEncoding, TokenizersBackend
 from transformers.tokenization_utils_base import TruncationStrategy
@@ -12,7 +12,9 @@ from transformers.utils import PaddingStrategy
 
 from .tokenization_english import english_pre_tokenizer
 
-PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words, which are then removed
+PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words that are to be removed
+UNK_TOKEN = "[UNK]"  # id 1 where unknown words are kept
+MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 _KEPT_WORDS = 200_000  # whose character n-grams are remembered
 Cutter = Literal["whitespace", "english"]
@@ -20,12 +22,17 @@ NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place o
 
 
 class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
-    """Word ids for text classifiers, padded on the right.
+    """Word ids for classifiers of texts and of words, padded on the right.
 
-    A text is lower-cased, if built so, and cut at whitespace or by the rules for English of `english_pre_tokenizer`,
-    which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
+    A text is lower-cased and its digits become 0, if built so, and it is cut at whitespace or by the rules for English
+    of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
     model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A text without a
-    known word gives no ids; in a padded batch its attention mask is 0 throughout.
+    known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token, "[MASK]" (in
+    capitals, wherever it stands) gives its id.
+
+    Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
+    "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
+    (`is_split_into_words`) an id is of.
 
     `return_overflowing_tokens` adds, as in slow Hugging Face tokenizers, `overflowing_tokens`, the ids of the known
     words that truncation cut off (and of `stride` words before them), and `num_truncated_tokens`, how many it cut off.
@@ -51,6 +58,17 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         """Whether text is lower-cased before it is looked up."""
         normalizer = self._tokenizer.normalizer
         return normalizer is not None and normalizer.normalize_str("A") == "a"
+
+    @property
+    def fold_digits(self) -> bool:
+        """Whether digits become 0 before text is looked up."""
+        normalizer = self._tokenizer.normalizer
+        return normalizer is not None and normalizer.normalize_str("1") == "0"
+
+    @property
+    def keeps_unknown(self) -> bool:
+        """Whether words outside the vocabulary have an id; otherwise they are removed."""
+        return self.unk_token is not None
 
     @property
     def ngram_buckets(self) -> int:
@@ -124,7 +142,6 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             {
                 "a pair of texts (a classifier reads one)": text_pair is not None,
                 "return_token_type_ids": return_token_type_ids,
-                "return_special_tokens_mask": return_special_tokens_mask,
                 "return_length": return_length,
                 'truncation="only_second"': truncation_strategy == TruncationStrategy.ONLY_SECOND,
                 f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
@@ -142,25 +159,31 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             columns["offset_mapping"] = []
         if return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
-        for one, encoding in zip(texts, self._cut(texts, is_split_into_words), strict=True):
-            known = [place for place, index in enumerate(encoding.ids) if index]
+        encodings = self._cut(texts, is_split_into_words)
+        for one, encoding in zip(texts, encodings, strict=True):
+            ids = encoding.ids
+            if self.keeps_unknown:  # also the text "[PAD]"
+                ids = [index or self.unk_token_id for index in ids]
+            known = [place for place, index in enumerate(ids) if index]
             kept = known[:limit]
             ngrams: list[int] = []
             if self._all_buckets:
                 parts = one if is_split_into_words else [one]
                 words = [word for part in parts for word in cut_words(self._tokenizer, part)]
                 ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
-            columns["input_ids"].append([*_at(kept, encoding.ids), *ngrams])
+            columns["input_ids"].append([*_at(kept, ids), *ngrams])
             if return_offsets_mapping:
                 columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
             if return_overflowing_tokens:
                 cut_off = len(known) - len(kept)
-                columns["overflowing_tokens"].append(
-                    _at(known[max(0, len(kept) - stride) :] if cut_off else [], encoding.ids)
-                )
+                columns["overflowing_tokens"].append(_at(known[max(0, len(kept) - stride) :] if cut_off else [], ids))
                 columns["num_truncated_tokens"].append(cut_off)
         if return_attention_mask is not False:
             columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
+        if return_special_tokens_mask:
+            columns["special_tokens_mask"] = [[0] * len(row) for row in columns["input_ids"]]
+        # Once words are removed, the backend's encodings count other places.
+        whole = encodings if self.keeps_unknown else []
 
         output = BatchEncoding(columns)
         if padding_strategy != PaddingStrategy.DO_NOT_PAD:
@@ -179,9 +202,13 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
                 return_attention_mask=return_attention_mask,
                 verbose=False,
             )
+        for encoding, row in zip(whole, output["input_ids"], strict=False):
+            encoding.truncate(min(len(encoding), len(row)))
+            encoding.pad(len(row), pad_token=PAD_TOKEN)
+        data = dict(output)
         if not batched and return_tensors is None:
-            output = BatchEncoding({name: value[0] for name, value in output.items()})
-        return output.convert_to_tensors(return_tensors)
+            data = {name: value[0] for name, value in data.items()}
+        return BatchEncoding(data, whole or None).convert_to_tensors(return_tensors)
 
     def _pad(
         self,
@@ -206,8 +233,8 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
     def _cut(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
         """The backend's encodings, in which removed words still stand with id 0."""
-        # Otherwise "[PAD]" inside a word of the text would be cut out of it.
-        self._tokenizer.encode_special_tokens = True
+        # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
+        self._tokenizer.encode_special_tokens = self.mask_token is None
         try:
             encodings: list[Any] = self._tokenizer.encode_batch(
                 texts, is_pretokenized=is_split_into_words, add_special_tokens=False
@@ -264,7 +291,10 @@ def build_word_tokenizer(
     words: Sequence[str],
     *,
     lower_case: bool = True,
+    fold_digits: bool = False,
+    keep_unknown: bool = False,
     cutter: Cutter = "whitespace",
+    mask_token: bool = False,
     ngram_buckets: int = 0,
     ngram_order: int = 1,
     char_ngrams: tuple[int, int] | None = None,
@@ -274,9 +304,12 @@ def build_word_tokenizer(
     """A tokenizer over given words.
 
     Args:
-        words: `words[0]` gets id 1; id 0 is "[PAD]".
+        words: `words[0]` gets id 1, or 2 with `keep_unknown` or `mask_token`; id 0 is "[PAD]".
         lower_case: lower-case texts; offsets still belong to the text as given.
+        fold_digits: every digit becomes 0, so that numbers of one length are one word.
+        keep_unknown: other words get id 1, "[UNK]"; without it they are removed.
         cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
+        mask_token: "[MASK]" in a text has the id 1, for models that predict words.
         ngram_buckets: ids that n-grams share, after those of the words.
         ngram_order: words in the longest n-gram; 1: none.
         char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
@@ -284,30 +317,44 @@ def build_word_tokenizer(
         kwargs: for the tokenizer class, for example `model_max_length`.
 
     Raises:
-        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, cut further by
-            the rules for English, "[PAD]"); buckets without n-grams or n-grams without buckets; sizes out of range; an
-            unknown cutter.
+        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
+            digits than 0 where they are folded, cut further by the rules for English, "[PAD]", "[MASK]"); buckets
+            without n-grams or n-grams without buckets; n-grams with `keep_unknown` or `mask_token`, or these two
+            together; sizes out of range; an unknown cutter.
     """
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
-    backend = word_cutter(lower_case, cutter)
-    vocabulary = {PAD_TOKEN: 0}
+    if keep_unknown and mask_token:
+        raise ValueError("keep_unknown is for taggers, mask_token for models that predict words; take one of them")
+    if mask_token and (ngram_buckets or char_ngram_buckets):
+        raise ValueError("n-grams would tell of a masked word; leave out either mask_token or the n-grams")
+    if keep_unknown and (ngram_buckets or char_ngram_buckets):
+        raise ValueError(
+            f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
+            "words are kept every id is one word's; set the buckets to 0"
+        )
+    backend = word_cutter(lower_case, cutter, fold_digits)
+    special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
+    vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
         cut = cut_words(backend, word)
         if cut != [word]:
             raise ValueError(
-                f"no text can give the word {word!r}: with lower_case={lower_case} and the cutter {cutter!r} it is cut "
-                f"into {cut}; leave it out"
+                f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
+                f"cutter {cutter!r} it is cut into {cut}; leave it out"
             )
         if word in vocabulary:
-            reason = "is the name of id 0" if word == PAD_TOKEN else f"has the id {vocabulary[word]} already"
+            index = vocabulary[word]
+            reason = f"is the name of id {index}" if word in special else f"has the id {index} already"
             raise ValueError(f"word {word!r} {reason}; leave it out")
         vocabulary[word] = len(vocabulary)
-    backend.model = WordLevel(vocabulary, unk_token=PAD_TOKEN)
+    backend.model = WordLevel(vocabulary, unk_token=UNK_TOKEN if keep_unknown else PAD_TOKEN)
     return WordTokenizer(
         **{
             "tokenizer_object": backend,
             "pad_token": PAD_TOKEN,
-            "split_special_tokens": True,
+            **({"unk_token": UNK_TOKEN} if keep_unknown else {}),
+            **({"mask_token": MASK_TOKEN} if mask_token else {}),
+            "split_special_tokens": not mask_token,
             "ngram_buckets": ngram_buckets,
             "ngram_order": ngram_order,
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
@@ -317,7 +364,7 @@ def build_word_tokenizer(
     )
 
 
-def word_cutter(lower_case: bool, cutter: Cutter = "whitespace") -> Tokenizer:
+def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
     """A backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
 
     Raises:
@@ -326,8 +373,11 @@ def word_cutter(lower_case: bool, cutter: Cutter = "whitespace") -> Tokenizer:
     if cutter not in get_args(Cutter):
         raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
     backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
-    if lower_case:
-        backend.normalizer = normalizers.Lowercase()
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lower_case else []
+    if fold_digits:
+        steps.append(normalizers.Replace(Regex(r"\p{Nd}"), "0"))
+    if steps:
+        backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
     return backend
 

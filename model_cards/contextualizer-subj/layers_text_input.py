@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from .layers_random_embedding import RandomEmbedding
 from .ops_dropout import dropout
 from .ops_position import word_positions
+from .ops_text_checks import check_word_ids, refuse_empty_batch, word_mask
 
 
 class TextInput(nn.Module):
@@ -60,7 +61,7 @@ class TextInput(nn.Module):
                 table, or a mask with other values than 0 and 1.
         """
         words = self._vectors(input_ids, inputs_embeds)
-        mask = _mask_of(words, attention_mask)
+        mask = word_mask(words, attention_mask)
         x = self._with_positions(words, mask)
         if self.training and self.word_dropout > 0:
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
@@ -71,12 +72,7 @@ class TextInput(nn.Module):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
-            if input_ids.dim() != 2 or input_ids.is_floating_point():
-                raise ValueError(
-                    f"input_ids must be integers of shape (batch, words), got {input_ids.dtype} of shape "
-                    f"{tuple(input_ids.shape)}"
-                )
-            self._check_ids(input_ids)
+            check_word_ids(input_ids, self.words.num_embeddings)
             words: torch.Tensor = self.words(input_ids)
             return words
         assert inputs_embeds is not None
@@ -86,7 +82,7 @@ class TextInput(nn.Module):
                 f"inputs_embeds of shape {tuple(inputs_embeds.shape)}: expected (batch, words, {widths[0]}) for word "
                 f"vectors, or (batch, words, {widths[1]}) for word vectors with positions"
             )
-        _refuse_empty_batch("inputs_embeds", inputs_embeds)
+        refuse_empty_batch("inputs_embeds", inputs_embeds)
         return inputs_embeds
 
     def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -94,41 +90,9 @@ class TextInput(nn.Module):
             return words
         return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)
 
-    def _check_ids(self, input_ids: torch.Tensor) -> None:
-        """Ranges are only read on the CPU: on a device it would wait for the queue."""
-        _refuse_empty_batch("input_ids", input_ids)
-        if torch.compiler.is_compiling() or input_ids.is_cuda or not input_ids.numel():
-            return
-        low, high = (int(value) for value in input_ids.aminmax())
-        if low < 0 or high >= self.words.num_embeddings:
-            raise ValueError(
-                f"word id {low if low < 0 else high} is outside the table of {self.words.num_embeddings} rows"
-            )
-
 
 def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """x (B, n, m) and its mask (B, n), with a place of padding where n is 0, which most layers of torch refuse."""
     if torch.compiler.is_compiling() or x.size(1):
         return x, mask
     return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
-
-
-def _refuse_empty_batch(name: str, given: torch.Tensor) -> None:
-    if not torch.compiler.is_compiling() and given.size(0) == 0:
-        raise ValueError(f"{name} of shape {tuple(given.shape)} is an empty batch: it holds no document")
-
-
-def _mask_of(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-    """Boolean (B, n)."""
-    shape = words.shape[:2]
-    if attention_mask is None:
-        return torch.ones(shape, dtype=torch.bool, device=words.device)
-    if attention_mask.shape != shape:
-        raise ValueError(
-            f"attention_mask of shape {tuple(attention_mask.shape)} does not fit words of shape {tuple(shape)}"
-        )
-    if not (torch.compiler.is_compiling() or attention_mask.is_cuda):
-        odd = attention_mask[(attention_mask != 0) & (attention_mask != 1)]
-        if odd.numel():
-            raise ValueError(f"attention_mask holds {odd[0].item()}; expected 1 at words and 0 at padding")
-    return attention_mask.bool()

@@ -22,7 +22,7 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoi
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.training.sequence_classification_task import CALIBRATION_BINS
+from ctxzoo.training.classification_scores import CALIBRATION_BINS
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.toy_classifier import (
     LABELS,

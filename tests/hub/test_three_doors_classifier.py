@@ -16,7 +16,7 @@ from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.training.sequence_classification_task import label_fields
+from ctxzoo.training.classification_task import label_fields
 from tests.hub.doors import offline
 from tests.hub.tiny_checkpoint import tiny_result
 from tests.support.subprocesses import run_python

@@ -378,7 +378,8 @@ def test_the_stock_pipeline(tokenizer: WordTokenizer, batch_size: int) -> None:
     [
         (
             ["a", "A"],
-            r"no text can give the word 'A': with lower_case=True and the cutter 'whitespace' it is cut into \['a'\]",
+            r"no text can give the word 'A': with lower_case=True, fold_digits=False and the cutter 'whitespace' it is "
+            r"cut into \['a'\]",
         ),
         (["a b"], r"word 'a b'.*\['a', 'b'\]"),
         ([""], r"word ''.*\[\]"),
@@ -427,7 +428,7 @@ def test_ngram_options_that_cannot_be(options: dict[str, Any], message: str) -> 
         (([],), {}, ValueError, "no text in the batch"),
         (("a \ud800 film",), {}, ValueError, r"text 0 holds half of a surrogate pair.*ud800"),
         (([["b"], ["\udc00"]],), {"is_split_into_words": True}, ValueError, "text 1 holds half of a surrogate pair"),
-        (("a",), {"return_special_tokens_mask": True}, ValueError, "does not offer return_special_tokens_mask"),
+        (("a",), {"return_token_type_ids": True}, ValueError, "does not offer return_token_type_ids"),
         (("a",), {"truncation": "only_second", "max_length": 2}, ValueError, "does not offer truncation"),
         (("a",), {"truncation": True, "max_length": 0}, ValueError, "max_length=0 leaves no word"),
         (("a",), {"padding": True, "padding_side": "left"}, ValueError, "padding_side='left'"),
@@ -441,7 +442,94 @@ def test_bad_calls(
         tokenizer(*arguments, **options)
 
 
+@pytest.fixture(scope="module")
+def keeping() -> WordTokenizer:
+    return build_word_tokenizer(["good", "film", "0000", "a0"], fold_digits=True, keep_unknown=True)
+
+
+def test_unknown_words_are_kept_on_request(keeping: WordTokenizer) -> None:
+    assert (keeping.unk_token_id, len(keeping), keeping.num_ids) == (1, 6, 6)
+    encoded = keeping("The Good [PAD] [UNK] film", return_offsets_mapping=True)
+    assert encoded["input_ids"] == [1, 2, 1, 1, 3]
+    assert encoded["offset_mapping"] == [(0, 3), (4, 8), (9, 14), (15, 20), (21, 25)]
+    assert keeping(["x", "Film", "[PAD]"], is_split_into_words=True)["input_ids"] == [1, 3, 1]
+    assert keeping("x y z film", truncation=True, max_length=2)["input_ids"] == [1, 1]
+    with pytest.raises(ValueError, match=r"word '\[UNK\]' is the name of id 1"):
+        build_word_tokenizer(["a", "[UNK]"], lower_case=False, keep_unknown=True)
+    with pytest.raises(ValueError, match="keep_unknown with ngram_buckets=5"):
+        build_word_tokenizer(["a"], keep_unknown=True, ngram_buckets=5, ngram_order=2)
+
+
+def test_digits_are_folded_on_request(keeping: WordTokenizer, tokenizer: WordTokenizer) -> None:
+    assert keeping("1995 A7 ٣٤٥٦", return_offsets_mapping=True)["input_ids"] == [4, 5, 4]
+    assert (keeping.fold_digits, tokenizer.fold_digits) == (True, False)
+    assert (keeping.lower_case, keeping.keeps_unknown, tokenizer.keeps_unknown) == (True, True, False)
+    as_written = build_word_tokenizer(["A0"], lower_case=False, fold_digits=True)
+    assert as_written("A5 a5")["input_ids"] == [1]
+    with pytest.raises(ValueError, match=r"no text can give the word '17': .*fold_digits=True .* cut into \['00'\]"):
+        build_word_tokenizer(["17"], fold_digits=True)
+
+
+def test_ids_know_their_words_where_none_is_removed(keeping: WordTokenizer, tokenizer: WordTokenizer) -> None:
+    sentences = [["The", "film"], ["good"], ["a", "good", "film", "indeed"]]
+    options: dict[str, Any] = {"is_split_into_words": True, "truncation": True, "max_length": 3}
+    for padding in ({}, {"padding": True}, {"padding": "max_length"}):
+        batch = keeping(sentences, **options, **padding)
+        width = 3 if padding else 0
+        for row, sentence in enumerate(sentences):
+            words = [*range(len(sentence))][:3]
+            assert batch.word_ids(row) == words + [None] * (width - len(words))
+    single = keeping(sentences[0], is_split_into_words=True)
+    assert (single["input_ids"], single.word_ids()) == ([1, 3], [0, 1])
+    with pytest.raises(ValueError, match="word_ids"):
+        tokenizer(sentences, is_split_into_words=True).word_ids(0)
+
+
+def test_padding_is_special_and_words_are_not(keeping: WordTokenizer, tokenizer: WordTokenizer) -> None:
+    for each in (keeping, tokenizer):
+        masks = each(["good film", "good"], return_special_tokens_mask=True, padding=True)["special_tokens_mask"]
+        assert masks == [[0, 0], [0, 1]]
+
+
+def test_a_tokenizer_that_keeps_words_comes_back_from_its_files(keeping: WordTokenizer, tmp_path: Path) -> None:
+    keeping.save_pretrained(tmp_path)
+    again = WordTokenizer.from_pretrained(tmp_path)
+    assert again("The 17 films Good")["input_ids"] == keeping("The 17 films Good")["input_ids"] == [1, 1, 1, 2]
+    assert (again.keeps_unknown, again.fold_digits) == (True, True)
+
+
 def test_words_cannot_be_added_later(tokenizer: WordTokenizer) -> None:
     with pytest.raises(ValueError, match=r"cannot add \['new'\]"):
         tokenizer.add_tokens(["film", "new"])
     assert tokenizer.num_ids == 7
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_folded_digits(lower_case: bool) -> None:
+    tokenizer = build_word_tokenizer(["in", "0000", "b0", "0"], lower_case=lower_case, fold_digits=True)
+    text = "in 1984 , b7 ٣ 1985"
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    assert encoded["input_ids"] == [1, 2, 3, 4, 2]
+    assert [text[begin:end] for begin, end in encoded["offset_mapping"]] == ["in", "1984", "b7", "٣", "1985"]
+    assert (tokenizer.fold_digits, tokenizer.lower_case) == (True, lower_case)
+    assert not build_word_tokenizer(["a"]).fold_digits
+    with pytest.raises(ValueError, match=r"the word '7': with .*fold_digits=True .* into \['0'\]"):
+        build_word_tokenizer(["7"], fold_digits=True)
+
+
+def test_mask_token(tmp_path: Path) -> None:
+    built = build_word_tokenizer(["the", "mill", "0"], mask_token=True, fold_digits=True, cutter="english")
+    built.save_pretrained(tmp_path)
+    for tokenizer in (built, WordTokenizer.from_pretrained(tmp_path)):
+        assert (tokenizer.pad_token_id, tokenizer.mask_token_id, tokenizer("the")["input_ids"]) == (0, 1, [2])
+        encoded = tokenizer("The [MASK], an old[MASK]mill 7", return_offsets_mapping=True)
+        assert encoded["input_ids"] == [2, 1, 1, 3, 4]
+        assert encoded["offset_mapping"] == [(0, 3), (4, 10), (18, 24), (24, 28), (29, 30)]
+        assert tokenizer("[mask] [PAD]")["input_ids"] == []
+        assert tokenizer.decode([2, 1, 3]) == "the [MASK] mill"
+        assert tokenizer.decode([2, 1, 3], skip_special_tokens=True) == "the mill"
+    assert build_word_tokenizer(["the"])("[MASK] the")["input_ids"] == [1]
+    with pytest.raises(ValueError, match=r"word '\[MASK\]' is the name of id 1"):
+        build_word_tokenizer(["[MASK]"], lower_case=False, mask_token=True)
+    with pytest.raises(ValueError, match="would tell of a masked word"):
+        build_word_tokenizer(["a"], mask_token=True, ngram_buckets=5, ngram_order=2)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.word_vector_files import small_vectors, write_checkpoint
 
 MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")
 
@@ -55,3 +56,16 @@ def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> No
     assert run.returncode == 1
     assert "error: model: unknown 'bert'; known: lama, lama_ctx, san" in run.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_given_vectors_take_the_place_of_word2vec(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "attention_cbow-b20", small_vectors(["the", "film", "a", "good"], dim=7))
+    options = (*TINY, "--model", "lama", "--vectors", "attention_cbow-b20", "--name", "vectors", "--processes", "1")
+    run = recipe(tmp_path, *options, name="document_lama")
+    assert run.returncode == 0, run.stdout + run.stderr
+    (result,) = read_results(tmp_path / "results")
+    told = {name: result.settings[name] for name in ("word_vectors", "word_dim", "word2vec_dim")}
+    assert told == {"word_vectors": "attention_cbow-b20", "word_dim": None, "word2vec_dim": 0}
+    folder = tmp_path / "runs" / "document_lama" / "lama-sample-test-seed0-vectors" / "checkpoint"
+    assert "word vectors: `attention_cbow-b20`, trained further" in (folder / "README.md").read_text()
+    assert json.loads((folder / "config.json").read_text())["word_dim"] == 7

@@ -11,9 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoTokenizer
 
 from ctxzoo.evaluation.results import read_results
 from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.word_vector_files import small_vectors, write_checkpoint
 
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard", "false")
 
@@ -127,3 +131,21 @@ def test_a_kill_in_the_middle_of_a_fold_and_resume_give_the_same_table(tmp_path:
     run = recipe(broken, *arguments, "--resume")
     assert run.returncode == 0, run.stdout + run.stderr
     assert numbers(broken) == numbers(whole)
+
+
+def test_given_vectors_stay_as_they_are_and_are_saved(tmp_path: Path) -> None:
+    words = ["the", "film", "a", "good"]
+    write_checkpoint(tmp_path / "attention_cbow-b20", small_vectors(words, dim=7))
+    options = ("--table", "3", "--rows", "ones", "--steps", "1", "--vectors", "attention_cbow-b20", "--name", "vectors")
+    run = recipe(tmp_path, *TINY, *options)
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = read_results(tmp_path / "results")
+    assert all(one.settings["word_vectors"] == "attention_cbow-b20" for one in results)
+    folder = tmp_path / "runs" / "mr_contextualizer" / "ones-sample-test-seed0-fold0-k1-vectors" / "checkpoint"
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tensors = load_file(folder / "model.safetensors")
+    (table,) = (value for name, value in tensors.items() if name.endswith("words.weight"))
+    known = [word for word in words if word in tokenizer.get_vocab()]
+    assert known
+    rows = [small_vectors(words, dim=7).index[word] for word in known]
+    assert torch.equal(table[tokenizer.convert_tokens_to_ids(known)], small_vectors(words, dim=7).vectors[rows])

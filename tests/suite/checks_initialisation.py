@@ -63,12 +63,12 @@ def drawn_by_loading(subject: Subject, seed: int, state: dict[str, torch.Tensor]
 class InitialisationChecks:
     def test_every_tensor_is_initialised(self, subject: Subject) -> None:
         with poisoned_memory():
-            constructed = subject.model()
+            constructed = subject.new_model()
         assert uninitialised(constructed) == []
         assert uninitialised(drawn_by_loading(subject, 0)) == []
 
     def test_loading_draws_like_construction(self, subject: Subject) -> None:
-        constructed = [tensors_of(subject.model(seed)) for seed in range(DRAWS)]
+        constructed = [tensors_of(subject.new_model(seed)) for seed in range(DRAWS)]
         loaded = [tensors_of(drawn_by_loading(subject, 100 + seed)) for seed in range(DRAWS)]
         assert constructed[0].keys() == loaded[0].keys()
         for name in constructed[0]:
@@ -86,7 +86,7 @@ class InitialisationChecks:
                 assert (theirs.std() / ours.std()).log().abs() < width, f"{name}: another spread"
 
     def test_given_weights_are_kept_when_others_are_drawn(self, subject: Subject) -> None:
-        given = subject.model(seed=1).state_dict()
+        given = subject.new_model(seed=1).state_dict()
         for parity in (0, 1):
             # Every other tensor, so that modules are filled in part.
             part = {name: x for place, (name, x) in enumerate(given.items()) if place % 2 == parity}

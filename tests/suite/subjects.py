@@ -50,10 +50,14 @@ class Subject:
     def config(self) -> ZooConfig:
         return copy.deepcopy(self.case.configs()[self.config_name])
 
-    def model(self, seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
-        """A new model in eval mode."""
+    def new_model(self, seed: int = 0) -> Any:
+        """A model as it is constructed."""
         torch.manual_seed(seed)
-        return self.model_class(self.config()).to(dtype).eval()
+        return self.model_class(self.config())
+
+    def model(self, seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
+        """A new model in eval mode, away from a start at which nothing could be seen."""
+        return self.case.leave_the_start(self.new_model(seed)).to(dtype).eval()
 
     def batch(
         self, lengths: Sequence[int] = LENGTHS, seed: int = 0, dtype: torch.dtype = torch.float32, labels: bool = False

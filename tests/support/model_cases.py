@@ -47,6 +47,8 @@ class ModelCase(ABC):
         trained_head: the head whose checkpoint is used where one must stand for all.
         overfit: see `OverfitGoal`; for every head that takes labels.
         loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
+        draws_in_training: there is dropout or the like, so that two seeds train to two results.
+        has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
@@ -55,11 +57,13 @@ class ModelCase(ABC):
     trained_head: str
     overfit: OverfitGoal
     loss_is_mean_over_rows: bool = True
+    draws_in_training: bool = True
+    has_attentions: bool = True
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def configs(self) -> dict[str, ZooConfig]:
-        """Named tiny configs, together covering every part of the model. Each has a dropout rate above 0."""
+        """Named tiny configs, together covering every part of the model. Each has a dropout rate above 0, if any."""
 
     @abstractmethod
     def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
@@ -72,6 +76,10 @@ class ModelCase(ABC):
     @abstractmethod
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
         """Every mistake that the head answers with an error of its own; they are tried on a good batch with labels."""
+
+    def leave_the_start(self, model: torch.nn.Module) -> torch.nn.Module:
+        """A new model, its weights changed where they start such that outputs or gradients are all 0."""
+        return model
 
     def without_gradient(self, config: ZooConfig, head: str) -> dict[str, str]:
         """Trainable parameters whose gradient is zero by the equations -> why."""

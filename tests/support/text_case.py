@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
+from tests.support.mistakes import all_changed, changed, drop, put
 from tests.support.model_cases import BadInput, Batch, ModelCase
 
 CLASSIFIER = "AutoModelForSequenceClassification"
@@ -25,7 +26,7 @@ class TextCase(ModelCase):
         return {"input_ids": torch.randint(1, 30, mask.shape, generator=generator) * mask, "attention_mask": mask}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
-        if head != CLASSIFIER:
+        if head != self.trained_head:
             return {}
         return {"labels": torch.randint(0, 3, (len(batch["input_ids"]),), generator=generator)}
 
@@ -34,62 +35,33 @@ class TextCase(ModelCase):
 
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
         mistakes = [
-            BadInput("no_words", _drop("input_ids"), "pass either input_ids or inputs_embeds"),
+            BadInput("no_words", drop("input_ids"), "pass either input_ids or inputs_embeds"),
             BadInput("words_twice", _embeds(6, keep_ids=True), "pass either input_ids or inputs_embeds"),
-            BadInput("one_row_as_vector", _map("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
-            BadInput("float_ids", _map("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
-            BadInput("empty_batch", _all(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
+            BadInput("one_row_as_vector", changed("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
+            BadInput("float_ids", changed("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
+            BadInput("empty_batch", all_changed(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
             BadInput(
-                "short_mask", _map("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
+                "short_mask", changed("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
             ),
-            BadInput("mask_of_twos", _map("attention_mask", lambda x: 2 * x), "attention_mask holds 2"),
-            BadInput("unknown_word", _put("input_ids", (0, 1), 30), "word id 30 is outside the table of 30 rows"),
-            BadInput("negative_word", _put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
+            BadInput("mask_of_twos", changed("attention_mask", lambda x: 2 * x), "attention_mask holds 2"),
+            BadInput("unknown_word", put("input_ids", (0, 1), 30), "word id 30 is outside the table of 30 rows"),
+            BadInput("negative_word", put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
             BadInput("wide_vectors", _embeds(7), r"inputs_embeds of shape \(3, .*, 7\): expected \(batch, words, 6\)"),
         ]
-        if head == CLASSIFIER:
-            mistakes += [
-                BadInput("unknown_label", _put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
-                BadInput("negative_label", _put("labels", 0, -100), r"labels must lie in 0\.\.2"),
-                BadInput("label_column", _map("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
-            ]
-        return mistakes
+        return [*mistakes, *(self.bad_labels() if head == self.trained_head else [])]
+
+    def bad_labels(self) -> list[BadInput]:
+        return [
+            BadInput("unknown_label", put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
+            BadInput("negative_label", put("labels", 0, -100), r"labels must lie in 0\.\.2"),
+            BadInput("label_column", changed("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
+        ]
 
 
 def drop_second_word(batch: Batch) -> None:
     """Where the second word of the first text stood, there is padding."""
     batch["attention_mask"] = batch["attention_mask"].clone()
     batch["attention_mask"][0, 1] = 0
-
-
-def _drop(name: str) -> Callable[[Batch], None]:
-    def change(batch: Batch) -> None:
-        del batch[name]
-
-    return change
-
-
-def _map(name: str, function: Any) -> Callable[[Batch], None]:
-    def change(batch: Batch) -> None:
-        batch[name] = function(batch[name])
-
-    return change
-
-
-def _all(function: Any) -> Callable[[Batch], None]:
-    def change(batch: Batch) -> None:
-        for name in batch:
-            batch[name] = function(batch[name])
-
-    return change
-
-
-def _put(name: str, place: Any, value: int) -> Callable[[Batch], None]:
-    def change(batch: Batch) -> None:
-        batch[name] = batch[name].clone()
-        batch[name][place] = value
-
-    return change
 
 
 def _embeds(width: int, keep_ids: bool = False) -> Callable[[Batch], None]:

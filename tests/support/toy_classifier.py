@@ -26,7 +26,8 @@ from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.models.registration import ARCHITECTURES, register
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from ctxzoo.training.sequence_classification_task import SequenceClassificationTask, label_fields
+from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 from ctxzoo.training.trainer import TrainerSettings, build_trainer
 from tests.support.toy_architecture import TOY, ToyConfig, ToyForSequenceClassification
 

@@ -64,17 +64,34 @@ def test_steps_of_adam_by_hand(name, fused):
         torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("momentum", [None, 0.0, 0.5])
 @pytest.mark.parametrize("fused", [False, True])
-def test_steps_of_sgd_by_hand(fused):
+def test_steps_of_sgd_by_hand(fused, momentum):
     weight = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
-    optimiser = build_optimiser("sgd", [weight], learning_rate=0.1, weight_decay=0.3, fused=fused)["optimizer"]
+    options = {"weight_decay": 0.3, "momentum": momentum, "fused": fused}
+    optimiser = build_optimiser("sgd", [weight], learning_rate=0.1, **options)["optimizer"]
+    kept = 0.9 if momentum is None else momentum
     value, speed = weight.detach().clone(), torch.zeros(2).double()
     for gradient in torch.tensor([[2.0, 0.5], [-1.0, 3.0], [0.25, 0.0]]).double():
         weight.grad = gradient.clone()
         optimiser.step()
-        speed = 0.9 * speed + gradient + 0.3 * value
+        speed = kept * speed + gradient + 0.3 * value
         value = value - 0.1 * speed
         torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "momentum", "message"),
+    [
+        ("adam", 0.9, r"momentum=0\.9 belongs to sgd; adam has none"),
+        ("adadelta", 0.0, r"momentum=0\.0 belongs to sgd; adadelta has none"),
+        ("sgd", 1.0, r"momentum must be at least 0 and below 1, got 1\.0"),
+        ("sgd", -0.1, r"got -0\.1"),
+    ],
+)
+def test_momentum_out_of_place_is_refused(name, momentum, message):
+    with pytest.raises(ValueError, match=message):
+        build_optimiser(name, weights(), learning_rate=0.1, momentum=momentum)
 
 
 def test_the_rate_is_halved_after_epochs_without_a_higher_score():

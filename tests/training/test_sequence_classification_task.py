@@ -19,12 +19,9 @@ import torch
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.training.sequence_classification_task import (
-    CALIBRATION_BINS,
-    SequenceClassificationTask,
-    _Scores,
-    label_fields,
-)
+from ctxzoo.training.classification_scores import CALIBRATION_BINS, ClassificationScores
+from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 from ctxzoo.training.task import NonFiniteLossError
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
@@ -120,7 +117,7 @@ def test_scores_of_many_random_logits(scale: float) -> None:
     generator = np.random.default_rng(3)
     logits = scale * generator.normal(size=(500, 5)).astype(np.float32)
     labels = generator.choice(4, 500)  # nobody has the label 4, but some are given it
-    scores = _Scores(5)
+    scores = ClassificationScores(5)
     for part in np.array_split(np.arange(500), 7):
         scores.update(torch.from_numpy(logits[part]), torch.from_numpy(labels[part]))
     assert CALIBRATION_BINS == 15
@@ -128,7 +125,7 @@ def test_scores_of_many_random_logits(scale: float) -> None:
 
 
 def test_classes_that_nobody_has_or_gets_do_not_count_in_macro_f1() -> None:
-    scores = _Scores(4)
+    scores = ClassificationScores(4)
     logits = torch.tensor([[2.0, 0, 0, 0], [0, 2.0, 0, 0], [0, 2.0, 0, 0]])
     scores.update(logits, torch.tensor([0, 1, 0]))
     assert scores.compute()["macro_f1"] == pytest.approx(100 * 2 / 3)
@@ -210,7 +207,7 @@ def test_a_loss_that_is_not_finite_ends_the_training_by_name(data: Any, tmp_path
 
 
 def test_logits_that_are_not_numbers_show_in_the_nll() -> None:
-    scores = _Scores(2)
+    scores = ClassificationScores(2)
     scores.update(torch.tensor([[0.5, 0.5]]), torch.tensor([0]))
     scores.update(torch.tensor([[math.nan, 0.5]]), torch.tensor([0]))
     assert math.isnan(scores.compute()["nll"])

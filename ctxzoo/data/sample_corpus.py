@@ -1,0 +1,48 @@
+"""A generated corpus for word vectors: sentences of a small grammar whose words come in kinds.
+
+A verb depends on its subject's kind, and an adverb stands next to its verb, so there is something to learn from near
+places and from far ones. Only `random.Random.random` is used, the one method whose sequence Python promises to keep.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+SAMPLE_SEED = 0
+LINES = 3000
+
+# Subjects, their verbs and what these are about.
+KINDS = (
+    (("cat", "dog", "horse", "bird", "goat"), ("eats", "hides", "finds", "smells"), ("hay", "bread", "corn")),
+    (("baker", "farmer", "doctor", "driver"), ("sells", "buys", "counts", "carries"), ("coins", "books", "maps")),
+    (("river", "stream", "lake", "brook"), ("moves", "cools", "lifts", "covers"), ("sand", "ice", "mud")),
+)
+ARTICLES = ("the", "a", "this", "every")
+ADVERBS = ("often", "never", "slowly", "always", "rarely")
+ADJECTIVES = ("old", "young", "small", "quiet", "tall", "strange")
+PLACES = ("near the house", "behind the hill", "in the valley", "at the market", "by the road")
+TIMES = ("in spring", "at night", "after lunch", "before noon", "in 1987", "on 14 may")
+
+
+def sample_corpus(seed: int, lines: int = LINES) -> Iterator[str]:
+    """Sentences, one a line; the same arguments give the same lines everywhere.
+
+    Raises:
+        ValueError: no line asked for.
+    """
+    if lines < 1:
+        raise ValueError(f"lines is {lines}; expected 1 or more")
+    generator = random.Random(seed)
+
+    def one(words: Sequence[str]) -> str:
+        return words[int(generator.random() * len(words))]
+
+    for _ in range(lines):
+        subjects, verbs, things = KINDS[int(generator.random() * len(KINDS))]
+        yield " ".join(
+            [
+                *(one(ARTICLES).capitalize(), one(ADJECTIVES), one(subjects), one(ADVERBS), one(verbs)),
+                *(one(ADJECTIVES), one(things), one(PLACES), one(TIMES), "."),
+            ]
+        )

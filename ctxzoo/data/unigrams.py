@@ -1,0 +1,63 @@
+"""What word2vec does with the counts of words: thinning frequent ones, and drawing noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+NOISE_POWER = 0.75
+
+
+def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.NDArray[np.float64]:
+    """(V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
+
+    Args:
+        counts: (V,) occurrences, all positive.
+        threshold: share of the text above which words become rarer; 0: every word is kept.
+
+    Raises:
+        ValueError: a negative threshold.
+    """
+    if threshold < 0:
+        raise ValueError(f"subsampling threshold is {threshold}; expected 0 (keep all words) or more, such as 1e-3")
+    if threshold == 0:
+        return np.ones(len(counts))
+    share = threshold * counts.sum() / counts
+    kept: npt.NDArray[np.float64] = np.minimum(1.0, np.sqrt(share) + share)
+    return kept
+
+
+def noise_probabilities(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """(V,) proportional to count^0.75."""
+    weights = counts.astype(np.float64) ** NOISE_POWER
+    normalised: npt.NDArray[np.float64] = weights / weights.sum()
+    return normalised
+
+
+def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
+    """Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
+
+    Draw a place uniformly and a number r uniformly from 0..2^32 - 1: the place itself where r < limits[place], else
+    others[place].
+
+    Returns:
+        limits (V,) in units of 2^-32, and others (V,).
+
+    Raises:
+        ValueError: fewer than two words: nothing is noise then.
+    """
+    if len(probabilities) < 2:
+        raise ValueError(f"the vocabulary has {len(probabilities)} word; noise words need at least 2")
+    scaled = probabilities * len(probabilities)
+    others = np.arange(len(probabilities), dtype=np.int32)
+    small = np.flatnonzero(scaled < 1).tolist()
+    large = np.flatnonzero(scaled >= 1).tolist()
+    while small and large:
+        less, more = small.pop(), large[-1]
+        others[less] = more
+        scaled[more] -= 1 - scaled[less]
+        if scaled[more] < 1:
+            small.append(large.pop())
+    # What is left is 1 but for rounding; its other word is itself.
+    limits = np.minimum(np.round(scaled * 2.0**32), 2.0**32 - 1).astype(np.uint32)
+    return limits, others

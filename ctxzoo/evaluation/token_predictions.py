@@ -1,0 +1,32 @@
+"""Tags that a saved tagger gives to the words of texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenClassificationPipeline
+
+
+def load_tagger(checkpoint: str) -> TokenClassificationPipeline:
+    """The token-classification pipeline of a checkpoint folder or Hub id."""
+    return TokenClassificationPipeline(
+        model=AutoModelForTokenClassification.from_pretrained(checkpoint),
+        tokenizer=AutoTokenizer.from_pretrained(checkpoint),
+    )
+
+
+def tag_texts(
+    tagger: TokenClassificationPipeline, texts: list[str], *, batch_size: int = 32
+) -> list[list[dict[str, Any]]]:
+    """For each text, in their order, `word` as it is written, its most probable `tag` and the probability `score`.
+
+    Words are what white space sets apart.
+    """
+    found = tagger(texts, batch_size=batch_size, ignore_labels=[])  # by default it keeps the tag "O" to itself
+    return [
+        [
+            {"word": text[word["start"] : word["end"]], "tag": word["entity"], "score": float(word["score"])}
+            for word in words
+        ]
+        for text, words in zip(texts, found, strict=True)
+    ]

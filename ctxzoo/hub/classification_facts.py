@@ -1,0 +1,31 @@
+"""What is written alike about classifiers of texts and of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ctxzoo.hub.task_facts import Metric
+from ctxzoo.models.configuration_base import ZooConfig
+
+METRICS = {
+    "accuracy": Metric("accuracy", "accuracy"),
+    "macro_f1": Metric("f1", "macro F1"),
+    "calibration_error": Metric("calibration_error", "expected calibration error, 15 bins", is_score=False),
+    "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
+}
+CURVES = ("nll", "accuracy", "macro_f1", "calibration_error")
+DRAWN = {"accuracy": "accuracy", "macro_f1": "macro F1"}
+
+
+def label_names(config: ZooConfig) -> list[str]:
+    """The names of a classifier's labels, in their order."""
+    return [name for _, name in sorted(config.id2label.items())]
+
+
+def calibration_limits(metrics: Mapping[str, float], what: str) -> Iterable[str]:
+    """How far the scores of `what` ("label", "tag") are from how often they are right, where that was measured."""
+    if "calibration_error" in metrics:
+        yield (
+            f"Measured: the score of a {what} and how often {what}s with such a score are right differ by "
+            f"{metrics['calibration_error']:.2f} points on average."
+        )

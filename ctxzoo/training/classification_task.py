@@ -1,0 +1,109 @@
+"""`ClassificationTask`: what tasks share that give one of several labels, to a text or to each of its words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from ctxzoo.training.classification_scores import ClassificationScores
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import ZooTask, model_inputs
+
+
+def label_fields(label_names: Sequence[str]) -> dict[str, dict[Any, Any]]:
+    """The fields of a config that name its labels; pipelines and cards show these names."""
+    return {"id2label": dict(enumerate(label_names)), "label2id": {name: i for i, name in enumerate(label_names)}}
+
+
+class ClassificationTask(ZooTask):
+    """Trains a classifier by cross-entropy and scores it; a subclass says what is classified.
+
+    The losses are computed here and not by the model, so that label smoothing is the same for every architecture. The
+    loss of training also holds the `auxiliary_loss` of an output that has one.
+
+    Scores: those of `ClassificationScores`, without smoothing.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`; `label_fields` gives the config the names of the labels.
+        label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
+
+    Raises:
+        ValueError: see `ZooTask`; label_smoothing out of range; when it runs, labels of the model that are not those of
+            the DataModule.
+        NonFiniteLossError: see `ZooTask`; names the rows of the batch.
+    """
+
+    monitor = "validation/accuracy"
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be in [0, 1), got {label_smoothing}")
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+
+    @abstractmethod
+    def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
+
+    def setup(self, stage: str) -> None:
+        """Refuse data whose labels are others: the numbers would mean something else."""
+        theirs = getattr(self.trainer.datamodule, "label_names", None)
+        ours = [name for _, name in sorted(self.model.config.id2label.items())]
+        if theirs is not None and list(theirs) != ours:
+            raise ValueError(
+                f"the model's labels are {ours}, those of the data {list(theirs)}; build its config with "
+                "**label_fields(data.label_names), or take the data that it was trained for"
+            )
+
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        return {"row": batch["row"], "logits": self._output(batch).logits.float()}
+
+    def new_scores(self) -> ClassificationScores:
+        return ClassificationScores(self.model.config.num_labels)
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self._output(batch)
+        logits, labels = self.classified(output.logits.float(), batch["labels"])
+        loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
+        auxiliary_loss = output.get("auxiliary_loss")
+        return loss if auxiliary_loss is None else loss + auxiliary_loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"rows of the batch in the training split: {rows}"
+
+    def update_scores(self, scores: ClassificationScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        # In float32 also under mixed precision.
+        scores.update(*self.classified(self._output(batch).logits.float(), batch["labels"]))
+
+    def compute_scores(self, scores: ClassificationScores) -> dict[str, float]:
+        return scores.compute()
+
+    def _output(self, batch: dict[str, torch.Tensor]) -> Any:
+        return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})

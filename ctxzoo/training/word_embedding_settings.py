@@ -1,0 +1,95 @@
+"""How word vectors are trained, whatever trains them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+Schedule = Literal["constant", "linear"]
+InputGradient = Literal["exact", "word2vec"]
+LEAST_RATE = 1e-4  # of the rate at the beginning, which the linear schedule keeps to the end, as word2vec does
+
+
+class Customs(NamedTuple):
+    """What is customary for an architecture: of the paper for attention_cbow, else of word2vec and its relatives."""
+
+    learning_rate: float
+    schedule: Schedule
+    random_window: bool
+    input_gradient: InputGradient
+
+
+CUSTOMS = {
+    "attention_cbow": Customs(0.05, "constant", False, "exact"),
+    "cbow": Customs(0.05, "linear", True, "word2vec"),
+    "positional_cbow": Customs(0.05, "linear", False, "exact"),
+    "cwindow": Customs(0.05, "linear", False, "exact"),
+    "skip_gram": Customs(0.025, "linear", True, "exact"),
+    "structured_skip_gram": Customs(0.025, "linear", False, "exact"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordEmbeddingTraining:
+    """Settings of a training by negative sampling.
+
+    Attributes:
+        epochs: passes over the text.
+        negative_samples: N, noise words of a step.
+        subsampling: share of the text above which words are thinned, see `keep_probabilities`; 0: none.
+        learning_rate: of all vectors at the beginning.
+        logit_learning_rate: of K and s; None: the same.
+        schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
+        random_window: whether the half width is drawn from 1..b for each centre.
+        input_gradient: of cbow: "word2vec" gives each word of the mean the whole gradient.
+        shared_noise: whether 16 centres share their noise words.
+        seed: of everything that is drawn.
+
+    Raises:
+        ValueError: a value out of range.
+    """
+
+    epochs: int
+    negative_samples: int
+    subsampling: float
+    learning_rate: float
+    logit_learning_rate: float | None = None
+    schedule: Schedule
+    random_window: bool
+    input_gradient: InputGradient
+    shared_noise: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("negative_samples", 0), ("subsampling", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if not value >= least:
+                raise ValueError(f"{name} is {value}; expected {least} or more")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate is {self.learning_rate}; expected a positive number")
+        if self.logit_learning_rate is not None and not self.logit_learning_rate >= 0:
+            raise ValueError(f"logit_learning_rate is {self.logit_learning_rate}; expected 0 or more")
+        for name, kind in (("schedule", Schedule), ("input_gradient", InputGradient)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(get_args(kind))}")
+
+    @classmethod
+    def customary(cls, architecture: str, **given: Any) -> WordEmbeddingTraining:
+        """The settings that are given, and for those that are missing or None the customs of the architecture."""
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return cls(**{**CUSTOMS[architecture]._asdict(), **chosen})
+
+    def rate_at(self, share: float) -> float:
+        """The learning rate of vectors when this share of all words is read."""
+        left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - share)
+        return self.learning_rate * left
+
+    def logit_rate_at(self, share: float) -> float:
+        """That of K and s."""
+        if self.logit_learning_rate is None:
+            return self.rate_at(share)
+        return self.logit_learning_rate * self.rate_at(share) / self.learning_rate
+
+    def told(self) -> dict[str, Any]:
+        """As a results file tells them."""
+        return asdict(self)

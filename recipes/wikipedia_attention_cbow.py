@@ -1,0 +1,147 @@
+"""Word vectors from running text: attention CBOW of Ling et al. (EMNLP 2015) and its relatives.
+
+    python recipes/wikipedia_attention_cbow.py                                   attention CBOW on a part of Wikipedia
+    python recipes/wikipedia_attention_cbow.py --architecture cbow skip_gram --seeds 0 1 2 --threads 2
+    python recipes/wikipedia_attention_cbow.py --dataset sample                  seconds, no network needed
+    python recipes/wikipedia_attention_cbow.py --dataset my_text.txt.gz --test_split ""      a file, a line a sentence
+    python recipes/wikipedia_attention_cbow.py --resume                          goes on where a training stopped
+
+Settings are the paper's, or those of docs/models/word_embedding.md where it is silent; what differs from architecture
+to architecture (learning rate, schedule, random window, gradient of CBOW) is customary for each unless it is given.
+--name tells runs with other settings from them. The checkpoint folders are read by every recipe that takes --vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+from ctxzoo.data.corpus_lines import CorpusSource
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.results import RunResult
+from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.word_embedding_run import WordEmbeddingRun, train_word_embedding
+from ctxzoo.models.tokenization_word import Cutter
+from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
+
+RECIPE = "wikipedia_attention_cbow"
+SAMPLE_MIN_COUNT = 2
+
+
+@dataclass
+class Settings:
+    dataset: str = field(
+        default="ctxzoo-data/wikipedia_en_2015", metadata={"help": "Hub id, folder, text file, or sample"}
+    )
+    column: str = field(default="text", metadata={"help": "of a dataset"})
+    split: str = field(default="train", metadata={"help": "of a dataset"})
+    test_split: str = field(default="test", metadata={"help": "of a dataset, for the perplexity; empty: none"})
+    test_words: int = field(default=5000, metadata={"help": "of it that are predicted"})
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    architecture: list[str] = field(
+        default_factory=lambda: ["attention_cbow"], metadata={"help": f"of {', '.join(CUSTOMS)}"}
+    )
+    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
+    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "one training each"})
+    word_dim: int = field(default=50, metadata={"help": "d"})
+    window: list[int] = field(default_factory=lambda: [20], metadata={"help": "b; one training each"})
+    word_logits: bool = field(default=True, metadata={"help": "attention_cbow: K"})
+    position_logits: bool = field(default=True, metadata={"help": "attention_cbow: s"})
+    logit_rank: int = field(default=0, metadata={"help": "attention_cbow: rank of K; 0: a full table"})
+    min_count: int = field(default=10, metadata={"help": "occurrences that a word needs; the paper's text: 41"})
+    cutter: Cutter = "english"
+    lower_case: bool = True
+    fold_digits: bool = field(default=True, metadata={"help": "every digit becomes 0"})
+    epochs: int = 5
+    negative_samples: int = field(default=10, metadata={"help": "N"})
+    subsampling: float = field(default=1e-3, metadata={"help": "share above which words are thinned; 0: none"})
+    learning_rate: float | None = field(default=None, metadata={"help": "default: customary for the architecture"})
+    logit_learning_rate: float | None = field(default=None, metadata={"help": "of K and s; default: the same"})
+    schedule: str | None = field(default=None, metadata={"help": "constant or linear"})
+    random_window: bool | None = field(default=None, metadata={"help": "half width drawn from 1..b for each centre"})
+    input_gradient: str | None = field(default=None, metadata={"help": "of cbow: exact or word2vec"})
+    shared_noise: bool = field(default=False, metadata={"help": "16 centres share their noise words: faster"})
+    threads: int = field(default=1, metadata={"help": "one and a seed: the same vectors each time"})
+    tiny: bool = field(default=False, metadata={"help": "small vectors, one pass: does it run?"})
+    resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
+    output_dir: str = "runs"
+    results_dir: str = "results"
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        for architecture in self.architecture:
+            if architecture not in CUSTOMS:
+                raise ValueError(f"architecture: unknown {architecture!r}; known: {', '.join(CUSTOMS)}")
+        if self.tiny:
+            self.word_dim, self.window, self.epochs, self.test_words = 8, [2], 1, 200
+        if self.dataset == "sample":
+            self.test_split, self.min_count = "", SAMPLE_MIN_COUNT
+
+
+def main(settings: Settings) -> None:
+    commit = git_commit()
+    runs = [
+        run_of(settings, architecture, window, seed, commit)
+        for architecture in settings.architecture
+        for window in settings.window
+        for seed in settings.seeds
+    ]
+    results = []
+    for run in runs:
+        results.append(train_word_embedding(run, resume=settings.resume))
+        print(f"checkpoint {run.folder / 'checkpoint'}")
+    Console().print(summary(results))
+
+
+def run_of(settings: Settings, architecture: str, window: int, seed: int, commit: str) -> WordEmbeddingRun:
+    config = {"architecture": architecture, "word_dim": settings.word_dim, "window": window}
+    if architecture == "attention_cbow":
+        config |= {name: getattr(settings, name) for name in ("word_logits", "position_logits", "logit_rank")}
+    names = ("epochs", "negative_samples", "subsampling", "learning_rate", "logit_learning_rate", "schedule")
+    names += ("random_window", "input_gradient", "shared_noise")
+    training = WordEmbeddingTraining.customary(
+        architecture, seed=seed, **{name: getattr(settings, name) for name in names}
+    )
+    return WordEmbeddingRun(
+        recipe=RECIPE,
+        commit=commit,
+        source=CorpusSource(settings.dataset, settings.column, settings.split, settings.data_dir),
+        test_split=settings.test_split or None,
+        test_words=settings.test_words,
+        cutter=settings.cutter,
+        lower_case=settings.lower_case,
+        fold_digits=settings.fold_digits,
+        min_count=settings.min_count,
+        config=config,
+        training=training,
+        threads=settings.threads,
+        tag="-".join(part for part in (f"b{window}", settings.name) if part),
+        output_dir=settings.output_dir,
+        results_dir=settings.results_dir,
+        progress=settings.progress,
+    )
+
+
+def summary(results: list[RunResult]) -> Table:
+    table = Table(title="word vectors")
+    for heading in ("architecture", "b", "seed", "words", "loss", "test perplexity", "words/s"):
+        table.add_column(heading, justify="left" if heading == "architecture" else "right")
+    for one in results:
+        losses = [value for name, value in one.metrics.items() if name.endswith("/loss")]
+        perplexity = one.metrics.get(f"{one.split}/perplexity")
+        table.add_row(
+            one.variant,
+            str(one.settings["window"]),
+            str(one.seed),
+            f"{one.metrics['words']:,}",
+            f"{losses[-1]:.4f}" if losses else "",
+            "" if perplexity is None else f"{perplexity:,.1f}",
+            f"{one.metrics['words_per_second']:,.0f}",
+        )
+    return table
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

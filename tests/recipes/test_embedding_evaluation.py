@@ -1,0 +1,62 @@
+"""The recipe of word vectors' evaluations, in a process of its own, on small test sets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.evaluation.results import read_results
+from recipes.embedding_evaluation import Settings, main
+from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets, write_vectors
+
+NAME = "embedding_evaluation"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("embeddings")
+    write_test_sets(folder / "data")
+    for seed in (0, 1):
+        write_checkpoint(folder / f"seed{seed}", small_vectors(seed=seed))
+    write_vectors(folder / "vectors.txt", small_vectors())
+    return folder
+
+
+def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
+    options = ("--vectors", "seed0", "seed1", "--seeds", "0", "1", "--data_dir", "data", "--restarts", "2")
+    run = recipe(folder, *options, name=NAME)
+    assert run.returncode == 0, run.stdout + run.stderr
+    tasks = ("analogy", "pos_induction", "sentiment", "similarity")
+    found = sorted(path.name for path in (folder / "results" / NAME).iterdir())
+    assert found == [f"attention_cbow-b20-seed{seed}-{task}.json" for seed in (0, 1) for task in tasks]
+    results = read_results(folder / "results")
+    assert all("--vectors seed0 seed1" in one.command and one.wall_seconds >= 0 for one in results)
+    assert "upos, 5 states" in run.stdout
+
+    again = recipe(folder, *options, "--resume", name=NAME)
+    assert again.returncode == 0, again.stderr
+    assert "finished before" in again.stdout
+    assert [one.created for one in read_results(folder / "results")] == [one.created for one in results]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "--vectors names nothing"),
+        ({"vectors": ["vectors.txt"], "tasks": ["tagging"]}, "unknown task 'tagging'"),
+        ({"vectors": ["seed0", "seed1"], "seeds": [0, 1, 2]}, "3 --seeds for 2 --vectors"),
+        ({"vectors": ["seed0", "seed1"]}, "would both write attention_cbow-b20-seed0-pos_induction.json"),
+        ({"vectors": ["vectors.txt", "nothing.txt"]}, "no such file of word vectors"),
+    ],
+)
+def test_mistakes_stop_it_before_anything_is_evaluated(
+    folder: Path, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
+        main(Settings(data_dir="data", results_dir="others", **options))
+    assert not (folder / "others").exists()

@@ -1,0 +1,105 @@
+"""Word embeddings place by place and word by word, in float64: the equations of Ling et al. 2015 written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+Parameters = dict[str, torch.Tensor]
+
+
+def parameters_of(model: Any) -> Parameters:
+    """W, O, K, s and d of a `WordEmbeddingForMaskedLM`, those that it has."""
+    base = model.word_embedding
+    found = {"W": base.word_vectors.weight, "O": model.output_vectors}
+    if base.word_position_logits is not None:
+        found["K"] = base.word_position_logits.weight
+    if base.word_factors is not None:
+        found["K"] = base.word_factors.weight @ base.position_factors
+    if base.position_logits is not None:
+        found["s"] = base.position_logits
+    if base.position_vectors is not None:
+        found["d"] = base.position_vectors
+    return {name: x.detach().double() for name, x in found.items()}
+
+
+def surroundings(sentence: Sequence[int], place: int, window: int, special: int) -> list[tuple[int, int]]:
+    """(column, word) of the words around a place."""
+    found = []
+    for position in (*range(-window, 0), *range(1, window + 1)):
+        other = place + position
+        if 0 <= other < len(sentence) and sentence[other] >= special:
+            found.append((position + window if position < 0 else position + window - 1, sentence[other]))
+    return found
+
+
+def shares(around: list[tuple[int, int]], p: Parameters) -> list[float]:
+    """a, in the order of `around`."""
+    logits = [0.0] * len(around)
+    for place, (column, word) in enumerate(around):
+        if "K" in p:
+            logits[place] += float(p["K"][word, column])
+        if "s" in p:
+            logits[place] += float(p["s"][column])
+    exponentials = [float(torch.tensor(logit, dtype=torch.float64).exp()) for logit in logits]
+    return [value / sum(exponentials) for value in exponentials]
+
+
+def scores_of_each(
+    around: list[tuple[int, int]], architecture: str, p: Parameters, targets: Sequence[int]
+) -> list[list[float]]:
+    """Scores of the targets: one list from the whole context, or from each word where each predicts by itself."""
+    W, O = p["W"], p["O"]  # noqa: E741
+    d = W.size(1)
+    if architecture == "skip_gram":
+        return [[float(O[target] @ W[word]) for target in targets] for _, word in around]
+    if architecture == "structured_skip_gram":
+        return [[float(O[column, target] @ W[word]) for target in targets] for column, word in around]
+    c = torch.zeros(O.size(1), dtype=torch.float64)
+    for (column, word), share in zip(around, shares(around, p), strict=True):
+        if architecture == "cwindow":
+            c[column * d : (column + 1) * d] = W[word]
+        else:
+            c += share * (W[word] * p["d"][column] if "d" in p else W[word])
+    return [[float(O[target] @ c) for target in targets]]
+
+
+def reference_logits(model: Any, sentence: Sequence[int]) -> torch.Tensor:
+    """(n, words): scores of every word that is no special token."""
+    config, p = model.config, parameters_of(model)
+    words = range(config.num_special_tokens, config.vocab_size)
+    rows = []
+    for place in range(len(sentence)):
+        around = surroundings(sentence, place, config.window, config.num_special_tokens)
+        scores = scores_of_each(around, config.architecture, p, words) or [[0.0] * len(words)]
+        rows.append(torch.tensor(scores, dtype=torch.float64).mean(dim=0))
+    return torch.stack(rows)
+
+
+def reference_loss(model: Any, sentence: Sequence[int], place: int, label: int) -> float:
+    """-log p(label), of each word the mean where each predicts by itself."""
+    config, p = model.config, parameters_of(model)
+    words = range(config.num_special_tokens, config.vocab_size)
+    around = surroundings(sentence, place, config.window, config.num_special_tokens)
+    losses = []
+    for scores in scores_of_each(around, config.architecture, p, words) or [[0.0] * len(words)]:
+        exponentials = torch.tensor(scores, dtype=torch.float64).exp()
+        losses.append(-float((exponentials[label - words[0]] / exponentials.sum()).log()))
+    return sum(losses) / len(losses)
+
+
+def reference_sampled_loss(
+    model: Any, around: list[tuple[int, int]], centre: int, noise: dict[int, list[int]]
+) -> float:
+    """The loss of negative sampling; `noise` holds the kept words of each column, alike where they are shared."""
+    architecture, p = model.config.architecture, parameters_of(model)
+    each = architecture in ("skip_gram", "structured_skip_gram")
+    total = torch.zeros((), dtype=torch.float64)
+    for part in [[one] for one in around] if each else [around]:
+        targets = [centre, *noise[part[0][0] if part else 0]]
+        [scores] = scores_of_each(part, architecture, p, targets)
+        signed = torch.tensor([scores[0], *(-score for score in scores[1:])], dtype=torch.float64)
+        total = total - signed.sigmoid().log().sum()
+    return float(total)
