@@ -35,24 +35,28 @@ class RowLimitedSGD(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": lr, "longest_step": longest_step})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Any = None) -> Any:
         """One step; `closure`, if given, computes the gradients and returns the loss."""
         with torch.enable_grad():
             loss = None if closure is None else closure()
         for group in self.param_groups:
             for parameter in group["params"]:
-                gradient = parameter.grad
-                if gradient is None or not group["lr"]:
-                    continue
-                if gradient.is_sparse:
-                    gradient = gradient.coalesce()
-                    step = _limited(gradient.values() * -group["lr"], group["longest_step"])
-                    parameter.add_(
-                        torch.sparse_coo_tensor(gradient.indices(), step, gradient.shape, is_coalesced=True)
-                    )
-                else:
-                    parameter.add_(_limited(gradient * -group["lr"], group["longest_step"]))
+                if parameter.grad is not None and group["lr"]:
+                    parameter.sub_(_step_of(parameter.grad, group["lr"], group["longest_step"]))
         return loss
+
+
+def _step_of(gradient: torch.Tensor, rate: float, longest: float) -> torch.Tensor:
+    if not gradient.is_sparse:
+        return _limited(gradient * rate, longest)
+    gradient = gradient.coalesce()  # one entry for each row, in the same order on every device
+    return torch.sparse_coo_tensor(
+        gradient.indices(),
+        _limited(gradient.values() * rate, longest),
+        gradient.shape,
+        is_coalesced=True,
+        check_invariants=False,
+    )
 
 
 def _limited(steps: torch.Tensor, longest: float) -> torch.Tensor:

@@ -21,7 +21,7 @@ def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
 def check_same_training(checkpoint: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     """Raise ValueError, naming the setting, unless a checkpoint is of a training with our settings."""
     for name, value in ours.items():
-        if theirs.get(name) != value:
+        if name not in theirs or theirs[name] != value:
             raise ValueError(
                 f"{checkpoint} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
                 "same settings, or start anew without --resume"
