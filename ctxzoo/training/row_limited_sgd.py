@@ -7,8 +7,6 @@ from typing import Any
 
 import torch
 
-LONGEST_STEP = 0.3
-
 
 class RowLimitedSGD(torch.optim.Optimizer):
     """Plain SGD; a row that would move further than `longest_step` (Euclidean norm) moves that far.
@@ -27,7 +25,7 @@ class RowLimitedSGD(torch.optim.Optimizer):
         ValueError: a value out of range.
     """
 
-    def __init__(self, parameters: Iterable[Any], lr: float, longest_step: float = LONGEST_STEP) -> None:
+    def __init__(self, parameters: Iterable[Any], lr: float, longest_step: float) -> None:
         if not lr >= 0:
             raise ValueError(f"lr is {lr}; expected 0 or more")
         if not longest_step > 0:

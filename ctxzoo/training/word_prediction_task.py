@@ -17,6 +17,7 @@ from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 
 LOGITS = ("word_position_logits", "word_factors", "position_factors", "position_logits")  # K, A, B, s
+LONGEST_STEP = 0.3  # of a row in one batch; without it large batches diverge, see docs/models/word_embedding.md
 
 
 class WordPredictionTask(lightning.LightningModule):
@@ -70,6 +71,7 @@ class WordPredictionTask(lightning.LightningModule):
         return RowLimitedSGD(
             [{"params": parameters, "logits": logits} for logits, parameters in groups.items() if parameters],
             lr=self.settings.learning_rate,
+            longest_step=LONGEST_STEP,
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
