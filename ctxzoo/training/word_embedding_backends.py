@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.training.torch_embedding_trainer import TorchEmbeddingTrainer
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 
@@ -91,6 +90,8 @@ class TorchBackend:
         folder: Path,
         report: Callable[[EmbeddingProgress], None],
     ) -> EmbeddingTrainer:
+        from ctxzoo.training.torch_embedding_trainer import TorchEmbeddingTrainer
+
         return TorchEmbeddingTrainer(model, corpus, training, folder=folder, report=report, **vars(self))
 
 
