@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from transformers import HfArgumentParser
 
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 
 Settings = TypeVar("Settings")
 

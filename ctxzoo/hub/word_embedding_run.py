@@ -25,9 +25,9 @@ from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
-from ctxzoo.training.trainer import check_writable
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
+from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "word_embedding"
 NUM_SPECIAL_TOKENS = 2  # padding and mask

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.word_embedding_kernel import KernelPlan, Text, Workspace, build_kernel, workspace
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 
 
 @dataclass

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.training import hogwild_trainer
 from ctxzoo.training.hogwild_trainer import HogwildTrainer
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from tests.support.hogwild_runs import CHECKPOINT, CHUNK, corpus_of, model_of, settings, slowed, trainer_of
 from tests.support.subprocesses import REPOSITORY_ROOT
