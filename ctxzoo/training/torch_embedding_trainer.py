@@ -14,7 +14,7 @@ from ctxzoo.data.window_batches import WindowBatches
 from ctxzoo.data.window_datamodule import WindowDataModule
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, training_seconds
-from ctxzoo.training.word_embedding_checks import check_vocabulary
+from ctxzoo.training.word_embedding_checks import check_vocabulary, model_fields
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 from ctxzoo.training.word_prediction_task import WordPredictionTask
@@ -92,7 +92,7 @@ class TorchEmbeddingTrainer:
             progress=False,
         )
         self.task = WordPredictionTask(
-            model_config=config.to_diff_dict(),
+            model_config={"model_type": config.model_type, **model_fields(model)},
             training=training.told(),
             data={"corpus": corpus.fingerprint, "known_words": len(corpus.ids), "batch_size": batch_size},
             total_words=training.epochs * len(corpus.ids),

@@ -18,6 +18,12 @@ def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
         )
 
 
+def model_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
+    """What the configuration of word embeddings adds to that of all models."""
+    config = model.config.to_dict()
+    return {name: config[name] for name in type(model.config).__annotations__}
+
+
 def check_same_training(checkpoint: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     """Raise ValueError, naming the setting, unless a checkpoint is of a training with our settings."""
     for name, value in ours.items():

@@ -14,7 +14,7 @@ import torch
 
 from ctxzoo.data.sentence_sampler import SentenceSampler
 from ctxzoo.training import torch_embedding_trainer
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.row_limited_sgd import RowLimitedSGD
 from ctxzoo.training.trainer import LAST
 from ctxzoo.training.word_prediction_task import LONGEST_STEP
