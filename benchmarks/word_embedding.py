@@ -6,8 +6,8 @@
 
 All sides read the same text, the first sentences of Wikipedia without their rare words, in processes of their own and
 in turns (A B C A B C ...). A round is one pass over the text with fresh vectors; seconds are medians over rounds, by
-the clock on the wall. Words count before frequent ones are thinned. Ratios are to the faster of gensim's two ways to read.
-Scores are those of the vectors that were timed.
+the clock on the wall. Words count before frequent ones are thinned. Ratios are to the faster of gensim's two ways to
+read. Scores are those of the vectors that were timed.
 """
 
 from __future__ import annotations
