@@ -23,7 +23,7 @@ from ctxzoo.evaluation.embedding_tasks import TASKS as EMBEDDING_TASKS
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.pos_induction import DATASET, RESTARTS
 from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.training.trainer import check_writable
+from ctxzoo.training.writable import check_writable
 
 RECIPE = "embedding_evaluation"
 TASKS = dict(EMBEDDING_TASKS)

@@ -25,7 +25,8 @@ from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
+from ctxzoo.training.writable import check_writable
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; the last needs questions without an answer.

@@ -133,21 +133,23 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
 
 def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
     """`ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
-    with (folder / IDS).open("wb") as ids_file:
-        known = [np.zeros(1, np.int64)]  # how many known words there are up to each end of a line
-        line_ends = np.fromfile(ends, np.int64)
-        before = 0
+    line_ends = _mapped(ends, np.int64)
+    before = 0  # known words up to here
+    last = np.zeros(1, np.int64)  # pointer that was written
+    with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
+        last.tofile(pointers_file)
         for start in range(0, raw_words, CHUNK):
             ids = final[_piece(rough, start)]
             kept = np.concatenate([[0], np.cumsum(ids >= 0)])
             here = line_ends[
                 np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + CHUNK, "right")
             ]
-            known.append(before + kept[here - start])
+            # Lines without a known word are none.
+            pointers = _cut_long(np.unique(np.concatenate([last, before + kept[here - start]])))
+            pointers[1:].tofile(pointers_file)
+            last = pointers[-1:]
             before += int(kept[-1])
             ids[ids >= 0].tofile(ids_file)
-    pointers = np.unique(np.concatenate(known))  # lines without a known word are none
-    _cut_long(pointers).tofile(folder / POINTERS)
 
 
 def _cut_long(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

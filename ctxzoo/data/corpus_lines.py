@@ -36,6 +36,11 @@ class CorpusSource:
     split: str = "train"
     data_dir: str | None = None
 
+    @property
+    def has_splits(self) -> bool:
+        """Whether it is a dataset."""
+        return self.name != "sample" and not self._is_file()
+
     def lines(self) -> Iterator[str]:
         """Every line, without its end; blank ones too.
 
@@ -54,7 +59,7 @@ class CorpusSource:
 
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) of the content; raises as `lines`."""
-        if self.name != "sample" and not self._is_file():
+        if self.has_splits:
             return dataset_fingerprint(self._dataset().select_columns([self.column]))
         digest = hashlib.sha256()
         if self._is_file():

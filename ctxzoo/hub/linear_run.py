@@ -16,7 +16,7 @@ from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb
 from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
 from ctxzoo.evaluation.results import RunResult, finished_result, result_path, write_result
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
-from ctxzoo.training.trainer import check_writable
+from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "linear"
 

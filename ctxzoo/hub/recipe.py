@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import yaml
 from transformers import HfArgumentParser
 
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 
 Settings = TypeVar("Settings")
 
@@ -30,7 +30,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         main(parsed)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, FloatingPointError) as error:
         sys.exit(f"error: {error}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit("stopped; --resume keeps what is finished and goes on with the rest")

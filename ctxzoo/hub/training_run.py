@@ -15,7 +15,8 @@ from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path
 from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.training.classification_task import ClassificationTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, check_writable
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
+from ctxzoo.training.writable import check_writable
 
 LOG = "log.txt"
 

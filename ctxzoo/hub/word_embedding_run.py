@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
-from ctxzoo.training.trainer import check_writable
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
+from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "word_embedding"
 NUM_SPECIAL_TOKENS = 2  # padding and mask
@@ -146,6 +146,7 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
 
     Raises:
         OSError: the folders cannot be written, or the text is not there.
+        ValueError: no such split; see also `load_corpus` and `HogwildTrainer`.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
         FloatingPointError: the training left the numbers; the message names the rate.
     """
@@ -156,6 +157,7 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
         return done
     for place in (run.folder, Path(run.results_dir)):
         check_writable(place)
+    test = _test_text(run)
     corpus = run.load()
     tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
     with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
@@ -164,7 +166,8 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
         )
         reached = trainer.fit(resume=resume)
     model.eval()
-    result = _result(run, corpus, model, reached, _test_scores(run, model, tokenizer))
+    scores = {} if test is None else word_prediction_scores(model, tokenizer, test.lines(), words=run.test_words)
+    result = _result(run, corpus, model, reached, scores)
     example = card_example(FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus)
     write_checkpoint_folder(
         run.folder / "checkpoint",
@@ -177,11 +180,17 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
     return result
 
 
-def _test_scores(run: WordEmbeddingRun, model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer) -> dict[str, float]:
+def _test_text(run: WordEmbeddingRun) -> CorpusSource | None:
+    """What is scored at the end; a name that is wrong must not wait until then."""
     if run.test_split is None:
-        return {}
-    source = CorpusSource(run.source.name, run.source.column, run.test_split, run.source.data_dir)
-    return word_prediction_scores(model, tokenizer, source.lines(), words=run.test_words)
+        return None
+    source = replace(run.source, split=run.test_split)
+    if not source.has_splits:
+        raise ValueError(
+            f"{run.source.name} is one text without splits, and test_split is {run.test_split!r}; leave it empty"
+        )
+    next(source.lines(), None)
+    return source
 
 
 def _result(

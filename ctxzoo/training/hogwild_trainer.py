@@ -7,26 +7,27 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.word_embedding_kernel import KernelPlan, Text, Workspace, build_kernel, workspace
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 from ctxzoo.training.word_embedding_weights import check_finite, load_weights, padded_width, weights_of
 
 CHUNK_WORDS = 20_000  # after so many words a thread looks up: at the rate, at a wish to stop, at its loss
+REPORT_SECONDS = 0.5
 LARGEST = 2.0**32 - 1
 
 
@@ -125,44 +126,43 @@ class HogwildTrainer:
         self._shards = self._new_shards([_seed(self.training.seed, thread) for thread in range(self.threads)])
         if resume and self.checkpoint is not None and self.checkpoint.exists():
             self._load(self.checkpoint)
-        with ThreadPoolExecutor(self.threads) as pool:
-            while self.progress.epoch < self.training.epochs:
-                self._run_epoch(pool)
-                self.progress.epoch += 1
-                self.progress.epoch_losses.append(self.progress.loss)
-                check_finite(self.weights, f"{self.progress.words:,} words", self.progress.rate)
-                self._shards = self._new_shards([shard.state for shard in self._shards])
-                self._save()
-                self.report(self.progress)
+        try:
+            with ThreadPoolExecutor(self.threads) as pool:
+                while self.progress.epoch < self.training.epochs:
+                    self._run_epoch(pool)
+                    self.progress.epoch += 1
+                    self.progress.epoch_losses.append(self.progress.loss)
+                    check_finite(self.weights, f"{self.progress.words:,} words", self.progress.rate)
+                    self._shards = self._new_shards([shard.state for shard in self._shards])
+                    self._save()
+                    self.report(self.progress)
+        except KeyboardInterrupt:
+            raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; go on with --resume") from None
         load_weights(self.model, self.weights)
         return self.progress
 
     def _run_epoch(self, pool: ThreadPoolExecutor) -> None:
         """The rest of the present pass, with pauses in which the checkpoint is written."""
         while any(shard.position < shard.end for shard in self._shards):
-            began = time.perf_counter()
-            before = self.progress.seconds
+            began, before = time.perf_counter(), self.progress.seconds
+            running: list[Future[None]] = []
             self._stop.clear()
-            running = [pool.submit(self._work, shard) for shard in self._shards]
             try:
-                while wait(running, timeout=0.5, return_when="FIRST_EXCEPTION").not_done:
+                running += [pool.submit(self._work, shard) for shard in self._shards]
+                while wait(running, REPORT_SECONDS, return_when="FIRST_EXCEPTION").not_done:
                     self.progress.seconds = before + time.perf_counter() - began
                     self.report(self.progress)
-                    if time.perf_counter() - began > self.checkpoint_seconds or any(
-                        one.done() and one.exception() for one in running
-                    ):
+                    if time.perf_counter() - began > self.checkpoint_seconds:
                         break
-            except KeyboardInterrupt:
-                self._pause(running, before, began)
-                raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; go on with --resume") from None
-            self._pause(running, before, began)
-
-    def _pause(self, running: list[Any], before: float, began: float) -> None:
-        self._stop.set()
-        for one in running:
-            one.result()
-        self.progress.seconds = before + time.perf_counter() - began
-        self._save()
+                    if any(one.done() and one.exception() for one in running):
+                        break
+            finally:
+                # Also where `report` raises or Ctrl-C is pressed: what is trained until then is kept.
+                self._stop.set()
+                for one in running:
+                    one.result()
+                self.progress.seconds = before + time.perf_counter() - began
+                self._save()
 
     def _work(self, shard: _Shard) -> None:
         """What a thread does until its part is done or a pause is wanted."""
@@ -218,8 +218,10 @@ class HogwildTrainer:
 
     def _identity(self) -> str:
         """What must be the same for a checkpoint to fit."""
-        told = {**self.training.told(), "threads": self.threads, "corpus": self.corpus.fingerprint}
-        return json.dumps({**told, "model": self.model.config.to_diff_dict(), "words": len(self.corpus.words)})
+        config = self.model.config.to_dict()
+        fields = {name: config[name] for name in type(self.model.config).__annotations__}
+        told = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
+        return json.dumps({**fields, **self.training.told(), **told})
 
     def _save(self) -> None:
         if self.checkpoint is None:
@@ -237,11 +239,17 @@ class HogwildTrainer:
             temporary.unlink(missing_ok=True)
 
     def _load(self, path: Path) -> None:
-        with safe_open(path, "np") as file:
-            metadata = file.metadata()
-            ours, theirs = json.loads(self._identity()), json.loads(metadata["training"])
+        try:
+            file: Any = safe_open(path, "np")
+        except SafetensorError as error:
+            raise ValueError(
+                f"{path} is no checkpoint of a training: {error}; remove it, or start without --resume"
+            ) from error
+        with file:
+            metadata = file.metadata() or {}
+            ours, theirs = json.loads(self._identity()), json.loads(metadata.get("training", "{}"))
             for name, value in ours.items():
-                if theirs.get(name) != value:
+                if name not in theirs or theirs[name] != value:
                     raise ValueError(
                         f"{path} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
                         "same settings, or start anew without --resume"

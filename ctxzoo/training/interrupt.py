@@ -11,9 +11,7 @@ from typing import Any, NoReturn
 import lightning
 from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
-
-class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user asked for it)
-    """Ctrl-C or SIGTERM ended the training; the message says how to go on."""
+from ctxzoo.training.interrupted import TrainingInterrupted
 
 
 class StopOnInterrupt(lightning.Callback):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from ctxzoo.training.interrupt import StopOnInterrupt
 from ctxzoo.training.process_group import leave_group_at_exit
 from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
 from ctxzoo.training.step_seed import StepSeed
+from ctxzoo.training.writable import check_writable
 
 LAST, BEST = "last.ckpt", "best.ckpt"
 CSV_LOG = Path("logs", "csv", "metrics.csv")  # below the folder of a run
@@ -62,22 +61,6 @@ class TrainerSettings:
     progress: bool = True
     limit_train_batches: int | None = None
     limit_eval_batches: int | None = None
-
-
-def check_writable(folder: Path) -> None:
-    """Make sure that a run can write into `folder` before hours are spent.
-
-    Raises:
-        OSError: the folder cannot be made or written; the message says why.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder) as probe:
-            probe.write(bytes(2**20))
-            probe.flush()
-            os.fsync(probe.fileno())
-    except OSError as error:
-        raise OSError(f"cannot write to {folder}: {error}; choose another --output_dir or free some space") from error
 
 
 def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) -> lightning.Trainer:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.training.interrupt import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.trainer import LAST
 from tests.support.training_runs import (
     EPOCHS,

@@ -19,10 +19,10 @@ from ctxzoo.training.trainer import (
     TrainerSettings,
     build_loggers,
     build_trainer,
-    check_writable,
     choose_precision,
     training_seconds,
 )
+from ctxzoo.training.writable import check_writable
 from tests.support.training_runs import train
 
 QUIET: dict[str, Any] = {"tensorboard": False, "progress": False, "accelerator": "cpu", "devices": 1}
