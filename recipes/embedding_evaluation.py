@@ -58,10 +58,13 @@ class Settings:
     threads: int = field(default=0, metadata={"help": "restarts or taggers at once; 0: one for each core"})
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     resume: bool = field(default=False, metadata={"help": "keep finished evaluations"})
+    tiny: bool = field(default=False, metadata={"help": "two restarts, a small tagger on a few batches: does it run?"})
     output_dir: str = field(default="runs", metadata={"help": "of taggers"})
     results_dir: str = "results"
 
     def __post_init__(self) -> None:
+        if self.tiny:
+            self.restarts = 2
         check_tasks(self.tasks, TASKS)
         if not self.vectors:
             raise ValueError("--vectors names nothing; give files, checkpoint folders or Hub ids")
@@ -130,8 +133,8 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
 
 
 def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> TaggerRun:
-    places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
-    return embedding_tagging_run(source, TaggingSettings(**places, tensorboard=False), recipe=RECIPE, commit=commit)
+    told = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir", "tiny")}
+    return embedding_tagging_run(source, TaggingSettings(**told, tensorboard=False), recipe=RECIPE, commit=commit)
 
 
 def refuse_shared_files(files: list[tuple[str, str]]) -> None:
