@@ -72,7 +72,7 @@ def test_too_few_known_words(text: str) -> None:
 def test_places_of_words() -> None:
     found = word_attention(tiny_model(), tiny_tokenizer(), TEXT)
     assert found.places(["town", "the"]) == [5, 0, 4]
-    with pytest.raises(ValueError, match="'barn', 'shed' not among the words 'the mill stands in the town .'"):
+    with pytest.raises(ValueError, match=r"'barn', 'shed' not among the words 'the mill stands in the town \.'"):
         found.places(["mill", "barn", "shed"])
 
 
