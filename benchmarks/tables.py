@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.document_tables import document_attention
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
+from benchmarks.word_embedding_tables import word_embedding
 from ctxzoo.evaluation.results import write_atomically
 from ctxzoo.evaluation.table_parts import markdown
 
@@ -88,6 +89,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "second_order_attention-cuda": second_order_attention,
     "document_attention-cpu": document_attention,
     "document_attention-cuda": document_attention,
+    "word_embedding": word_embedding,
     "preparation": preparation,
     "import_time": import_time,
 }
@@ -120,7 +122,7 @@ def _content(name: str, file: Path) -> str:
     gpus = "" if one["gpus"] == "[]" else f", {one['gpus']}"
     machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
     made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {one['commit'][:12]}"
-    dataset = f"; questions of {one['dataset']}" if "dataset" in one else ""
+    dataset = f"; {'text' if 'sentences' in one else 'questions'} of {one['dataset']}" if "dataset" in one else ""
     return f"{TABLES[name](rows)}\n\n{made}{dataset}."
 
 

@@ -61,9 +61,11 @@ class Settings:
     cutter: Cutter = "english"
     lower_case: bool = True
     fold_digits: bool = field(default=True, metadata={"help": "every digit becomes 0"})
-    epochs: int = 5
+    epochs: int = 2
     negative_samples: int = field(default=10, metadata={"help": "N"})
-    subsampling: float = field(default=1e-3, metadata={"help": "share above which words are thinned; 0: none"})
+    subsampling: float = field(
+        default=0.0, metadata={"help": "share above which words are thinned, 0.001 in word2vec; 0: none"}
+    )
     learning_rate: float | None = field(default=None, metadata={"help": "default: customary for the architecture"})
     logit_learning_rate: float | None = field(default=None, metadata={"help": "of K and s; default: the same"})
     schedule: str | None = field(default=None, metadata={"help": "constant or linear"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,12 +13,14 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
+from ctxzoo.data.sample_corpus import sample_corpus
 from ctxzoo.data.word_vectors import read_word_vectors
 from ctxzoo.evaluation.results import read_results
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.training.word_embedding_settings import CUSTOMS
 from recipes.wikipedia_attention_cbow import Settings, main
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 NAME = "wikipedia_attention_cbow"
 SAMPLE = ("--dataset", "sample", "--tiny", "--progress", "false")
@@ -141,3 +144,29 @@ def test_every_architecture_trains_and_is_told_apart(tmp_path: Path) -> None:
         vectors = read_word_vectors(checkpoint_of(tmp_path, f"{name}-sample-train-seed0-b2"))
         assert len(vectors) == 70
         assert bool(vectors.vectors.isfinite().all())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
+def test_a_text_larger_than_the_memory_allowed_is_no_trouble(tmp_path: Path) -> None:
+    """200 MB: as words in memory they would take several gigabytes."""
+    lines = list(sample_corpus(0))
+    with (tmp_path / "text.txt").open("w", encoding="utf-8") as file:
+        for block in range(2 * 10**8 // sum(len(line) + 8 for line in lines) + 1):
+            numbers = range(block * len(lines), (block + 1) * len(lines))
+            file.writelines(f"{line} w{number % 10**5:05}\n" for line, number in zip(lines, numbers, strict=True))
+    assert (tmp_path / "text.txt").stat().st_size > 2 * 10**8
+    program = """
+        import re
+        from recipes.wikipedia_attention_cbow import Settings, main
+
+        main(Settings(dataset="text.txt", test_split="", cutter="whitespace", fold_digits=False, word_dim=16,
+                      window=[2], epochs=1, progress=False))
+        print("peak", re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+        """
+    settings = {"PYTHONPATH": str(REPOSITORY_ROOT), "CTXZOO_CACHE": str(tmp_path / "cache")}
+    done = run_python(program, env={**os.environ, **settings}, cwd=tmp_path, timeout=580)
+    (result,) = read_results(tmp_path / "results")
+    assert result.metrics["words"] > 10**5
+    assert result.metrics["words_read"] > 3.5 * 10**7
+    assert int(done.stdout.split()[-1]) / 2**20 < 1

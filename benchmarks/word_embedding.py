@@ -1,0 +1,186 @@
+"""Word vectors trained by ctxzoo beside gensim's: words a second, memory, and how good the vectors are.
+
+    python -m benchmarks.word_embedding                    every comparison, 1 and 2 threads
+    python -m benchmarks.word_embedding --comparisons cbow --threads 1 --words 10000000
+    python -m benchmarks.word_embedding --quick --output F      does it run? (generated text)
+
+All sides read the same text, the first sentences of Wikipedia without their rare words, in processes of their own and
+in turns (A B C A B C ...). A round is one pass over the text with fresh vectors; seconds are medians over rounds, by
+the clock on the wall. Words count before frequent ones are thinned. Ratios are to the faster of gensim's two ways to
+read. Scores are those of the vectors that were timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from benchmarks.reporting import RESULTS, Value, write_rows
+from benchmarks.timing import medians, thread_counts
+from benchmarks.word_embedding_sides import KNOWN, TEXT, Side, load_known
+from benchmarks.worker import Worker
+from ctxzoo.data.corpus import Corpus
+from ctxzoo.data.corpus_lines import CorpusSource
+from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.models.tokenization_word import cut_words, word_cutter
+
+DATASET, SAMPLE = "ctxzoo-data/wikipedia_en_2015", "sample"
+MIN_COUNT = 10
+ATTENTION_RATE = 0.2  # docs/models/word_embedding.md: 0.05 is too small for one pass with the exact gradient
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Sides that train in turns.
+
+    Attributes:
+        name: for the command line and the table.
+        sides: those of ctxzoo and of gensim.
+        share: of the words asked for: what is slow reads less.
+    """
+
+    name: str
+    sides: tuple[Side, ...]
+    share: float = 1.0
+
+
+def gensims(architecture: str, name: str) -> tuple[Side, ...]:
+    """Both ways in which gensim reads."""
+    return (
+        Side(f"gensim {name}", "gensim", architecture),
+        Side(f"gensim {name}, corpus_file", "gensim", architecture, corpus_file=True),
+    )
+
+
+def ours(architecture: str, learning_rate: float | None = None) -> tuple[Side, ...]:
+    """Both ways in which noise is drawn."""
+    return (
+        Side(architecture, "ctxzoo", architecture, learning_rate=learning_rate),
+        Side(f"{architecture}, shared noise", "ctxzoo", architecture, True, learning_rate=learning_rate),
+    )
+
+
+COMPARISONS = (
+    Comparison("cbow", (*ours("attention_cbow", ATTENTION_RATE), *ours("cbow"), *gensims("cbow", "CBOW"))),
+    # Skip-gram draws noise for each context word: there is nothing to share.
+    Comparison("skip_gram", (*ours("skip_gram")[:1], *gensims("skip_gram", "skip-gram")), share=0.1),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> Path:
+    """Measure, print and write the CSV; returns its path."""
+    options = parse(arguments)
+    commit = git_commit()
+    rows: list[dict[str, Value]] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for comparison in COMPARISONS:
+            if comparison.name in options.comparisons:
+                folder = Path(scratch, comparison.name)
+                dataset, corpus = write_text(folder, int(comparison.share * options.words), options)
+                for threads in thread_counts(options.threads):
+                    about: dict[str, Value] = {"comparison": comparison.name, "dataset": dataset, "threads": threads}
+                    about |= {"words": len(corpus.ids), "sentences": len(corpus), "vocabulary": len(corpus.words)}
+                    rows += compare(comparison, folder, threads, options, about)
+    write_rows(options.output, rows, commit)
+    print(f"wrote {options.output}")
+    return Path(options.output)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line, `--quick` filled in."""
+    names = [comparison.name for comparison in COMPARISONS]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.word_embedding",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--comparisons", nargs="+", choices=names, default=names)
+    parser.add_argument("--threads", nargs="+", default=["1", "2"], help="numbers, or all")
+    parser.add_argument("--words", type=int, default=4_000_000, help="of the text; skip-gram reads a tenth")
+    parser.add_argument("--rounds", type=int, default=3, help="passes of each side")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--quick", action="store_true", help="generated text, one round, one thread")
+    options = parser.parse_args(arguments)
+    options.min_count = MIN_COUNT
+    if options.quick:
+        if options.output is None:
+            parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
+        options.rounds, options.threads, options.words, options.min_count = 1, ["1"], 20_000, 1
+    options.output = options.output or RESULTS / "word_embedding.csv"
+    return options
+
+
+def write_text(folder: Path, words: int, options: argparse.Namespace) -> tuple[str, Corpus]:
+    """The first sentences with so many words, cut: all words, and the known ones; the name of the dataset."""
+    data = os.environ.get("CTXZOO_DATA")
+    dataset = DATASET if data and not options.quick and Path(data, DATASET).is_dir() else SAMPLE
+    folder.mkdir()
+    with (folder / TEXT).open("w", encoding="utf-8") as file:
+        file.writelines(first_sentences(dataset, words))
+    corpus = load_known(folder, options.min_count)
+    with (folder / KNOWN).open("w", encoding="utf-8") as file:
+        for begin, end in zip(corpus.pointers[:-1], corpus.pointers[1:], strict=True):
+            file.write(" ".join(corpus.words[row] for row in corpus.ids[begin:end]) + "\n")
+    return dataset, corpus
+
+
+def first_sentences(dataset: str, words: int) -> Iterator[str]:
+    """Lines of words with a space between them."""
+    cutter = word_cutter(True, "english", fold_digits=True)
+    for line in CorpusSource(dataset).lines():
+        found = cut_words(cutter, line)
+        yield " ".join(found) + "\n"
+        words -= len(found)
+        if words <= 0:
+            return
+
+
+def compare(
+    comparison: Comparison, folder: Path, threads: int, options: argparse.Namespace, about: dict[str, Value]
+) -> list[dict[str, Value]]:
+    """One row for each side."""
+    given = (str(folder), str(options.min_count), str(threads))
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(side, threads, *given)) for side in comparison.sides]
+        seconds = medians(workers, "training", options.rounds)
+        reference = min(
+            spent for side, spent in zip(comparison.sides, seconds, strict=True) if side.library == "gensim"
+        )
+        rows: list[dict[str, Value]] = []
+        for worker, spent in zip(workers, seconds, strict=True):
+            rows.append(
+                {
+                    **about,
+                    "side": worker.side.label,
+                    "library": worker.side.library,
+                    "rounds": options.rounds,
+                    "seconds": spent,
+                    "words_per_second": int(str(about["words"])) / spent,
+                    "ratio": reference / spent,
+                    "peak_memory_mb": worker.ask("peak_memory"),
+                    **worker.ask("quality"),
+                    "gensim": metadata.version("gensim"),
+                    "numba": metadata.version("numba"),
+                }
+            )
+            print(line(rows[-1]), flush=True)
+    return rows
+
+
+def line(row: dict[str, Value]) -> str:
+    """What is printed of a row."""
+    return (
+        f"{row['side']:28} {row['threads']} threads  {row['words_per_second']:>12,.0f} words/s  "
+        f"ratio {row['ratio']:.2f}  {row['peak_memory_mb']:.0f} MiB"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

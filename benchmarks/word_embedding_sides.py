@@ -1,0 +1,169 @@
+"""The sides of `word_embedding`: a training of word vectors by ctxzoo or by gensim, from the same known words."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from benchmarks.memory import own_peak_memory_mb
+from ctxzoo.data.corpus import Corpus, load_corpus
+from ctxzoo.data.corpus_lines import CorpusSource
+from ctxzoo.data.word_vectors import WordVectors
+from ctxzoo.evaluation import word_analogy, word_similarity
+from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.models.tokenization_word import word_cutter
+from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
+
+DIM, WINDOW, NOISE, SUBSAMPLING, SEED = 50, 20, 10, 1e-3, 1
+SPECIAL = 2
+TEXT, KNOWN = "text.txt", "known.txt"  # all words of the text, and those that are frequent enough
+SIMILARITY = ("wordsim353", "men3000")
+Quality = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to train.
+
+    Attributes:
+        label: for the table.
+        library: whose.
+        architecture: of `WordEmbeddingConfig`; of gensim's these are cbow and skip_gram.
+        shared_noise: ctxzoo: 16 centres share their noise words.
+        corpus_file: gensim: threads read a file; else sentences are lists of words in memory.
+        learning_rate: None: what is customary.
+    """
+
+    label: str
+    library: Literal["ctxzoo", "gensim"]
+    architecture: str
+    shared_noise: bool = False
+    corpus_file: bool = False
+    learning_rate: float | None = None
+
+
+def load_known(folder: str | Path, min_count: int) -> Corpus:
+    """Of a folder with the text; words are apart already."""
+    source = CorpusSource(str(Path(folder, TEXT)))
+    return load_corpus(source, word_cutter(False), min_count=min_count, cache=Path(folder, "cache"))
+
+
+class Runner:
+    """A side with its text, ready to train.
+
+    Args:
+        side: what trains.
+        folder: with `TEXT` and `KNOWN`.
+        min_count: occurrences that a word needs.
+        threads: at once.
+    """
+
+    def __init__(self, side: Side, folder: str, min_count: str, threads: str) -> None:
+        self.side = side
+        self.threads = int(threads)
+        self.known = str(Path(folder, KNOWN))
+        self.rate = side.learning_rate or CUSTOMS[side.architecture].learning_rate
+        self.vectors: Any = None
+        if side.library == "gensim":
+            pass
+        else:
+            import ctxzoo.training.hogwild_trainer  # noqa: F401
+        self.libraries_mb = own_peak_memory_mb()
+        corpus = load_known(folder, int(min_count))
+        self.words = corpus.words
+        self.number = len(corpus.ids)
+        if side.library == "ctxzoo":
+            self.corpus = corpus
+        elif not side.corpus_file:
+            # One string for each word of the vocabulary, not of the text: its hash is computed once.
+            names = np.array(corpus.words, object)
+            cuts = corpus.pointers[1:-1]
+            self.sentences = [part.tolist() for part in np.split(names[corpus.ids], cuts)]
+
+    def warm_up(self, phase: str) -> None:
+        """Compile what is compiled."""
+        self._prepare()
+
+    def round(self, phase: str) -> float:
+        """Seconds of one pass over the text, from the first vectors on."""
+        train, vectors = self._prepare()
+        begin = time.perf_counter()
+        train()
+        seconds = time.perf_counter() - begin
+        self.vectors = vectors()
+        return seconds
+
+    def peak_memory(self) -> float:
+        """MiB beyond the libraries."""
+        return own_peak_memory_mb() - self.libraries_mb
+
+    def quality(self) -> Quality:
+        """Of the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
+        if not os.environ.get("CTXZOO_DATA"):
+            return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])
+        words, table = self.vectors
+        vectors = WordVectors.in_memory(words, torch.from_numpy(np.array(table)), self.side.label, fold_digits=True)
+        sets, _ = word_similarity.read_word_pairs()
+        similarity = word_similarity.evaluate_similarity(vectors, {name: sets[name] for name in SIMILARITY})
+        categories, _ = word_analogy.read_analogies()
+        parts = word_analogy.semantic_and_syntactic(word_analogy.evaluate_analogies(vectors, categories))
+        return {
+            **{name: score.spearman for name, score in similarity.items()},
+            **{name: parts[name].accuracy for name in ("semantic", "syntactic")},
+        }
+
+    def _prepare(self) -> Any:
+        """What trains fresh vectors, and what gives words and vectors afterwards."""
+        return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
+
+    def _prepare_ctxzoo(self) -> Any:
+        from ctxzoo.training.hogwild_trainer import HogwildTrainer
+
+        torch.manual_seed(SEED)
+        config = WordEmbeddingConfig(
+            vocab_size=len(self.words) + SPECIAL,
+            num_special_tokens=SPECIAL,
+            architecture=self.side.architecture,
+            word_dim=DIM,
+            window=WINDOW,
+        )
+        training = WordEmbeddingTraining.customary(
+            self.side.architecture,
+            epochs=1,
+            negative_samples=NOISE,
+            subsampling=SUBSAMPLING,
+            shared_noise=self.side.shared_noise,
+            learning_rate=self.rate,
+            seed=SEED,
+        )
+        model = WordEmbeddingForMaskedLM(config)
+        trainer = HogwildTrainer(model, self.corpus, training, threads=self.threads)
+        table = model.get_input_embeddings().weight
+        return trainer.fit, lambda: (self.words, table[SPECIAL:].detach().numpy())
+
+    def _prepare_gensim(self) -> Any:
+        import gensim.models
+
+        model = gensim.models.Word2Vec(
+            vector_size=DIM,
+            window=WINDOW,
+            negative=NOISE,
+            sample=SUBSAMPLING,
+            sg=int(self.side.architecture == "skip_gram"),
+            alpha=self.rate,
+            min_count=1,
+            epochs=1,
+            seed=SEED,
+            workers=self.threads,
+        )
+        text = {"corpus_file": self.known} if self.side.corpus_file else {"corpus_iterable": self.sentences}
+        model.build_vocab(**text)
+        sizes = {"total_examples": model.corpus_count, "total_words": model.corpus_total_words, "epochs": 1}
+        return lambda: model.train(**text, **sizes), lambda: (model.wv.index_to_key, model.wv.vectors)

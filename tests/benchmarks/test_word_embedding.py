@@ -1,0 +1,70 @@
+"""The benchmark of word vectors: same words for all sides, ratios, the table, and a quick run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import word_embedding
+from benchmarks.reporting import read_rows
+from benchmarks.tables import render
+from benchmarks.word_embedding import COMPARISONS, write_text
+from benchmarks.word_embedding_sides import KNOWN, TEXT, Runner, Side
+from tests.benchmarks.worker_here import WorkerHere
+
+pytest.importorskip("gensim")
+
+
+def test_all_sides_read_the_same_known_words(tmp_path: Path) -> None:
+    dataset, corpus = write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    assert dataset == "sample"
+    text, known = ((tmp_path / "text" / name).read_text().split() for name in (TEXT, KNOWN))
+    assert 500 <= len(text) < 520
+    assert 0 < len(known) < len(text)
+    assert known == [word for word in text if text.count(word) >= 12]
+    assert known == [corpus.words[row] for row in corpus.ids]
+
+    given = (str(tmp_path / "text"), "12", "1")
+    runner = Runner(Side("gensim", "gensim", "cbow"), *given)
+    assert [word for sentence in runner.sentences for word in sentence] == known
+    assert len(runner.sentences) == len(corpus)
+    runner.round("training")
+    from_memory, _ = runner.vectors
+    from_file = Runner(Side("gensim, file", "gensim", "cbow", corpus_file=True), *given)
+    from_file.round("training")
+    assert sorted(from_file.vectors[0]) == sorted(from_memory) == sorted(corpus.words)
+
+
+def test_every_comparison_has_both_ways_to_feed_gensim() -> None:
+    for comparison in COMPARISONS:
+        feeds = [side.corpus_file for side in comparison.sides if side.library == "gensim"]
+        assert feeds == [False, True]
+        assert len({side.label for side in comparison.sides}) == len(comparison.sides)
+
+
+def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_embedding, "Worker", WorkerHere)
+    monkeypatch.delenv("CTXZOO_DATA", raising=False)
+    # One side of ctxzoo: each that is compiled takes seconds.
+    attention, *_, gensim, _ = COMPARISONS[0].sides
+    monkeypatch.setattr(word_embedding, "COMPARISONS", (word_embedding.Comparison("cbow", (attention, gensim)),))
+    output = tmp_path / "word_embedding.csv"
+    word_embedding.main(["--quick", "--output", str(output)])
+    ours, peer = read_rows(output)
+    assert (ours["side"], peer["side"], peer["ratio"]) == ("attention_cbow", "gensim CBOW", "1.0")
+    assert float(ours["ratio"]) == pytest.approx(float(peer["seconds"]) / float(ours["seconds"]), rel=1e-3)
+    assert float(ours["words_per_second"]) == pytest.approx(int(ours["words"]) / float(ours["seconds"]), rel=1e-3)
+    assert ours["men3000"] == ""
+    table = render("<!-- table: word_embedding -->\n<!-- /table: word_embedding -->\n", tmp_path)
+    assert "**cbow, 1 thread** (20,0" in table
+    assert "| gensim CBOW | " in table
+    assert "; text of sample." in table
+
+
+def test_quick_needs_a_place_of_its_own(capsys: pytest.CaptureFixture[Any]) -> None:
+    with pytest.raises(SystemExit):
+        word_embedding.main(["--quick"])
+    assert "give --output a file outside results/" in capsys.readouterr().err
