@@ -390,8 +390,13 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                         offset = 0
                         if structured:
                             offset = (j - t + window - (j > t)) * vocabulary
+                        # Of the next context word, whose matrix of the structured model is the next one but at the end of
+                        # a window.
+                        following = offset + vocabulary if structured else 0
                         for place in range(1, noise + 1):
-                            prefetch_row(output, offset + coming[place], width)
+                            prefetch_row(output, following + coming[place], width)
+                        if structured:
+                            prefetch_row(output, following + targets[0], width)
                         loss += predict(rows[j], targets, output, offset, rate, errors, back, told)
                         for d in range(width):
                             rows[j, d] += back[d]
