@@ -1,4 +1,4 @@
-"""Word vectors on every task: POS induction, word similarity, analogies, sentiment.
+"""Word vectors on every task: POS induction, word similarity, analogies, sentiment, POS tagging.
 
     python recipes/embedding_evaluation.py --vectors runs/…/checkpoint                   all tasks
     python recipes/embedding_evaluation.py --vectors A B C --seeds 0 1 2 --resume        finished tasks are kept
@@ -7,12 +7,16 @@
 
 Vectors are files of word vectors, checkpoint folders of the architecture WordEmbedding, or Hub ids of such. Each task
 of each leaves results/embedding_evaluation/<architecture>-b<window>-seed<seed>[-<name>]-<task>.json; of a file, which
-says nothing of architecture and window, its name stands in their place. A YAML file of settings may come first.
+says nothing of architecture and window, its name stands in their place. POS tagging trains a tagger, which
+leaves results/embedding_evaluation/<architecture>-b<window>[-<name>]-ptb_sample-test-seed<seed>-pos_tags.json and its
+checkpoint in runs/. A YAML file of settings may come first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -22,11 +26,17 @@ from ctxzoo.evaluation.embedding_tasks import HEADINGS, POS_TAGS, EvaluationOpti
 from ctxzoo.evaluation.embedding_tasks import TASKS as EMBEDDING_TASKS
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.pos_induction import DATASET, RESTARTS
+from ctxzoo.hub.embedding_tagging import TASK as TAGGING
+from ctxzoo.hub.embedding_tagging import embedding_tagging_run
+from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.tagger_run import TaggerRun
+from ctxzoo.hub.tagging_run import TaggingSettings
+from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.training.writable import check_writable
 
 RECIPE = "embedding_evaluation"
-TASKS = dict(EMBEDDING_TASKS)
+TASKS = (*EMBEDDING_TASKS, TAGGING)
 
 
 @dataclass
@@ -45,13 +55,17 @@ class Settings:
     pos_tags: list[str] = field(default_factory=lambda: list(POS_TAGS), metadata={"help": "its columns of tags"})
     restarts: int = field(default=RESTARTS, metadata={"help": "of POS induction"})
     evaluation_seed: int = field(default=0, metadata={"help": "of what an evaluation draws"})
-    threads: int = field(default=0, metadata={"help": "restarts at once; 0: one for each core"})
+    threads: int = field(default=0, metadata={"help": "restarts or taggers at once; 0: one for each core"})
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     resume: bool = field(default=False, metadata={"help": "keep finished evaluations"})
+    tiny: bool = field(default=False, metadata={"help": "two restarts, a small tagger on a few batches: does it run?"})
+    output_dir: str = field(default="runs", metadata={"help": "of taggers"})
     results_dir: str = "results"
 
     def __post_init__(self) -> None:
-        check_tasks(self.tasks, tuple(TASKS))
+        if self.tiny:
+            self.restarts = 2
+        check_tasks(self.tasks, TASKS)
         if not self.vectors:
             raise ValueError("--vectors names nothing; give files, checkpoint folders or Hub ids")
         if len(self.seeds) not in (1, len(self.vectors)):
@@ -67,18 +81,35 @@ def main(settings: Settings) -> None:
         EmbeddingSource(path=path, seed=seed, name=settings.name, fold_digits=settings.fold_digits)
         for path, seed in zip(settings.vectors, seeds, strict=True)
     ]
-    runs = [[run_of(source, task, settings, commit) for task in settings.tasks] for source in sources]
-    refuse_shared_files([run for of_source in runs for run in of_source])
-    check_writable(runs[0][0].results_file.parent)
-    for of_source in runs:
-        table = Table(*HEADINGS, title=f"{of_source[0].source.variant}, seed {of_source[0].source.seed}")
-        for run in of_source:
-            result, found = evaluate_embedding(run, resume=settings.resume)
-            rows = [[run.task, "finished before", "", "", ""]] if found is None else score_rows(run.task, found)
-            for row in rows:
-                table.add_row(*row)
-            print(f"{run.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
-        Console().print(table)
+    tasks = [task for task in settings.tasks if task != TAGGING]
+    evaluations = {source: [run_of(source, task, settings, commit) for task in tasks] for source in sources}
+    taggers = {source: tagger_of(source, settings, commit) for source in sources if TAGGING in settings.tasks}
+    files = [(run.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
+    refuse_shared_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
+    check_writable(Path(settings.results_dir) / RECIPE)
+    if tasks:
+        for source, runs in evaluations.items():
+            evaluate(source, runs, settings)
+    if taggers:
+        train_taggers(list(taggers.values()), settings)
+
+
+def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
+    table = Table(*HEADINGS, title=f"{source.variant}, seed {source.seed}")
+    for run in runs:
+        result, found = evaluate_embedding(run, resume=settings.resume)
+        rows = [[run.task, "finished before", "", "", ""]] if found is None else score_rows(run.task, found)
+        for row in rows:
+            table.add_row(*row)
+        print(f"{run.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
+    Console().print(table)
+
+
+def train_taggers(runs: list[TaggerRun], settings: Settings) -> None:
+    by_variant = {run.variant: [other for other in runs if other.variant == run.variant] for run in runs}
+    work = partial(train_classifier, resume=settings.resume, quiet=True)
+    outcomes = run_folds(by_variant, work, processes=settings.threads)
+    print_outcomes(outcomes, "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings")
 
 
 def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:
@@ -93,7 +124,7 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
     return EmbeddingRun(
         source=source,
         task=task,
-        evaluation=TASKS[task],
+        evaluation=EMBEDDING_TASKS[task],
         options=options,
         recipe=RECIPE,
         commit=commit,
@@ -101,15 +132,20 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
     )
 
 
-def refuse_shared_files(runs: list[EmbeddingRun]) -> None:
-    """Before anything is evaluated."""
+def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> TaggerRun:
+    told = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir", "tiny")}
+    return embedding_tagging_run(source, TaggingSettings(**told, tensorboard=False), recipe=RECIPE, commit=commit)
+
+
+def refuse_shared_files(files: list[tuple[str, str]]) -> None:
+    """Of names of results files with the paths of vectors, before anything is evaluated."""
     owner: dict[str, str] = {}
-    for run in runs:
-        first = owner.setdefault(run.results_file.name, run.source.path)
-        if first != run.source.path:
+    for name, path in files:
+        first = owner.setdefault(name, path)
+        if first != path:
             raise ValueError(
-                f"{first} and {run.source.path} would both write {run.results_file.name}; give them --seeds of their "
-                "own, or a --name in a run of their own"
+                f"{first} and {path} would both write {name}; give them --seeds of their own, or a --name in a run of "
+                "their own"
             )
 
 

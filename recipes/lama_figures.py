@@ -15,9 +15,6 @@ Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `f
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +25,10 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.attended_words import Occurrences, read_occurrences, top_words
-from ctxzoo.evaluation.environment import command_line, git_commit, hardware, versions
-from ctxzoo.evaluation.plots_lines import plot_accuracy_by, plot_distributions, plot_lines
-from ctxzoo.evaluation.results import RunResult, read_results, utc_now, write_atomically
+from ctxzoo.evaluation.plots_lines import plot_distributions, plot_lines, plot_scores_by
+from ctxzoo.evaluation.results import RunResult, read_results
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.recipe_figures import Rows, check_figures, draw_figures
 from ctxzoo.models.layers_low_rank_attention import LowRankAttention
 from ctxzoo.models.layers_self_attentive import AdditiveScores
 
@@ -41,8 +38,6 @@ SAN_SIZE = 350  # d_a
 HEAD_OF_TE = 64  # width of a Transformer's head
 MOST_HEADS = 40
 LOSSES = {"san": "SAN", "te": "Transformer encoder", "lama": "LAMA"}
-
-Rows = list[list[str | int | float]]
 
 
 @dataclass
@@ -65,31 +60,11 @@ class Settings:
     figures_dir: str = "runs/lama_figures"
 
     def __post_init__(self) -> None:
-        for name in self.only:
-            if name not in FIGURES:
-                raise ValueError(f"only: unknown {name!r}; known: {', '.join(FIGURES)}")
+        check_figures(self.only, FIGURES)
 
 
 def main(settings: Settings) -> None:
-    commit = git_commit()
-    folder = Path(settings.figures_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in settings.only or FIGURES:
-        rows = FIGURES[name](settings, folder)
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerows(rows)
-        write_atomically(folder / f"{name}.csv", buffer.getvalue().encode())
-        made = {
-            "command": command_line(),
-            "commit": commit,
-            "hardware": hardware(),
-            "versions": versions(),
-            "created": utc_now(),
-        }
-        file = folder / "figures.json"
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        write_atomically(file, (json.dumps(known | {name: made}, indent=1, sort_keys=True) + "\n").encode())
-        print(f"{name}: {folder / name}.csv")
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
 def weights(settings: Settings, folder: Path) -> Rows:
@@ -119,7 +94,7 @@ def heads(settings: Settings, folder: Path) -> Rows:
         points.setdefault(run.variant, {}).setdefault(run.settings["num_heads"], []).append(
             run.metrics["test/accuracy"]
         )
-    plot_accuracy_by(points, folder / "heads.png", axis="number of heads m", runs="seeds")
+    plot_scores_by(points, folder / "heads.png", axis="number of heads m", runs="seeds")
     rows: Rows = [["model", "heads", "accuracies"]]
     return rows + [
         [name, number, " ".join(f"{value:.2f}" for value in values)]

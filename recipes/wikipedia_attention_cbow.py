@@ -4,6 +4,7 @@
     python recipes/wikipedia_attention_cbow.py --architecture cbow skip_gram --seeds 0 1 2 --threads 2
     python recipes/wikipedia_attention_cbow.py --dataset sample                  seconds, no network needed
     python recipes/wikipedia_attention_cbow.py --dataset my_text.txt.gz --test_split ""      a file, a line a sentence
+    python recipes/wikipedia_attention_cbow.py --backend torch --accelerator gpu --batch_size 4096     PyTorch, on a GPU
     python recipes/wikipedia_attention_cbow.py --resume                          goes on where a training stopped
 
 Settings are the paper's, or those of docs/models/word_embedding.md where it is silent; what differs from architecture
@@ -24,6 +25,12 @@ from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.word_embedding_run import WordEmbeddingRun, train_word_embedding
 from ctxzoo.models.tokenization_word import Cutter
+from ctxzoo.training.word_embedding_backends import (
+    EmbeddingBackend,
+    NumbaBackend,
+    TorchBackend,
+    choose_backend_name,
+)
 from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
 
 RECIPE = "wikipedia_attention_cbow"
@@ -54,16 +61,26 @@ class Settings:
     cutter: Cutter = "english"
     lower_case: bool = True
     fold_digits: bool = field(default=True, metadata={"help": "every digit becomes 0"})
-    epochs: int = 5
+    epochs: int = 2
     negative_samples: int = field(default=10, metadata={"help": "N"})
-    subsampling: float = field(default=1e-3, metadata={"help": "share above which words are thinned; 0: none"})
+    subsampling: float = field(
+        default=0.0, metadata={"help": "share above which words are thinned, 0.001 in word2vec; 0: none"}
+    )
     learning_rate: float | None = field(default=None, metadata={"help": "default: customary for the architecture"})
     logit_learning_rate: float | None = field(default=None, metadata={"help": "of K and s; default: the same"})
     schedule: str | None = field(default=None, metadata={"help": "constant or linear"})
     random_window: bool | None = field(default=None, metadata={"help": "half width drawn from 1..b for each centre"})
     input_gradient: str | None = field(default=None, metadata={"help": "of cbow: exact or word2vec"})
     shared_noise: bool = field(default=False, metadata={"help": "16 centres share their noise words: faster"})
-    threads: int = field(default=1, metadata={"help": "one and a seed: the same vectors each time"})
+    backend: str | None = field(
+        default=None, metadata={"help": "numba, or torch: for GPUs and several devices; default: numba if installed"}
+    )
+    threads: int = field(default=1, metadata={"help": "numba: one and a seed give the same vectors each time"})
+    batch_size: int = field(default=1024, metadata={"help": "torch: words of the text"})
+    num_workers: int = field(default=0, metadata={"help": "torch: processes that build batches"})
+    accelerator: str = field(default="auto", metadata={"help": "torch: cpu, gpu, ... as Lightning names them"})
+    devices: str = field(default="1", metadata={"help": "torch: a step sums the batches of all"})
+    precision: str = field(default="32-true", metadata={"help": "torch: 32-true or bf16-mixed"})
     tiny: bool = field(default=False, metadata={"help": "small vectors, one pass: does it run?"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
     output_dir: str = "runs"
@@ -78,6 +95,13 @@ class Settings:
             self.word_dim, self.window, self.epochs, self.test_words = 8, [2], 1, 200
         if self.dataset == "sample":
             self.test_split, self.min_count = "", SAMPLE_MIN_COUNT
+        self.backend = choose_backend_name(self.backend)
+
+    def build_backend(self) -> EmbeddingBackend:
+        if self.backend == "numba":
+            return NumbaBackend(self.threads)
+        names = ("batch_size", "num_workers", "accelerator", "devices", "precision")
+        return TorchBackend(**{name: getattr(self, name) for name in names})
 
 
 def main(settings: Settings) -> None:
@@ -116,7 +140,7 @@ def run_of(settings: Settings, architecture: str, window: int, seed: int, commit
         min_count=settings.min_count,
         config=config,
         training=training,
-        threads=settings.threads,
+        backend=settings.build_backend(),
         tag="-".join(part for part in (f"b{window}", settings.name) if part),
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,27 @@ import torch
 import torch.distributed
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+Block = TypeVar("Block", covariant=True)
 POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
 
 
-class BucketSampler(Sampler[list[int]]):
+class ResumableSampler(Sampler[Block]):
+    """Yields what a batch is made of; where it begins is told by `ResumableLoader`."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.skip = 0  # batches of the next pass to leave out; set by ResumableLoader
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of this epoch; Lightning calls it."""
+        self.epoch = epoch
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+
+
+class BucketSampler(ResumableSampler[list[int]]):
     """Yields lists of row numbers, one list a batch.
 
     Shuffled: rows are drawn in a random order fixed by (seed, epoch), sorted by length within pools of
@@ -47,18 +65,13 @@ class BucketSampler(Sampler[list[int]]):
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        super().__init__()
         self.lengths = np.asarray(lengths)
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.seed = seed
         self.rank = rank
         self.world_size = world_size
-        self.epoch = 0
-        self.skip = 0  # batches of the next pass to leave out; set by ResumableLoader
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the order of this epoch; Lightning calls it."""
-        self.epoch = epoch
 
     def __len__(self) -> int:
         total = -(-len(self.lengths) // self.batch_size)
@@ -86,21 +99,21 @@ class BucketSampler(Sampler[list[int]]):
 
 
 class ResumableLoader(DataLoader[Any]):
-    """A DataLoader over a `BucketSampler` that can go on in the middle of an epoch.
+    """A DataLoader over a `ResumableSampler` that can go on in the middle of an epoch.
 
-    `dataset[list of rows]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and gives it
-    back
-    before the first batch; the batches of that epoch that were already seen are then left out without being built.
+    `dataset[what the sampler yields]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and
+    gives it back before the first batch; the batches of that epoch that were already seen are then left out without
+    being built.
     """
 
-    def __init__(self, dataset: Dataset[Any], sampler: BucketSampler, **kwargs: Any) -> None:
+    def __init__(self, dataset: Dataset[Any], sampler: ResumableSampler[Any], **kwargs: Any) -> None:
         self._seen = 0
         self._resume_at: dict[str, int] | None = None
         super().__init__(dataset, sampler=sampler, batch_size=None, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         sampler = self.sampler
-        assert isinstance(sampler, BucketSampler)
+        assert isinstance(sampler, ResumableSampler)
         state, self._resume_at = self._resume_at, None
         # A checkpoint written after the last batch belongs to a finished pass: the next one begins at its first batch.
         within = state is not None and state["epoch"] == sampler.epoch and state["batches"] < len(sampler)
@@ -111,7 +124,7 @@ class ResumableLoader(DataLoader[Any]):
 
     def state_dict(self) -> dict[str, int]:
         """Epoch and the number of its batches that were handed out."""
-        assert isinstance(self.sampler, BucketSampler)
+        assert isinstance(self.sampler, ResumableSampler)
         return {"epoch": self.sampler.epoch, "batches": self._seen}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
@@ -138,15 +151,13 @@ def bucket_loader(
         seed: of the order.
         num_workers: processes that build batches; 0 builds them here.
     """
-    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-    sampler = BucketSampler(
-        lengths,
-        batch_size,
-        shuffle=shuffle,
-        seed=seed,
-        rank=torch.distributed.get_rank() if distributed else 0,
-        world_size=torch.distributed.get_world_size() if distributed else 1,
-    )
+    rank, world_size = process_place()
+    sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size)
+    return resumable_loader(dataset, sampler, num_workers)
+
+
+def resumable_loader(dataset: Dataset[Any], sampler: ResumableSampler[Any], num_workers: int = 0) -> ResumableLoader:
+    """The usual loader of whole batches; `num_workers` as in `bucket_loader`."""
     return ResumableLoader(
         dataset,
         sampler,
@@ -154,3 +165,10 @@ def bucket_loader(
         pin_memory=torch.cuda.is_available(),
         persistent_workers=num_workers > 0,
     )
+
+
+def process_place() -> tuple[int, int]:
+    """Rank of this process among those that train together, and their number."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1

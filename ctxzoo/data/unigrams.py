@@ -61,3 +61,15 @@ def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.
     # What is left is 1 but for rounding; its other word is itself.
     limits = np.minimum(np.round(scaled * 2.0**32), 2.0**32 - 1).astype(np.uint32)
     return limits, others
+
+
+def draw_words(
+    limits: npt.NDArray[np.uint32],
+    others: npt.NDArray[np.int32],
+    shape: tuple[int, ...],
+    generator: np.random.Generator,
+) -> npt.NDArray[np.int64]:
+    """Words by the tables of `alias_table`."""
+    words = generator.integers(len(limits), size=shape)
+    chosen = generator.integers(2**32, size=shape, dtype=np.uint32) < limits[words]
+    return np.where(chosen, words, others[words])

@@ -1,4 +1,4 @@
-"""Pictures of numbers against numbers: accuracy by a size of the model, and lines."""
+"""Pictures of numbers against numbers: scores by a size of the model, and lines."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from ctxzoo.evaluation.figures import new_figure, save_figure
 COLOURS = ("#1f5fa8", "#d1792b", "#3b8a5a", "#8a5fb0", "#9aa5b1")
 
 
-def plot_accuracy_by(
-    rows: Mapping[str, Mapping[int, Sequence[float]]], out: str | Path, *, axis: str, runs: str
+def plot_scores_by(
+    rows: Mapping[str, Mapping[int, Sequence[float]]],
+    out: str | Path,
+    *,
+    axis: str,
+    runs: str,
+    score: str = "Test accuracy",
 ) -> None:
-    """Draw a line for each row: mean test accuracy against a size of the model, with a bar of one deviation.
+    """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
 
     Args:
-        rows: name of the row -> size -> accuracies of the runs, in percent.
+        rows: name of the row -> size -> scores of the runs, in percent.
         out: the PNG file to write.
         axis: what the size is, as "number of steps K".
         runs: what the mean is over, as "folds".
+        score: what it is.
 
     Raises:
-        ValueError: no rows, or a point without accuracies.
+        ValueError: no rows, or a point without scores.
         ImportError: matplotlib is missing.
     """
     if not rows or not all(values for points in rows.values() for values in points.values()):
-        raise ValueError(f"nothing to draw: every row needs accuracies for each {axis}, got {dict(rows)}")
+        raise ValueError(f"nothing to draw: every row needs scores for each {axis}, got {dict(rows)}")
     figure = new_figure(6, 3.8)
     axes = figure.subplots()
     # Equal distances: the sizes are chosen roughly as powers.
@@ -47,7 +53,7 @@ def plot_accuracy_by(
             label=name,
         )
     axes.set_xticks(range(len(ticks)), [str(size) for size in ticks])
-    _label(axes, axis, f"Test accuracy (%), mean and deviation over {runs}")
+    _label(axes, axis, f"{score} (%), mean and deviation over {runs}")
     save_figure(figure, out)
 
 
@@ -116,7 +122,7 @@ def plot_distributions(
         )
         panel.set_title(name, fontsize=11)
         panel.tick_params(labelsize=8)
-        _lighten(panel)
+        lighten(panel)
     figure.supxlabel(axis, fontsize=10)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
     save_figure(figure, out)
@@ -126,10 +132,11 @@ def _label(axes: Any, axis: str, title: str) -> None:
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.legend(frameon=False)
-    _lighten(axes)
+    lighten(axes)
 
 
-def _lighten(axes: Any) -> None:
+def lighten(axes: Any) -> None:
+    """Axes without a box, with pale lines at the values."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -18,7 +18,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.evaluation import tables_bidaf, tables_contextualizer, tables_lama, tables_word_embedding
+from ctxzoo.evaluation import (
+    tables_bidaf,
+    tables_contextualizer,
+    tables_lama,
+    tables_word_embedding,
+    tables_word_embedding_studies,
+)
 from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
@@ -26,6 +32,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_contextualizer.TABLES,
     **tables_lama.TABLES,
     **tables_word_embedding.TABLES,
+    **tables_word_embedding_studies.TABLES,
 }
 
 

@@ -1,7 +1,8 @@
 """Word vectors: their tables, made from results files, beside the numbers of the paper.
 
 A cell is the mean and sample standard deviation over trainings. Of POS induction each training has a median over its
-restarts, and the spread is that of all restarts of all trainings.
+restarts, and the spread is that of all restarts of all trainings. Runs without a name are those of the recipe as it is,
+without subsampling for every model; tables_word_embedding_studies has the others.
 """
 
 from __future__ import annotations
@@ -69,17 +70,17 @@ def downstream(results: Runs) -> str:
         rows.append(
             [
                 label,
-                _beside(_mean(induction, f"{TREEBANK_TAGS}/v_measure_median"), paper and paper[0]),
-                _spread(induction, TREEBANK_TAGS),
-                _mean(induction, f"{UNIVERSAL_TAGS}/v_measure_median"),
-                _spread(induction, UNIVERSAL_TAGS),
-                _beside(_mean(tagging, "test/accuracy"), paper and paper[1]),
-                _beside(_mean(sentiment, "test/accuracy"), paper and paper[2]),
+                _beside(mean_of(induction, f"{TREEBANK_TAGS}/v_measure_median"), paper and paper[0]),
+                spread_of(induction, TREEBANK_TAGS),
+                mean_of(induction, f"{UNIVERSAL_TAGS}/v_measure_median"),
+                spread_of(induction, UNIVERSAL_TAGS),
+                _beside(mean_of(tagging, "test/accuracy"), paper and paper[1]),
+                _beside(mean_of(sentiment, "test/accuracy"), paper and paper[2]),
                 str(max(len(induction), len(tagging), len(sentiment))),
             ]
         )
         incomplete |= min(len(induction), len(tagging), len(sentiment)) < SEEDS
-    return _with_command(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown(headings, rows), incomplete)
 
 
 def intrinsic(results: Runs) -> str:
@@ -92,7 +93,7 @@ def intrinsic(results: Runs) -> str:
         cells += [_covered(analogy, f"test/{name}", "accuracy") for name in ANALOGY_PARTS]
         rows.append([label, *cells, str(max(len(similarity), len(analogy)))])
         incomplete |= min(len(similarity), len(analogy)) < SEEDS
-    return _with_command(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown(headings, rows), incomplete)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {
@@ -117,7 +118,8 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
     return found
 
 
-def _mean(runs: Runs, metric: str) -> str:
+def mean_of(runs: Runs, metric: str) -> str:
+    """A metric over trainings, as a cell."""
     return mean_and_deviation([run.metrics.get(metric) for run in runs]) if runs else NOT_RUN
 
 
@@ -125,7 +127,7 @@ def _beside(ours: str, paper: float | None) -> str:
     return ours if paper is None else f"{ours} ({paper:.2f})"
 
 
-def _spread(runs: Runs, tags: str) -> str:
+def spread_of(runs: Runs, tags: str) -> str:
     """From the lowest to the highest restart of all trainings."""
     ends = [(run.metrics.get(f"{tags}/v_measure_lowest"), run.metrics.get(f"{tags}/v_measure_highest")) for run in runs]
     known = [(lowest, highest) for lowest, highest in ends if lowest is not None and highest is not None]
@@ -135,12 +137,13 @@ def _spread(runs: Runs, tags: str) -> str:
 
 
 def _covered(runs: Runs, part: str, metric: str) -> str:
-    shown = _mean(runs, f"{part}/{metric}")
+    shown = mean_of(runs, f"{part}/{metric}")
     if not runs or shown == NOTHING:
         return shown
     return f"{shown} (of {min(run.metrics[f'{part}/coverage'] for run in runs):.0f} %)"
 
 
-def _with_command(table: str, incomplete: bool) -> str:
+def with_evaluation(table: str, incomplete: bool) -> str:
+    """A table; where something is missing with the command that adds it."""
     command = f"python recipes/{RECIPE}.py --vectors CHECKPOINT … --seeds 0 1 2 --resume"
     return with_commands(table, [f"# {NOT_RUN}", command] if incomplete else [])

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from ctxzoo.data.corpus import Corpus, load_corpus
 from ctxzoo.data.corpus_lines import CorpusSource
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.evaluation.results import RunResult, finished_result, result_path, write_result
+from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path, write_result
 from ctxzoo.evaluation.word_prediction import word_prediction_scores
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
@@ -25,13 +25,14 @@ from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.training.process_group import in_first_process
+from ctxzoo.training.word_embedding_backends import EmbeddingBackend
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "word_embedding"
 NUM_SPECIAL_TOKENS = 2  # padding and mask
-CHECKPOINT = "last.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class WordEmbeddingRun:
         cutter, lower_case, fold_digits, min_count: which words there are.
         config: fields of `WordEmbeddingConfig` beside those of the vocabulary.
         training: how.
-        threads: that share the weights.
+        backend: what trains.
         tag: what the names of folder and results file say beside architecture, data and seed.
         output_dir, results_dir: where to write.
         progress: show a bar.
@@ -63,7 +64,7 @@ class WordEmbeddingRun:
     min_count: int
     config: dict[str, Any]
     training: WordEmbeddingTraining
-    threads: int
+    backend: EmbeddingBackend
     tag: str = ""
     output_dir: str = "runs"
     results_dir: str = "results"
@@ -105,7 +106,7 @@ class WordEmbeddingRun:
             **self.config,
             **{name: getattr(self, name) for name in ("cutter", "lower_case", "fold_digits", "min_count")},
             **{name: value for name, value in self.training.told().items() if name != "seed"},
-            "threads": self.threads,
+            **self.backend.told,
             "test_words": self.test_words,
         }
 
@@ -150,8 +151,6 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
         FloatingPointError: the training left the numbers; the message names the rate.
     """
-    from ctxzoo.training.hogwild_trainer import HogwildTrainer
-
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done
@@ -161,10 +160,20 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
     corpus = run.load()
     tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
     with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
-        trainer = HogwildTrainer(
-            model, corpus, run.training, threads=run.threads, checkpoint=run.folder / CHECKPOINT, report=report
-        )
-        reached = trainer.fit(resume=resume)
+        reached = run.backend.trainer(model, corpus, run.training, run.folder, report).fit(resume=resume)
+    in_first_process(lambda: _finish(run, corpus, model, tokenizer, test, reached))
+    return read_result(run.results_file)
+
+
+def _finish(
+    run: WordEmbeddingRun,
+    corpus: Corpus,
+    model: WordEmbeddingForMaskedLM,
+    tokenizer: WordTokenizer,
+    test: CorpusSource | None,
+    reached: EmbeddingProgress,
+) -> None:
+    """Score, and write the checkpoint folder and the results file."""
     model.eval()
     scores = {} if test is None else word_prediction_scores(model, tokenizer, test.lines(), words=run.test_words)
     result = _result(run, corpus, model, reached, scores)
@@ -177,7 +186,6 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
         eval_results=result,
     )
     write_result(result, run.results_dir)
-    return result
 
 
 def _test_text(run: WordEmbeddingRun) -> CorpusSource | None:

@@ -13,9 +13,10 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
         kept: boolean (..., S), False at noise that does not count.
 
     Returns:
-        (..., M).
+        (..., M), in float32 at least, also under mixed precision.
     """
     scores = states @ rows.transpose(-1, -2)  # (..., M, 1 + S)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     noise = F.logsigmoid(-scores[..., 1:]) * kept.unsqueeze(-2)
     return -F.logsigmoid(scores[..., 0]) - noise.sum(dim=-1)
 

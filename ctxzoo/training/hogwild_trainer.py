@@ -21,6 +21,7 @@ from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.interrupted import TrainingInterrupted
+from ctxzoo.training.word_embedding_checks import check_same_training, check_vocabulary, model_fields
 from ctxzoo.training.word_embedding_kernel import KernelPlan, Text, Workspace, build_kernel, workspace
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
@@ -77,11 +78,7 @@ class HogwildTrainer:
         if threads < 1:
             raise ValueError(f"threads is {threads}; expected 1 or more")
         config = model.config
-        if config.vocab_size != len(corpus.words) + config.num_special_tokens:
-            raise ValueError(
-                f"the model has {config.vocab_size - config.num_special_tokens} words, the corpus {len(corpus.words)}; "
-                "build the model from the corpus"
-            )
+        check_vocabulary(model, corpus)
         self.model = model
         self.corpus = corpus
         self.training = training
@@ -218,10 +215,8 @@ class HogwildTrainer:
 
     def _identity(self) -> str:
         """What must be the same for a checkpoint to fit."""
-        config = self.model.config.to_dict()
-        fields = {name: config[name] for name in type(self.model.config).__annotations__}
         told = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
-        return json.dumps({**fields, **self.training.told(), **told})
+        return json.dumps({**model_fields(self.model), **self.training.told(), **told})
 
     def _save(self) -> None:
         if self.checkpoint is None:
@@ -247,13 +242,8 @@ class HogwildTrainer:
             ) from error
         with file:
             metadata = file.metadata() or {}
-            ours, theirs = json.loads(self._identity()), json.loads(metadata.get("training", "{}"))
-            for name, value in ours.items():
-                if name not in theirs or theirs[name] != value:
-                    raise ValueError(
-                        f"{path} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
-                        "same settings, or start anew without --resume"
-                    )
+            theirs = json.loads(metadata.get("training", "{}"))
+            check_same_training(str(path), theirs, json.loads(self._identity()))
             for name, values in self.weights._asdict().items():
                 if values.size:
                     values[...] = file.get_tensor(name)

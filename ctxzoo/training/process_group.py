@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 from functools import cache
 
 import torch.distributed
@@ -18,3 +19,12 @@ def leave_group() -> None:
     """Destroy the default group, where there is one."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
+
+
+def in_first_process(work: Callable[[], None]) -> None:
+    """Call `work` in the first of the processes that train together, while the others wait."""
+    together = torch.distributed.is_available() and torch.distributed.is_initialized()
+    if not together or torch.distributed.get_rank() == 0:
+        work()
+    if together:
+        torch.distributed.barrier()

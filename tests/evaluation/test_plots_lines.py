@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ctxzoo.evaluation import plots_lines
-from ctxzoo.evaluation.plots_lines import plot_accuracy_by, plot_distributions, plot_lines
+from ctxzoo.evaluation.plots_lines import plot_distributions, plot_lines, plot_scores_by
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> None:
     rows = {"recurrent": {20: [72.0, 74.0], 1: [60.0, 56.0], 5: [71.0, 71.0]}, "regular": {5: [70.0]}}
-    plot_accuracy_by(rows, tmp_path / "k.png", axis="K", runs="folds")
+    plot_scores_by(rows, tmp_path / "k.png", axis="K", runs="folds")
     axes = drawn[0].axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "5", "20"]
     first, second = (container.lines[0] for container in axes.containers)
@@ -42,7 +42,7 @@ def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> 
 @pytest.mark.parametrize("rows", [{}, {"a": {1: []}}])
 def test_nothing_to_draw(tmp_path: Path, rows: dict[str, dict[int, list[float]]]) -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
-        plot_accuracy_by(rows, tmp_path / "k.png", axis="K", runs="folds")
+        plot_scores_by(rows, tmp_path / "k.png", axis="K", runs="folds")
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_lines({"a": {}}, tmp_path / "k.png", axis="m", title="t")
     with pytest.raises(ValueError, match="nothing to draw"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -126,10 +127,13 @@ def test_programs_of_the_card_give_what_the_pipeline_gives(
     assert f"'token_str': {expected['token_str']!r}" in as_pipeline
 
 
-def test_without_an_example_of_ours_there_is_none() -> None:
+def test_without_an_example_of_ours_frequent_words_stand_around_the_mask() -> None:
     asked = {"model": tiny_model(), "tokenizer": tiny_tokenizer()}
+    corpus = SimpleNamespace(words=["the", "mill", "of", "a", "by", "old", "rarely"])
+    example = card_example(FILL_MASK, "someone/texts", **asked, data=corpus)
+    assert example["text"] == "the mill of [MASK] a by old"
     with pytest.raises(ValueError, match="no example for 'someone/texts'; add one"):
-        card_example(FILL_MASK, "someone/texts", **asked, data=object())
+        card_example(FILL_MASK, "someone/texts", **asked)
     lines = FILL_MASK.example_lines(tiny_example())
     assert lines[0] == f"text: {TEXT}"
     assert tiny_example()["token_str"] in lines[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ def run(name: str, folder: Path) -> list[Any]:
 
 
 def printed(cell: Any) -> str:
-    return "".join(output["text"] for output in cell.outputs if output.output_type == "stream")
+    """On stdout; progress bars are on stderr."""
+    streams = (output for output in cell.outputs if output.output_type == "stream")
+    return "".join(output["text"] for output in streams if output.name == "stdout")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -66,3 +69,22 @@ def test_lama(tmp_path: Path) -> None:
     lines = printed(compared).splitlines()
     assert len(lines) == 6
     assert 0 < float(lines[-1].split()[-1]) <= 1
+
+
+@pytest.mark.slow
+def test_attention_cbow(tmp_path: Path) -> None:
+    trained, loaded, filled, nearest, words, positions, exported = run("attention_cbow.ipynb", tmp_path)
+    assert "70 words, 789,100 read" in printed(trained)
+    first, last = map(float, re.findall(r"loss (\S+) at first, (\S+) at the end", printed(trained))[0])
+    assert last < 0.5 * first
+    assert "(1, 14, 20) (1, 14, 20)" in printed(loaded)
+    animals, adverbs = printed(filled).splitlines()
+    assert all(word in animals for word in ("dog", "horse", "goat"))
+    assert all(word in adverbs for word in ("always", "never", "rarely", "often"))
+    neighbours = dict(line.split(": ") for line in printed(nearest).splitlines())
+    assert {one.split()[0] for one in neighbours["eats"].split(", ")} == {"smells", "hides", "finds"}
+    for drawn in (words, positions):
+        assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    files, gensims, back = printed(exported).splitlines()
+    assert (files, back) == ("[True, True]", "True")
+    assert gensims.startswith("[('")

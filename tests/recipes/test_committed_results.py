@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import RunResult, read_results
+from ctxzoo.evaluation.results import RunResult, read_results, result_path
 from ctxzoo.hub.cross_validation import Cell, run_of
-from recipes import mr_contextualizer, sentence_contextualizer, sentence_text_baseline
+from recipes import embedding_evaluation, mr_contextualizer, sentence_contextualizer, sentence_text_baseline
+from recipes import wikipedia_attention_cbow as word_vectors
+from tests.support.result_tables import make_run
 
 ROOT = Path(__file__).parents[2]
-HARDWARE = ("precision",)  # what may follow the machine
+HARDWARE = ("precision", "threads")  # what may follow the machine
 
 
 def cells(recipe: Any, dataset: str) -> list[Cell]:
@@ -59,3 +61,68 @@ def test_other_settings_are_found() -> None:
     assert other_settings(sentence_contextualizer, [unnamed]) == {
         f"{named.dataset}, learned_embeddings, fold 0": ["eval_context", "freeze_embeddings", "word_dim"]
     }
+
+
+def trainings_of(results: list[RunResult]) -> dict[str, RunResult]:
+    """Trainings of word vectors by the name that their vectors have."""
+    names = ("recipe", "variant", "dataset", "split", "seed", "tag")
+    return {
+        result_path("", **{name: getattr(one, name) for name in names}).stem: one
+        for one in results
+        if one.recipe == word_vectors.RECIPE
+    }
+
+
+def other_word_vectors(results: list[RunResult]) -> list[str]:
+    """Unnamed trainings of word vectors whose settings are not the recipe's, each with those that differ."""
+    found = []
+    for name, training in trainings_of(results).items():
+        told = training.settings
+        if training.tag != f"b{told['window']}":
+            continue
+        run = word_vectors.run_of(word_vectors.Settings(), training.variant, told["window"], training.seed, commit="")
+        differ = [key for key in {*told, *run.settings} - set(HARDWARE) if told.get(key) != run.settings.get(key)]
+        if differ:
+            found.append(f"{name}: {', '.join(sorted(differ))}")
+    return found
+
+
+def misnamed_evaluations(results: list[RunResult]) -> list[str]:
+    """Evaluations of checkpoints that do not say which training made the vectors."""
+    trainings = trainings_of(results)
+    found = []
+    for one in results:
+        if one.recipe != embedding_evaluation.RECIPE or one.settings["window"] is None:
+            continue
+        training = trainings.get(one.settings["vectors"])
+        tag = "-".join(part for part in (f"b{one.settings['window']}", one.settings["name"]) if part)
+        told = (one.settings["architecture"], one.seed, tag)
+        if training is None or (training.variant, training.seed, training.tag) != told:
+            found.append(f"{one.settings['task']} of {one.settings['vectors']}")
+    return found
+
+
+def test_word_vectors_are_evaluated_under_the_name_of_their_training() -> None:
+    results = read_results(ROOT / "results")
+    assert other_word_vectors(results) == []
+    assert misnamed_evaluations(results) == []
+
+
+def test_misnamed_word_vectors_are_found() -> None:
+    def training(tag: str, **changes: Any) -> RunResult:
+        run = word_vectors.run_of(word_vectors.Settings(), "cbow", 20, 1, commit="")
+        made = make_run("cbow", 1, recipe=word_vectors.RECIPE, dataset="someone/texts", tag=tag)
+        return replace(made, settings=run.settings | changes)
+
+    def evaluation(name: str, vectors: str, seed: int = 1) -> RunResult:
+        told = {"architecture": "cbow", "window": 20, "name": name, "vectors": vectors, "task": "sentiment"}
+        return replace(make_run("cbow-b20", seed, recipe=embedding_evaluation.RECIPE), settings=told)
+
+    plain, thinned = training("b20", threads=2), training("b20-subsampled", subsampling=0.001)
+    first, second = "cbow-texts-test-seed1-b20", "cbow-texts-test-seed1-b20-subsampled"
+    assert other_word_vectors([plain, thinned]) == []
+    assert other_word_vectors([training("b20", subsampling=0.001, epochs=5)]) == [f"{first}: epochs, subsampling"]
+    good = [plain, thinned, evaluation("", first), evaluation("subsampled", second)]
+    assert misnamed_evaluations(good) == []
+    for bad in (evaluation("", second), evaluation("", first, seed=0), evaluation("", "elsewhere")):
+        assert misnamed_evaluations([plain, thinned, bad]) == [f"sentiment of {bad.settings['vectors']}"]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.tables_word_embedding import TABLES
 from recipes.embedding_evaluation import Settings, main
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.result_tables import rows
 from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets, write_vectors
 
 NAME = "embedding_evaluation"
@@ -27,15 +29,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
-    options = ("--vectors", "seed0", "seed1", "--seeds", "0", "1", "--data_dir", "data", "--restarts", "2")
+    options = ("--vectors", "seed0", "seed1", "--seeds", "0", "1", "--data_dir", "data", "--threads", "1", "--tiny")
     run = recipe(folder, *options, name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
     tasks = ("analogy", "pos_induction", "sentiment", "similarity")
     found = sorted(path.name for path in (folder / "results" / NAME).iterdir())
-    assert found == [f"attention_cbow-b20-seed{seed}-{task}.json" for seed in (0, 1) for task in tasks]
+    assert found == [
+        *(f"attention_cbow-b20-ptb_sample-test-seed{seed}-pos_tags.json" for seed in (0, 1)),
+        *(f"attention_cbow-b20-seed{seed}-{task}.json" for seed in (0, 1) for task in tasks),
+    ]
     results = read_results(folder / "results")
     assert all("--vectors seed0 seed1" in one.command and one.wall_seconds >= 0 for one in results)
     assert "upos, 5 states" in run.stdout
+    tagging = [one for one in results if one.settings["task"] == "pos_tagging"]
+    assert [(one.architecture, one.seed) for one in tagging] == [("bilstm_tagger", 0), ("bilstm_tagger", 1)]
+    assert all("word vectors" in one.data["fingerprint"] for one in tagging)
+    row = rows(TABLES["word-embedding-downstream"](results))["Attention CBOW"]
+    assert not any("not run yet" in cell for cell in row.values())
+    assert row["trainings"] == "2"
 
     again = recipe(folder, *options, "--resume", name=NAME)
     assert again.returncode == 0, again.stderr
@@ -50,6 +61,10 @@ def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
         ({"vectors": ["vectors.txt"], "tasks": ["tagging"]}, "unknown task 'tagging'"),
         ({"vectors": ["seed0", "seed1"], "seeds": [0, 1, 2]}, "3 --seeds for 2 --vectors"),
         ({"vectors": ["seed0", "seed1"]}, "would both write attention_cbow-b20-seed0-pos_induction.json"),
+        (
+            {"vectors": ["seed0", "seed1"], "tasks": ["pos_tagging"]},
+            "would both write attention_cbow-b20-ptb_sample-test-seed0-pos_tags.json",
+        ),
         ({"vectors": ["vectors.txt", "nothing.txt"]}, "no such file of word vectors"),
     ],
 )

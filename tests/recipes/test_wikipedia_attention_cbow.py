@@ -118,7 +118,7 @@ def test_perplexity_of_a_split(tmp_path: Path) -> None:
         (("--test_split", "dev"), "texts has no split 'dev'; it has"),
         (("--column", "title"), "texts has no column 'title'; it has body"),
         (("--dataset", "nowhere"), "Dataset 'nowhere' is not available"),
-        (("--learning_rate", "1e30"), "input is not finite after 36 words, with the learning rate 1e+30; lower it"),
+        (("--learning_rate", "1e30"), "the loss is nan after 36 words, with the learning rate 1e+30; lower it"),
         (("--min_count", "100"), "no word of the corpus 'texts' occurs 100 times"),
     ],
 )

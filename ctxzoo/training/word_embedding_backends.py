@@ -1,0 +1,112 @@
+"""What trains word vectors: loops that Numba compiles, or PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from ctxzoo.data.corpus import Corpus
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.training.word_embedding_progress import EmbeddingProgress
+from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
+
+CHECKPOINT = "last.safetensors"
+INSTALL = 'pip install "ctxzoo[embeddings]"'
+
+
+class EmbeddingTrainer(Protocol):
+    """Trains a model in place."""
+
+    def fit(self, resume: bool = False) -> EmbeddingProgress:
+        """To the end; with `resume` from the checkpoint, if there is one."""
+
+
+class EmbeddingBackend(Protocol):
+    """Makes trainers, all with the same settings."""
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The settings that decide the result, as a results file tells them."""
+
+    def trainer(
+        self,
+        model: WordEmbeddingForMaskedLM,
+        corpus: Corpus,
+        training: WordEmbeddingTraining,
+        folder: Path,
+        report: Callable[[EmbeddingProgress], None],
+    ) -> EmbeddingTrainer:
+        """Of one training, whose checkpoints are in `folder`."""
+
+
+@dataclass(frozen=True)
+class NumbaBackend:
+    """`HogwildTrainer` with so many threads."""
+
+    threads: int = 1
+
+    @property
+    def told(self) -> dict[str, Any]:
+        return {"threads": self.threads}
+
+    def trainer(
+        self,
+        model: WordEmbeddingForMaskedLM,
+        corpus: Corpus,
+        training: WordEmbeddingTraining,
+        folder: Path,
+        report: Callable[[EmbeddingProgress], None],
+    ) -> EmbeddingTrainer:
+        from ctxzoo.training.hogwild_trainer import HogwildTrainer
+
+        return HogwildTrainer(
+            model, corpus, training, threads=self.threads, checkpoint=folder / CHECKPOINT, report=report
+        )
+
+
+@dataclass(frozen=True)
+class TorchBackend:
+    """`TorchEmbeddingTrainer` with these options."""
+
+    batch_size: int
+    num_workers: int = 0
+    accelerator: str = "auto"
+    devices: str = "1"
+    precision: str = "32-true"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        names = ("batch_size", "devices", "precision")
+        return {"backend": "torch", **{name: getattr(self, name) for name in names}}
+
+    def trainer(
+        self,
+        model: WordEmbeddingForMaskedLM,
+        corpus: Corpus,
+        training: WordEmbeddingTraining,
+        folder: Path,
+        report: Callable[[EmbeddingProgress], None],
+    ) -> EmbeddingTrainer:
+        from ctxzoo.training.torch_embedding_trainer import TorchEmbeddingTrainer
+
+        return TorchEmbeddingTrainer(model, corpus, training, folder=folder, report=report, **vars(self))
+
+
+def choose_backend_name(asked: str | None) -> str:
+    """`asked`, or for None numba where it is installed, else torch with a notice.
+
+    Raises:
+        ValueError: an unknown name, or numba where it is not installed.
+    """
+    has_numba = find_spec("numba") is not None
+    if asked is None and not has_numba:
+        print(f"numba is not installed: torch trains, which is slower on a CPU; {INSTALL}")
+    name = asked or ("numba" if has_numba else "torch")
+    if name not in ("numba", "torch"):
+        raise ValueError(f"backend is {name!r}; expected numba or torch")
+    if name == "numba" and not has_numba:
+        raise ValueError(f"backend is 'numba', which is not installed: {INSTALL}, or take --backend torch")
+    return name

@@ -1,0 +1,77 @@
+"""Small trainings of word vectors by PyTorch, in this process or, with several devices, in programs of their own.
+
+`python -m tests.support.torch_embedding_runs <folder> <devices>` leaves what each process read and ended with.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ctxzoo.data.corpus import Corpus
+from ctxzoo.data.window_batches import WindowBatches
+from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.training.torch_embedding_trainer import TorchEmbeddingTrainer
+from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
+from tests.support.tiny_corpus import tiny_corpus
+
+SPECIAL = 2
+WORDS = 16
+BATCH_SIZE = 40
+
+
+def pairs_corpus(lines: int = 120) -> Corpus:
+    """Words of 0..11, each followed by one of 12..15 that it decides."""
+    draw = random.Random(0)
+    firsts = [draw.choices(range(12), k=draw.randrange(1, 7)) for _ in range(lines)]
+    return tiny_corpus([[word for first in line for word in (first, 12 + first % 4)] for line in firsts], WORDS)
+
+
+def model_of(**config: Any) -> WordEmbeddingForMaskedLM:
+    """As it starts; d = 8, b = 2 where nothing else is said."""
+    torch.manual_seed(0)
+    sizes = {"word_dim": 8, "window": 2, "num_special_tokens": SPECIAL, **config}
+    return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=WORDS + SPECIAL, **sizes))
+
+
+def settings(architecture: str = "attention_cbow", **changes: Any) -> WordEmbeddingTraining:
+    """Of a short training that draws all that can be drawn."""
+    given = {"epochs": 3, "negative_samples": 3, "subsampling": 0.1, "learning_rate": 0.1, "schedule": "linear"}
+    return WordEmbeddingTraining.customary(architecture, **{**given, "random_window": True, **changes})
+
+
+def trainer_of(
+    folder: Path,
+    training: WordEmbeddingTraining | None = None,
+    model: WordEmbeddingForMaskedLM | None = None,
+    corpus: Corpus | None = None,
+    **options: Any,
+) -> TorchEmbeddingTrainer:
+    given: dict[str, Any] = {"batch_size": BATCH_SIZE, "accelerator": "cpu", "folder": folder, **options}
+    return TorchEmbeddingTrainer(model or model_of(), corpus or pairs_corpus(), training or settings(), **given)
+
+
+def train_together(folder: Path, devices: int) -> None:
+    read: list[list[int]] = []
+    make = WindowBatches.__getitem__
+
+    def noted(self: WindowBatches, block: Any) -> Any:
+        read.append(block.sentences.tolist())
+        return make(self, block)
+
+    WindowBatches.__getitem__ = noted  # type: ignore[method-assign]
+    torch.set_num_threads(1)
+    trainer = trainer_of(folder / "run", settings(epochs=2), devices=devices)
+    reached = trainer.fit()
+    rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+    told = {"weights": trainer.model.state_dict(), "read": read, "losses": reached.epoch_losses}
+    torch.save(told, folder / f"process{rank}.pt")
+
+
+if __name__ == "__main__":
+    train_together(Path(sys.argv[1]), int(sys.argv[2]))
