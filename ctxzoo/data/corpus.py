@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,6 @@ CHUNK = 1 << 18  # words in memory at once
 IDS, POINTERS, WORDS = "ids.int32", "pointers.int64", "words.json"
 
 Ids = npt.NDArray[np.int32]
-Number = TypeVar("Number", np.int32, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,29 @@ class Corpus:
     @cached_property
     def ids(self) -> Ids:
         """(all known words,) rows of `words`, sentence after sentence."""
-        return _mapped(self.folder / IDS, np.int32)
+        return np.frombuffer(self._maps[IDS], np.int32)
 
     @cached_property
     def pointers(self) -> npt.NDArray[np.int64]:
         """(sentences + 1,): sentence s is `ids[pointers[s] : pointers[s + 1]]`; none is empty or over 1,000 words."""
-        return _mapped(self.folder / POINTERS, np.int64)
+        return np.frombuffer(self._maps[POINTERS], np.int64)
+
+    def release(self) -> None:
+        """Give back the memory of what was read; it is read from the files again where it is wanted again.
+
+        Without that a pass would hold all of the text in the end, if only in pages that the system may take away.
+        """
+        for one in self._maps.values():
+            if hasattr(mmap, "MADV_DONTNEED"):
+                one.madvise(mmap.MADV_DONTNEED)
+
+    @cached_property
+    def _maps(self) -> dict[str, mmap.mmap]:
+        return {name: _mapped(self.folder / name) for name in (IDS, POINTERS)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files are not pickled but mapped anew.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __len__(self) -> int:
         return len(self.pointers) - 1
@@ -133,7 +150,7 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
 
 def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
     """`ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
-    line_ends = _mapped(ends, np.int64)
+    line_ends = np.frombuffer(_mapped(ends), np.int64)
     before = 0  # known words up to here
     last = np.zeros(1, np.int64)  # pointer that was written
     with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
@@ -164,6 +181,6 @@ def _piece(path: Path, start: int) -> Ids:
     return np.fromfile(path, np.int32, CHUNK, offset=4 * start)
 
 
-def _mapped(path: Path, kind: type[Number]) -> npt.NDArray[Number]:
-    # As a plain array: numba has no type for numpy's maps of files.
-    return np.memmap(path, kind, "r").view(np.ndarray)
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

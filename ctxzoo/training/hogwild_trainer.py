@@ -149,6 +149,7 @@ class HogwildTrainer:
                 while wait(running, REPORT_SECONDS, return_when="FIRST_EXCEPTION").not_done:
                     self.progress.seconds = before + time.perf_counter() - began
                     self.report(self.progress)
+                    self.corpus.release()
                     if time.perf_counter() - began > self.checkpoint_seconds:
                         break
                     if any(one.done() and one.exception() for one in running):
@@ -159,6 +160,7 @@ class HogwildTrainer:
                 for one in running:
                     one.result()
                 self.progress.seconds = before + time.perf_counter() - began
+                self.corpus.release()
                 self._save()
 
     def _work(self, shard: _Shard) -> None:

@@ -390,8 +390,8 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                         offset = 0
                         if structured:
                             offset = (j - t + window - (j > t)) * vocabulary
-                        # Of the next context word, whose matrix of the structured model is the next one but at the end of
-                        # a window.
+                        # Rows of the next context word; in the structured model of the next matrix, but for the last
+                        # word of a window.
                         following = offset + vocabulary if structured else 0
                         for place in range(1, noise + 1):
                             prefetch_row(output, following + coming[place], width)

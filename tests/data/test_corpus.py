@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import pickle
 import random
 from collections import Counter
 from pathlib import Path
@@ -126,6 +127,21 @@ def test_a_row_of_a_dataset_may_hold_several_lines(text_file: Path, tmp_path: Pa
         load(folder, tmp_path)
     with pytest.raises(ValueError, match="no split 'test'; it has train"):
         load(folder, tmp_path, column="body", split="test")
+
+
+def test_memory_that_is_released_is_read_again(tmp_path: Path) -> None:
+    corpus = load("sample", tmp_path)
+    before = sentences(corpus)
+    corpus.release()
+    assert sentences(corpus) == before
+
+
+def test_a_corpus_is_pickled_without_its_text(tmp_path: Path) -> None:
+    corpus = load("sample", tmp_path)
+    before = sentences(corpus)
+    pickled = pickle.dumps(corpus)
+    assert len(pickled) < corpus.ids.nbytes / 10
+    assert sentences(pickle.loads(pickled)) == before
 
 
 def test_a_second_call_reads_what_the_first_wrote(
