@@ -103,7 +103,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--comparisons", nargs="+", choices=names, default=names)
     parser.add_argument("--threads", nargs="+", default=["1", "2"], help="numbers, or all")
-    parser.add_argument("--words", type=int, default=4_000_000, help="of the text; skip-gram reads a tenth")
+    parser.add_argument("--words", type=int, default=8_000_000, help="of the text; skip-gram reads a tenth")
     parser.add_argument("--rounds", type=int, default=3, help="passes of each side")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--quick", action="store_true", help="generated text, one round, one thread")
