@@ -10,16 +10,22 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write under a temporary name beside `path`; it is renamed when the block ends without an error.
+def whole_path(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to; it is renamed when the block ends without an error.
 
     The folder is made where it is missing.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
-            yield file
+        yield temporary
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """The same, opened for writing."""
+    with whole_path(path) as temporary, temporary.open("wb") as file:
+        yield file

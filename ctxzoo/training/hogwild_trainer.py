@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from safetensors.numpy import save_file
 
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabilities
+from ctxzoo.data.whole_file import whole_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.word_embedding_checks import check_same_training, check_vocabulary, model_fields
@@ -227,13 +227,8 @@ class HogwildTrainer:
         shards = np.array([[one.position, one.loss, one.centres] for one in self._shards])
         tensors |= {"shards": shards, "states": np.concatenate([one.state for one in self._shards])}
         metadata = {"training": self._identity(), "progress": json.dumps(vars(self.progress))}
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.checkpoint.with_name(f".{self.checkpoint.name}.{os.getpid()}.tmp")
-        try:
+        with whole_path(self.checkpoint) as temporary:
             save_file(tensors, temporary, metadata)
-            os.replace(temporary, self.checkpoint)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def _load(self, path: Path) -> None:
         try:

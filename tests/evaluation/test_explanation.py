@@ -13,7 +13,6 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ctxzoo.evaluation import explanation_picture
 from ctxzoo.evaluation.explanation import Explanation, explain_text, intensities, percent
 from ctxzoo.evaluation.explanation_page import explanation_html, write_explanation_page
 from ctxzoo.evaluation.explanation_picture import MOST_PIECES, draw_explanation
@@ -225,19 +224,6 @@ def test_top_words_are_each_named_once() -> None:
 )
 def test_percentages(share: float, shown: str) -> None:
     assert percent(share) == shown
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    figures: list[Figure] = []
-    save = explanation_picture.save_figure
-
-    def keep(figure: Figure, out: str | Path) -> None:
-        figures.append(figure)
-        save(figure, out)
-
-    monkeypatch.setattr(explanation_picture, "save_figure", keep)
-    return figures
 
 
 def test_the_picture_shows_words_and_colours(tmp_path: Path, drawn: list[Figure]) -> None:

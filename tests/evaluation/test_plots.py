@@ -11,7 +11,6 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from ctxzoo.evaluation import plots
 from ctxzoo.evaluation.plots import plot_learning_curves, plot_similarity
 
 METRICS = """epoch,step,train/loss,validation/nll,validation/f1,validation/exact
@@ -24,20 +23,6 @@ METRICS = """epoch,step,train/loss,validation/nll,validation/f1,validation/exact
 2,29,,7.5,30.0,25.0
 """
 SCORES = {"f1": "F1", "exact": "EM"}
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that were saved, for a look at what they hold."""
-    figures: list[Figure] = []
-    save = plots.save_figure
-
-    def keep(figure: Figure, out: str | Path) -> None:
-        figures.append(figure)
-        save(figure, out)
-
-    monkeypatch.setattr(plots, "save_figure", keep)
-    return figures
 
 
 def write_metrics(folder: Path, text: str = METRICS) -> Path:

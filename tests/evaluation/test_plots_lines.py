@@ -12,19 +12,6 @@ from ctxzoo.evaluation import plots_lines
 from ctxzoo.evaluation.plots_lines import plot_distributions, plot_lines, plot_scores_by
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    figures: list[Figure] = []
-    save = plots_lines.save_figure
-
-    def keep(figure: Figure, out: str | Path) -> None:
-        figures.append(figure)
-        save(figure, out)
-
-    monkeypatch.setattr(plots_lines, "save_figure", keep)
-    return figures
-
-
 def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> None:
     rows = {"recurrent": {20: [72.0, 74.0], 1: [60.0, 56.0], 5: [71.0, 71.0]}, "regular": {5: [70.0]}}
     plot_scores_by(rows, tmp_path / "k.png", axis="K", runs="folds")

@@ -8,21 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ctxzoo.evaluation import plots_steps
 from ctxzoo.evaluation.plots_steps import plot_token_weights
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    figures: list[Figure] = []
-    save = plots_steps.save_figure
-
-    def keep(figure: Figure, out: str | Path) -> None:
-        figures.append(figure)
-        save(figure, out)
-
-    monkeypatch.setattr(plots_steps, "save_figure", keep)
-    return figures
 
 
 def test_weights_stand_under_their_words(tmp_path: Path, drawn: list[Figure]) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ctxzoo.evaluation import plots_word_attention
 from ctxzoo.evaluation.plots_word_attention import plot_position_curves, plot_word_attention
 from ctxzoo.evaluation.word_attention import PositionCurve, WordAttention
 
@@ -18,19 +17,6 @@ ATTENTION = WordAttention(
     np.array([[0.0, 1.0, 0.0], [0.3, 0.0, 0.7], [0.0, 1.0, 0.0]]),
     np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=bool),
 )
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    figures: list[Figure] = []
-    save = plots_word_attention.save_figure
-
-    def keep(figure: Figure, out: str | Path) -> None:
-        figures.append(figure)
-        save(figure, out)
-
-    monkeypatch.setattr(plots_word_attention, "save_figure", keep)
-    return figures
 
 
 def test_each_centre_has_a_row_with_a_frame_in_its_place(tmp_path: Path, drawn: list[Figure]) -> None:
