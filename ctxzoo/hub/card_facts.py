@@ -318,7 +318,7 @@ DATASET_FACTS = {
         ),
         licence="CC BY-SA 3.0",
         comparable=OWN_STUDY.format(name="Wikipedia"),
-        example={"text": "The river flows [MASK] the sea ."},
+        example={"text": "The university was [MASK] in 1850 ."},
     ),
     "ctxzoo-data/news_aggregator": DatasetFacts(
         description=(

@@ -6,26 +6,38 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+import transformers
+from transformers import AutoTokenizer
 
 from ctxzoo.evaluation.results import read_result
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
+from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.renew import main, published, renew
-from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
+from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.tasks import task_of
+from tests.hub import test_three_doors_classifier, test_three_doors_word_embedding
 from tests.hub.doors import offline
 from tests.hub.test_card import python_blocks
-from tests.hub.test_three_doors_classifier import MODEL, PIPELINE, TEXTS, open_with
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 PUBLISHED = published(REPOSITORY_ROOT)
 each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
-LARGEST = {"lama-reuters8": 4 * 10**6}  # bytes; of the others:
+LARGEST = {"lama-reuters8": 4 * 10**6, "attention-cbow-wikipedia": 4 * 10**6}  # bytes; of the others:
 USUAL = 2 * 10**6
+DOORS: dict[str, Any] = {
+    "text-classification": test_three_doors_classifier,
+    "fill-mask": test_three_doors_word_embedding,
+}
+
+
+def task_in(folder: Path) -> TaskFacts:
+    architecture, config = read_architecture(folder)
+    return task_of(architecture, config["architectures"][0])
 
 
 def without_scores(card: str) -> str:
@@ -42,36 +54,46 @@ def test_every_folder_is_entered() -> None:
 def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) -> None:
     check_checkpoint_folder(folder)  # on failure: make docs
     assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
-    result = read_result(PUBLISHED[folder])
-    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    result, task = read_result(PUBLISHED[folder]), task_in(folder)
+    model = getattr(transformers, task.auto_model).from_pretrained(folder)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    example = card_example(TEXT_CLASSIFICATION, result.dataset, model=model, tokenizer=tokenizer)
-    card = build_card(result, model.config, task=TEXT_CLASSIFICATION, example=example)
+    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
+    card = build_card(result, model.config, task=task, example=example)
     assert without_scores((folder / "README.md").read_text(encoding="utf-8")) == without_scores(card)
+
+
+def flat(predictions: list[Any]) -> list[dict[str, Any]]:
+    """Those of all texts one after the other."""
+    return [one for found in predictions for one in (found if isinstance(found, list) else [found])]
+
+
+def assert_same(found: dict[str, Any], wanted: dict[str, Any], abs: float = 1e-5) -> None:
+    assert found == {**wanted, "score": pytest.approx(wanted["score"], abs=abs)}
 
 
 @pytest.mark.slow
 @each_folder
 def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> None:
-    package = open_with(MODEL, folder, tmp_path, "import ctxzoo", "{}")
-    remote = open_with(MODEL, folder, tmp_path, options='{"trust_remote_code": True}')
-    pipeline = open_with(PIPELINE, folder, tmp_path)
+    tag = task_in(folder).pipeline_tag
+    doors = DOORS[tag]
+    package = doors.open_with(doors.MODEL, folder, tmp_path, "import ctxzoo", "{}")
+    remote = doors.open_with(doors.MODEL, folder, tmp_path, options='{"trust_remote_code": True}')
+    pipeline = doors.open_with(doors.PIPELINE, folder, tmp_path)
     assert package["ctxzoo"] is True
     assert remote["result"] == package["result"]
-    probabilities = torch.tensor(package["result"]).softmax(dim=-1).amax(dim=-1)
-    assert [one["score"] for one in pipeline["result"]] == pytest.approx(probabilities.tolist(), abs=1e-5)
-    assert len(pipeline["result"]) == len(TEXTS)
+    here = transformers.pipeline(tag, model=str(folder))(doors.TEXTS)
+    for found, wanted in zip(flat(pipeline["result"]), flat(here), strict=True):
+        assert_same(found, wanted)
     for door in (remote, pipeline):
         assert door["ctxzoo"] is False
         assert door["module"].startswith("transformers_modules.")
 
-    example, _, _, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
+    example, *_, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     program = example.replace("path/to/this/folder", str(folder)) + "\n" + as_pipeline
     (found,) = eval(run_python(program, env=offline(tmp_path), without_ctxzoo=True).stdout.splitlines()[-1])
     (said,) = eval(as_pipeline.splitlines()[-1].removeprefix("# "))
-    assert found["label"] == said["label"]
-    assert found["score"] == pytest.approx(said["score"], abs=1e-3)
+    assert_same(found, said, abs=1e-3)
 
 
 def test_renewing_keeps_weights_and_mends_code(tmp_path: Path) -> None:
@@ -99,7 +121,7 @@ def test_a_new_folder_is_entered_and_other_results_are_refused(
     Path("other.json").write_text(json.dumps(changed))
     with pytest.raises(SystemExit):
         main(["other", str(folder), "other.json"])
-    assert "is a contextualizer, but other.json tells of a bidaf" in capsys.readouterr().err
+    assert f"is a {read_result(result).architecture}, but other.json tells of a bidaf" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["other", str(folder)])
     assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err

@@ -49,8 +49,8 @@ import json, sys
 from transformers import pipeline
 fill = pipeline("fill-mask", model={source!r}, trust_remote_code=True)
 vectors = pipeline("feature-extraction", model={source!r}, trust_remote_code=True)
-result = [fill({texts!r}, batch_size=2), vectors("the mill")]
-print(json.dumps({{"module": type(fill.model).__module__, "result": result, "ctxzoo": "ctxzoo" in sys.modules}}))
+result = {{"result": fill({texts!r}, batch_size=2), "vectors": vectors("the mill")}}
+print(json.dumps({{"module": type(fill.model).__module__, **result, "ctxzoo": "ctxzoo" in sys.modules}}))
 """
 
 
@@ -84,11 +84,11 @@ def test_it_opens_in_three_ways(checkpoint: Path, tmp_path: Path) -> None:
     for found, wanted in zip(package["result"], (logits, vectors), strict=True):
         torch.testing.assert_close(torch.tensor(found), wanted)
     assert remote["result"] == package["result"]
-    filled, extracted = pipeline["result"]
-    for found, wanted in zip(filled, FillMaskPipeline(model=model, tokenizer=tokenizer)(TEXTS), strict=True):
+    here = FillMaskPipeline(model=model, tokenizer=tokenizer)(TEXTS)
+    for found, wanted in zip(pipeline["result"], here, strict=True):
         assert [one["token_str"] for one in found] == [one["token_str"] for one in wanted]
         assert [one["score"] for one in found] == pytest.approx([one["score"] for one in wanted], rel=1e-5)
-    assert torch.equal(torch.tensor(extracted[0]), model.get_input_embeddings().weight[[2, 3]])
+    assert torch.equal(torch.tensor(pipeline["vectors"][0]), model.get_input_embeddings().weight[[2, 3]])
     for door in (remote, pipeline):
         assert door["ctxzoo"] is False
         assert door["module"].startswith("transformers_modules.")

@@ -1,0 +1,88 @@
+"""Configuration of word embeddings: CBOW with attention and its relatives."""
+
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+
+@strict
+class WordEmbeddingConfig(ZooConfig):
+    """A word is predicted from the words around it (Ling et al., EMNLP 2015).
+
+    The defaults are the paper's.
+
+    Args:
+        vocab_size: V, rows of every table of words, those of special tokens included.
+        num_special_tokens: how many of the first ids are of padding, mask and the like: their rows are 0, and they are
+            neither context nor predicted.
+        word_dim: d, width of a word vector.
+        window: b, positions on each side: -b to -1 and 1 to b.
+        architecture: attention_cbow (the paper's), cbow, skip_gram, structured_skip_gram, cwindow, or positional_cbow
+            (Mikolov et al. 2018) [ours].
+        word_logits: attention_cbow has K, a logit for each word at each position.
+        position_logits: attention_cbow has s, a logit for each position.
+        logit_rank: 0: K is a table (V, 2b); r above 0: K = A B with A (V, r) and B (r, 2b) [ours].
+    """
+
+    model_type = "ctxzoo_word_embedding"
+
+    vocab_size: int = 10_000
+    num_special_tokens: int = 2
+    word_dim: int = 50
+    window: int = 20
+    architecture: Literal[
+        "cbow", "attention_cbow", "skip_gram", "structured_skip_gram", "cwindow", "positional_cbow"
+    ] = "attention_cbow"
+    word_logits: bool = True
+    position_logits: bool = True
+    logit_rank: int = 0
+    pad_token_id: int = 0
+
+    @property
+    def hidden_size(self) -> int:
+        """d."""
+        return self.word_dim
+
+    @property
+    def num_positions(self) -> int:
+        """2b, columns of a window; that of position i is i + b before the centre and i + b - 1 after it."""
+        return 2 * self.window
+
+    @property
+    def predicts_from_each_word(self) -> bool:
+        """Whether every context word predicts the centre by itself, as in skip-gram."""
+        return self.architecture in ("skip_gram", "structured_skip_gram")
+
+    @property
+    def keeps_positions_apart(self) -> bool:
+        """Whether the output vectors tell positions apart: the context is then 2b vectors side by side."""
+        return self.architecture in ("cwindow", "structured_skip_gram")
+
+    @property
+    def context_size(self) -> int:
+        """Width of a context: d, or 2b d."""
+        return self.num_positions * self.word_dim if self.keeps_positions_apart else self.word_dim
+
+    def validate_sizes(self) -> None:
+        self.check_counts("word_dim", "window", "num_special_tokens")
+        if self.vocab_size <= self.num_special_tokens:
+            raise ValueError(
+                f"vocab_size must be above num_special_tokens = {self.num_special_tokens}, one row for each word more; "
+                f"got {self.vocab_size}"
+            )
+
+    def validate_attention(self) -> None:
+        if self.architecture == "attention_cbow" and not (self.word_logits or self.position_logits):
+            raise ValueError(
+                "attention_cbow with word_logits=False and position_logits=False has no attention; take "
+                "architecture='cbow'"
+            )
+        if self.logit_rank < 0:
+            raise ValueError(f"logit_rank must be 0 (K is a full table) or more, got {self.logit_rank}")
+        if self.logit_rank and not (self.architecture == "attention_cbow" and self.word_logits):
+            raise ValueError(
+                f"logit_rank={self.logit_rank} belongs to K, which architecture={self.architecture!r} with "
+                f"word_logits={self.word_logits} does not have; set it to 0"
+            )

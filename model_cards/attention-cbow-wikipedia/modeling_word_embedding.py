@@ -1,0 +1,377 @@
+"""Word embeddings: a word is predicted from the words around it, which attention may weigh.
+
+Ling et al., "Not All Contexts Are Created Equal: Better Word Representations with Variable Attention" (EMNLP 2015).
+docs/models/word_embedding.md lists which function computes which equation, and the deviations.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+from transformers import initialization as init
+from transformers.modeling_outputs import MaskedLMOutput
+
+from .configuration_word_embedding import WordEmbeddingConfig
+from .layers_word_table import WordTable
+from .modeling_base import ZooPreTrainedModel
+from .ops_negative_sampling import negative_sampling_loss
+from .ops_table_rows import table_rows
+from .ops_text_checks import check_word_ids, word_mask
+from .ops_word_context import attention_weights, even_weights, weighted_context, with_word2vec_gradient
+from .ops_word_windows import word_windows
+from .outputs import WordContextOutput
+
+IGNORED = -100  # the label of places that are not predicted, as everywhere in torch
+InputGradient = Literal["exact", "word2vec"]
+
+
+class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
+    """Base of the word embeddings."""
+
+    config: WordEmbeddingConfig
+    base_model_prefix = "word_embedding"
+    main_input_name = "input_ids"
+    _input_embed_layer = "word_vectors"
+
+    def set_sparse_gradients(self, on: bool) -> None:
+        """Whether tables of words get gradients that hold the rows that were read alone.
+
+        With a large vocabulary a step of training by `sampled_loss` is then independent of its size. The optimiser
+        must know sparse gradients: SGD without momentum, Adagrad, SparseAdam.
+        """
+        self.base_model.sparse_gradients = on
+
+
+class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
+    """The vector of each word, W, and of what is around it, c: equations (2) and (3)."""
+
+    def __init__(self, config: WordEmbeddingConfig) -> None:
+        super().__init__(config)
+        rows, special, positions = config.vocab_size, config.num_special_tokens, config.num_positions
+        attends = config.architecture == "attention_cbow"
+        has_word_logits = attends and config.word_logits
+        self.sparse_gradients = False
+        self.word_vectors = WordTable(rows, config.word_dim, special, bound=0.5 / config.word_dim)  # W
+        self.word_position_logits: WordTable | None = None  # K
+        self.word_factors: WordTable | None = None  # A of K = A B
+        self.position_factors: nn.Parameter | None = None  # B
+        if has_word_logits and config.logit_rank:
+            self.word_factors = WordTable(rows, config.logit_rank, special, bound=0)
+            self.position_factors = nn.Parameter(torch.empty(config.logit_rank, positions))
+        elif has_word_logits:
+            self.word_position_logits = WordTable(rows, positions, special, bound=0)
+        has_position_logits = attends and config.position_logits
+        self.position_logits = nn.Parameter(torch.empty(positions)) if has_position_logits else None  # s
+        has_position_vectors = config.architecture == "positional_cbow"
+        self.position_vectors = nn.Parameter(torch.empty(positions, config.word_dim)) if has_position_vectors else None
+        self.post_init()
+
+    def reset_parameters(self) -> None:
+        """Fill what is no module of its own: every model starts as CBOW, K = s = 0."""
+        if self.position_factors is not None:
+            # A starts at 0, and with E[B'B] = 1 a step of A moves K as far as one of a full K would.
+            init.normal_(self.position_factors, std=self.config.logit_rank**-0.5)
+        if self.position_logits is not None:
+            init.zeros_(self.position_logits)
+        if self.position_vectors is not None:
+            init.ones_(self.position_vectors)
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor,
+        attention_mask: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> WordContextOutput | tuple[torch.Tensor, ...]:
+        """Read a batch of sentences.
+
+        Args:
+            input_ids: (B, n) words; special tokens are context of no word, and leave a gap.
+            attention_mask: (B, n), 1 at words, 0 at padding; default: all 1.
+
+        Returns:
+            `last_hidden_state` (B, n, d): W[w_t]; `context_state` (B, n, d): c_t, from the words around t without w_t
+            itself; see `context`. On request `hidden_states`: these two, and `attentions`: the weights, one (B, n, 2b).
+
+        Raises:
+            ValueError: input_ids of another shape or type, an empty batch, ids outside the table, a mask of another
+                shape or with other values than 0 and 1.
+        """
+        contexts, present = self.windows(input_ids, attention_mask)
+        state, weights = self.context(contexts, present)
+        words = self.vectors(input_ids) * self._is_word(input_ids, attention_mask).unsqueeze(-1)
+        output = WordContextOutput(
+            last_hidden_state=words,
+            context_state=state,
+            hidden_states=(words, state) if self.wants(output_hidden_states, "hidden_states") else None,
+            attentions=(weights,) if self.wants(output_attentions, "attentions") else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def windows(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids and presence, (B, n, 2b) each, of the words around every place; nothing is around padding.
+
+        Raises:
+            ValueError: see `forward`.
+        """
+        check_word_ids(input_ids, self.config.vocab_size)
+        is_word = self._is_word(input_ids, attention_mask)
+        contexts, present = word_windows(input_ids, is_word, self.config.window)
+        return contexts, present & word_mask(input_ids, attention_mask).unsqueeze(-1)
+
+    def context(
+        self, contexts: torch.Tensor, present: torch.Tensor, input_gradient: InputGradient = "exact"
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """c of windows, and the weights of the words in them.
+
+        attention_cbow: sum of a_i W[w_i] (2), a the softmax of e_i = K[w_i, i] + s_i over the words that are there (3).
+        cbow and skip_gram: the mean of W[w_i]. positional_cbow: the mean of d_i * W[w_i]. cwindow: the W[w_i] side by
+        side, 0 where there is no word. structured_skip_gram: the same, each divided by the number of words.
+
+        Args:
+            contexts: (..., 2b) ids.
+            present: boolean (..., 2b), False where there is no word.
+            input_gradient: "word2vec" gives each word of a mean the whole gradient, see `with_word2vec_gradient`.
+
+        Returns:
+            (..., `config.context_size`), 0 where there is no word; and (..., 2b), 0 at words that are not there.
+        """
+        words = self.vectors(contexts)
+        weights = self._weights(contexts, present, words.dtype)
+        if self.config.architecture == "cwindow":
+            return (words * present.unsqueeze(-1)).flatten(-2), weights
+        if self.config.architecture == "structured_skip_gram":
+            return (words * weights.unsqueeze(-1)).flatten(-2), weights
+        if self.position_vectors is not None:
+            words = words * self.position_vectors
+        state = weighted_context(weights, words)
+        if input_gradient == "word2vec":
+            state = with_word2vec_gradient(state, words, present)
+        return state, weights
+
+    def vectors(self, ids: torch.Tensor) -> torch.Tensor:
+        """W[w] of ids of any shape (...): (..., d)."""
+        return table_rows(self.word_vectors.weight, ids, sparse=self.sparse_gradients)
+
+    def _is_word(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        return word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
+
+    def _weights(self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """a (..., 2b)."""
+        logits = self._word_logits(contexts)
+        if self.position_logits is not None:
+            logits = self.position_logits.expand(contexts.shape) if logits is None else logits + self.position_logits
+        return even_weights(present, dtype) if logits is None else attention_weights(logits, present)
+
+    def _word_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
+        """K[w_i, i], each word at its own position: (..., 2b); None without K."""
+        if self.word_position_logits is not None:
+            columns = torch.arange(self.config.num_positions, device=contexts.device)
+            return table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
+        if self.word_factors is not None and self.position_factors is not None:
+            factors = table_rows(self.word_factors.weight, contexts, sparse=self.sparse_gradients)  # (..., 2b, r)
+            return (factors * self.position_factors.T).sum(dim=-1)
+        return None
+
+
+class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
+    """Which word stands in a place, given those around it: p(v | c) = softmax over v of O[v].c (1).
+
+    Every architecture has O, `output_vectors`: (V, d); structured_skip_gram (2b, V, d), a matrix for each position;
+    cwindow (V, 2b d).
+    """
+
+    def __init__(self, config: WordEmbeddingConfig) -> None:
+        super().__init__(config)
+        self.word_embedding = WordEmbeddingModel(config)
+        shape: tuple[int, ...] = (config.vocab_size, config.context_size)
+        if config.architecture == "structured_skip_gram":
+            shape = (config.num_positions, config.vocab_size, config.word_dim)
+        self.output_vectors = nn.Parameter(torch.empty(shape))
+        self.post_init()
+
+    def reset_parameters(self) -> None:
+        """O = 0."""
+        init.zeros_(self.output_vectors)
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor,
+        attention_mask: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> MaskedLMOutput | tuple[torch.Tensor, ...]:
+        """Scores of every word for every place, from the words around it; inputs as in `WordEmbeddingModel.forward`.
+
+        The word that stands in a place does not count for its own scores, masked or not.
+
+        Args:
+            labels: (B, n), the word of each place, -100 at places that are not predicted; padding never is.
+
+        Returns:
+            `logits` (B, n, V), the lowest finite value at special tokens; for skip_gram and structured_skip_gram the
+            means over the context words of the scores that each gives. The loss, in nats, is the mean over the labelled
+            places of -log p(label) with the full softmax; for the two skip-gram models, of the mean over the context
+            words of that of each. A place without words around it counts with even probabilities. On request
+            `hidden_states` and `attentions` as in the base model.
+
+        Raises:
+            ValueError: labels of another shape, that are no words, or none at all; see also
+                `WordEmbeddingModel.forward`.
+        """
+        outputs = self.word_embedding(
+            input_ids,
+            attention_mask=attention_mask,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self._scores(outputs.context_state, self._output_matrix())
+        loss = None
+        if labels is not None:
+            predicted = self._predicted(labels, input_ids, attention_mask)
+            if self.config.predicts_from_each_word:
+                contexts, present = self.word_embedding.windows(input_ids, attention_mask)
+                places = predicted != IGNORED
+                loss = self._loss_of_each_word(contexts[places], present[places], predicted[places])
+            else:
+                loss = F.cross_entropy(logits.flatten(0, 1), predicted.flatten(), ignore_index=IGNORED)
+        output = MaskedLMOutput(
+            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def sampled_loss(
+        self,
+        contexts: torch.Tensor,
+        present: torch.Tensor,
+        centres: torch.Tensor,
+        noise: torch.Tensor,
+        noise_kept: torch.Tensor,
+        input_gradient: InputGradient = "exact",
+    ) -> torch.Tensor:
+        """The loss of negative sampling for each centre, (N,), in nats, from windows: what a trainer minimises.
+
+        -log sigma(O[t].c) - sum over n of log sigma(-O[n].c); for skip_gram and structured_skip_gram the sum over the
+        words that are there of that of each. Only the rows that are needed are read, see `set_sparse_gradients`.
+
+        Args:
+            contexts: (N, 2b) ids of words; any valid id where there is none.
+            present: boolean (N, 2b).
+            centres: (N,) ids t.
+            noise: (N, S) ids n; for the two skip-gram models also (N, 2b, S), its own for each context word.
+            noise_kept: boolean, as noise: False at noise that is left out, such as the centre itself.
+            input_gradient: "word2vec", for cbow: the gradient of word2vec in place of the exact one, see
+                `with_word2vec_gradient`.
+
+        Raises:
+            ValueError: shapes that do not fit, or "word2vec" for another architecture than cbow.
+        """
+        self._check_windows(contexts, present, centres, noise, noise_kept)
+        if input_gradient != "exact" and not (input_gradient == "word2vec" and self.config.architecture == "cbow"):
+            raise ValueError(
+                f"input_gradient={input_gradient!r} with architecture={self.config.architecture!r}: expected 'exact', "
+                "or 'word2vec' for cbow"
+            )
+        if self.config.predicts_from_each_word:
+            states = self.word_embedding.vectors(contexts)  # (N, 2b, d)
+        else:
+            states = self.word_embedding.context(contexts, present, input_gradient)[0].unsqueeze(1)  # (N, 1, F)
+        centres = centres.unsqueeze(-1)
+        if noise.dim() == 3 or self.output_vectors.dim() == 3:
+            # Each position reads rows of its own.
+            states, positions = states.unsqueeze(2), contexts.size(1)
+            centres = centres.unsqueeze(1).expand(-1, positions, -1)
+            if noise.dim() == 2:
+                noise, noise_kept = (x.unsqueeze(1).expand(-1, positions, -1) for x in (noise, noise_kept))
+        rows = self._output_rows(torch.cat([centres, noise], dim=-1))
+        losses = negative_sampling_loss(states, rows, noise_kept).flatten(1)  # (N, 2b) or (N, 1)
+        return (losses * present).sum(dim=1) if self.config.predicts_from_each_word else losses.squeeze(1)
+
+    def _output_rows(self, targets: torch.Tensor) -> torch.Tensor:
+        """O[t], or O[i, t] of targets (N, 2b, ...) where every position has its matrix."""
+        sparse = self.base_model.sparse_gradients
+        if self.output_vectors.dim() == 3:
+            columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)
+            return table_rows(self.output_vectors, columns, targets, sparse=sparse)
+        return table_rows(self.output_vectors, targets, sparse=sparse)
+
+    def _output_matrix(self) -> torch.Tensor:
+        """O as (V, `config.context_size`): of one matrix for each position, side by side."""
+        if self.output_vectors.dim() == 3:
+            return self.output_vectors.transpose(0, 1).flatten(1)
+        return self.output_vectors
+
+    def _scores(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        """O c of states (..., F) and O (V, F): (..., V), the lowest finite value at special tokens."""
+        scores = F.linear(states, matrix)
+        is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
+        return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
+
+    def _loss_of_each_word(self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+        """Mean over centres (P,) of the mean over their context words, (P, 2b), of -log p(centre | word)."""
+
+        def loss_at(column: int) -> torch.Tensor:
+            words = self.word_embedding.vectors(contexts[:, column])
+            matrix = self.output_vectors[column] if self.output_vectors.dim() == 3 else self.output_vectors
+            return F.cross_entropy(self._scores(words, matrix), centres, reduction="none")
+
+        weights = even_weights(present, self.output_vectors.dtype)
+        # Without words around: even probabilities.
+        even = math.log(self.config.vocab_size - self.config.num_special_tokens)
+        losses = even * (~present.any(dim=-1)).to(weights.dtype)
+        for column in range(self.config.num_positions):
+            # Scores (P, V) of one position at a time; those of all would be kept for the backward pass.
+            losses = losses + weights[:, column] * checkpoint(loss_at, column, use_reentrant=False)
+        return losses.mean()
+
+    def _predicted(
+        self, labels: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Labels (B, n) with -100 at padding, checked; values are only read on the CPU."""
+        if labels.shape != input_ids.shape:
+            raise ValueError(
+                f"labels must have shape {tuple(input_ids.shape)}, one for each place, got {tuple(labels.shape)}"
+            )
+        labels = labels.masked_fill(~word_mask(input_ids, attention_mask), IGNORED)
+        if torch.compiler.is_compiling() or labels.is_cuda:
+            return labels
+        given = labels[labels != IGNORED]
+        low, high = self.config.num_special_tokens, self.config.vocab_size - 1
+        if not len(given):
+            raise ValueError(f"labels are all {IGNORED} or at padding; expected a word for at least one place")
+        odd = given[(given < low) | (given > high)]
+        if len(odd):
+            raise ValueError(f"label {odd[0].item()} is no word; expected {low} to {high}, or {IGNORED}")
+        return labels
+
+    def _check_windows(
+        self,
+        contexts: torch.Tensor,
+        present: torch.Tensor,
+        centres: torch.Tensor,
+        noise: torch.Tensor,
+        noise_kept: torch.Tensor,
+    ) -> None:
+        positions, number = self.config.num_positions, centres.size(0)
+        for name, x, shape in (
+            ("contexts", contexts, (number, positions)),
+            ("present", present, (number, positions)),
+            ("noise_kept", noise_kept, tuple(noise.shape)),
+        ):
+            if tuple(x.shape) != shape:
+                raise ValueError(f"{name} has shape {tuple(x.shape)}; expected {shape}")
+        own = self.config.predicts_from_each_word and noise.dim() == 3
+        if tuple(noise.shape[:-1]) != ((number, positions) if own else (number,)):
+            raise ValueError(
+                f"noise has shape {tuple(noise.shape)}; expected ({number}, S), or ({number}, {positions}, S) for the "
+                f"skip-gram models; architecture is {self.config.architecture!r}"
+            )
