@@ -37,6 +37,8 @@ ROWS = {
     "avg": "mean",
 }
 MODELS = (*LAMA, *ROWS)
+RATE = 0.05
+RATES = {"san": 0.01, "cnn": 0.01}  # with 0.05 both stay at chance on IMDB
 TINY = {"recurrent_size": 6, "classifier_size": 16}
 TINY_BASELINE = {"attention_size": 8, "num_filters": 8}
 
@@ -84,6 +86,7 @@ def main(settings: Settings) -> None:
                 variant=model,
                 config=config_of(model, settings),
                 data=ngrams_of(settings) if model in LAMA else {},
+                learning_rate=RATES.get(model, RATE),
                 naive_bayes=settings.naive_bayes if model in LAMA else 0.0,
                 tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
                 seed=seed,

@@ -24,7 +24,7 @@ class DocumentSettings(TrainingSettings):
     patience: int = field(default=5, metadata={"help": "epochs without better validation accuracy before it stops"})
     batch_size: int = 32
     optimiser: str = field(default="sgd", metadata={"help": "sgd (momentum 0.9), adam or adamw"})
-    learning_rate: float = 0.05
+    learning_rate: float | None = field(default=None, metadata={"help": "default: that of the model"})
     halve_after: int = field(default=2, metadata={"help": "epochs without better accuracy that halve it; 0: never"})
     weight_decay: float = 1e-4
     gradient_clip: float = 5.0
@@ -48,6 +48,7 @@ def document_run(
     *,
     variant: str,
     config: Mapping[str, Any],
+    learning_rate: float,
     tag: str,
     seed: int,
     recipe: str,
@@ -61,6 +62,7 @@ def document_run(
         settings: of the recipe.
         dataset: see `document_dataset`.
         variant, config: name and fields of the model's configuration, with `model_type`.
+        learning_rate: unless the settings name one.
         tag: what tells the run's files from others of the variant on the same data.
         seed, recipe, commit: for the results file.
         data: further arguments of `TextClassificationDataModule`.
@@ -75,7 +77,7 @@ def document_run(
     }
     task = {
         "optimiser": settings.optimiser,
-        "learning_rate": settings.learning_rate,
+        "learning_rate": learning_rate if settings.learning_rate is None else settings.learning_rate,
         "weight_decay": settings.weight_decay,
         "halve_after": settings.halve_after,
         "label_smoothing": settings.label_smoothing,
