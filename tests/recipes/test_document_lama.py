@@ -23,6 +23,8 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
     settings = results["lama_ctx"].settings
     assert (settings["context"], settings["optimiser"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
     assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
+    rates = {name: one.settings["learning_rate"] for name, one in results.items()}
+    assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01}
 
     folder = tmp_path / "runs" / "document_lama" / "san-sample-test-seed0" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
@@ -31,14 +33,28 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
-    options = (*TINY, "--model", "lama", "--heads", "3", "--no_word2vec", "--name", "m3", "--processes", "1")
+    options = (
+        *TINY,
+        "--model",
+        "lama",
+        "--heads",
+        "3",
+        "--no_word2vec",
+        "--name",
+        "m3",
+        "--processes",
+        "1",
+        "--learning_rate",
+        "0.2",
+    )
     options += ("--linear_mean", "--ngram_order", "2", "--ngram_buckets", "50", "--naive_bayes", "2")
     first = recipe(tmp_path, *options, name="document_lama")
     assert first.returncode == 0, first.stderr
     (file,) = (tmp_path / "results").rglob("*.json")
     assert file.name == "lama-sample-test-seed0-m3.json"
     settings = json.loads(file.read_text())["settings"]
-    assert (settings["num_heads"], settings["ngram_buckets"], settings["naive_bayes"]) == (3, 50, 2.0)
+    names = ("num_heads", "ngram_buckets", "naive_bayes", "learning_rate")
+    assert tuple(settings[name] for name in names) == (3, 50, 2.0, 0.2)
     before = file.stat().st_mtime_ns
     again = recipe(tmp_path, *options, "--resume", name="document_lama")
     assert again.returncode == 0, again.stderr
