@@ -148,5 +148,8 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(places)]
-        batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self.labels[rows], "row": rows}
+        batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self._labels_of(rows), "row": rows}
         return {name: torch.from_numpy(array) for name, array in batch.items()}
+
+    def _labels_of(self, rows: Rows) -> npt.NDArray[np.int64]:
+        return self.labels[rows]
