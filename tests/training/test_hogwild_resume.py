@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hogwild_trainer, "CHUNK_WORDS", CHUNK)
     monkeypatch.setattr(hogwild_trainer, "REPORT_SECONDS", 0.005)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A shell starts what runs in the background with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def stopped_at(words: int, stop: Any) -> Any:
