@@ -85,6 +85,8 @@ def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> Non
     here = transformers.pipeline(tag, model=str(folder))(doors.TEXTS)
     for found, wanted in zip(flat(pipeline["result"]), flat(here), strict=True):
         assert_same(found, wanted)
+    scores = [one["score"] for one in flat(pipeline["result"])]
+    assert scores == pytest.approx(doors.scores_of(package["result"], AutoTokenizer.from_pretrained(folder)), abs=1e-5)
     for door in (remote, pipeline):
         assert door["ctxzoo"] is False
         assert door["module"].startswith("transformers_modules.")
@@ -121,7 +123,7 @@ def test_a_new_folder_is_entered_and_other_results_are_refused(
     Path("other.json").write_text(json.dumps(changed))
     with pytest.raises(SystemExit):
         main(["other", str(folder), "other.json"])
-    assert f"is a {read_result(result).architecture}, but other.json tells of a bidaf" in capsys.readouterr().err
+    assert "is a word_embedding, but other.json tells of a bidaf" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["other", str(folder)])
     assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err

@@ -71,6 +71,11 @@ def open_with(program: str, source: Path, home: Path, first: str = "", options: 
     return json.loads(printed.splitlines()[-1])
 
 
+def scores_of(logits: list[list[float]], tokenizer: Any) -> list[float]:
+    """What the pipeline makes of what the model gives for TEXTS: the probability of each text's label."""
+    return torch.tensor(logits).softmax(dim=-1).amax(dim=-1).tolist()
+
+
 def test_the_folder_is_whole_and_small(classifier: Path) -> None:
     check_checkpoint_folder(classifier)
     # U, V, W, the classifier and the start, in float32: no table of word vectors.

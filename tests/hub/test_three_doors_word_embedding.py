@@ -65,6 +65,12 @@ def open_with(program: str, source: Path, home: Path, first: str = "", options: 
     return json.loads(printed.splitlines()[-1])
 
 
+def scores_of(result: list[Any], tokenizer: Any) -> list[float]:
+    """What the pipeline makes of what the model gives for TEXTS: the five greatest probabilities at each mask."""
+    at_mask = tokenizer(TEXTS, padding=True, return_tensors="pt")["input_ids"] == tokenizer.mask_token_id
+    return torch.tensor(result[0])[at_mask].softmax(dim=-1).topk(5).values.flatten().tolist()
+
+
 def test_the_folder_is_whole(checkpoint: Path) -> None:
     check_checkpoint_folder(checkpoint)
     assert list((checkpoint / ".eval_results").iterdir())

@@ -33,20 +33,8 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
-    options = (
-        *TINY,
-        "--model",
-        "lama",
-        "--heads",
-        "3",
-        "--no_word2vec",
-        "--name",
-        "m3",
-        "--processes",
-        "1",
-        "--learning_rate",
-        "0.2",
-    )
+    options = (*TINY, "--model", "lama", "--heads", "3", "--no_word2vec", "--name", "m3", "--processes", "1")
+    options += ("--learning_rate", "0.2")
     options += ("--linear_mean", "--ngram_order", "2", "--ngram_buckets", "50", "--naive_bayes", "2")
     first = recipe(tmp_path, *options, name="document_lama")
     assert first.returncode == 0, first.stderr
