@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.word_vector_files import small_vectors, write_checkpoint
@@ -32,6 +34,7 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
     assert (folder.parent / "token_weights.png").is_file()
 
 
+@pytest.mark.slow
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
     options = (*TINY, "--model", "lama", "--heads", "3", "--no_word2vec", "--name", "m3", "--processes", "1")
     options += ("--learning_rate", "0.2")

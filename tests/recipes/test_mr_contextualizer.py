@@ -71,6 +71,7 @@ def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) 
     assert (folder / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
     run = recipe(
         tmp_path, *TINY, "--table", "3", "--rows", "ones", "--steps", "1", "--learning_rate", "1e-4", "--name", "slow"
@@ -133,6 +134,7 @@ def test_a_kill_in_the_middle_of_a_fold_and_resume_give_the_same_table(tmp_path:
     assert numbers(broken) == numbers(whole)
 
 
+@pytest.mark.slow
 def test_given_vectors_stay_as_they_are_and_are_saved(tmp_path: Path) -> None:
     words = ["the", "film", "a", "good"]
     write_checkpoint(tmp_path / "attention_cbow-b20", small_vectors(words, dim=7))

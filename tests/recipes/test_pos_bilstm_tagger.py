@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ctxzoo.evaluation.results import read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 
@@ -40,6 +42,7 @@ def test_with_and_without_vectors(tmp_path: Path) -> None:
     assert "- word vectors: `own.3d`, trained further" in card
 
 
+@pytest.mark.slow
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
     options = (*TINY, "--name", "adam", "--optimiser", "adam", "--learning_rate", "0.01", "--processes", "1")
     first = recipe(tmp_path, *options, name=NAME)

@@ -29,6 +29,7 @@ NGRAMS = (
 )
 
 
+@pytest.mark.slow
 def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
     run = recipe(
         tmp_path,
