@@ -121,7 +121,7 @@ class Recurrence(nn.Module):
         if self.way == "unpacked":
             return self.gru.rnn(x)[0]
         if self.way == "packed":
-            return self.gru._packed(x, self.mask.sum(dim=1))
+            return self.gru._packed(x, self.mask)
         states: torch.Tensor = self.gru(x, self.mask)
         return states
 

@@ -180,7 +180,7 @@ def apply_switches(side: Side) -> None:
     if side.characters == "every word":
         CharCnn.forward = _every_word  # type: ignore[method-assign]
     if side.recurrent != "device":
-        MaskedBiRNN.forward = _packed if side.recurrent == "packed" else _unpacked  # type: ignore[method-assign]
+        MaskedBiRNN.forward = MaskedBiRNN._packed if side.recurrent == "packed" else _unpacked  # type: ignore[method-assign]
 
 
 def _torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -190,10 +190,6 @@ def _torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor
 def _every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
     char_ids = F.pad(char_ids, (0, self.max_word_length - char_ids.size(-1)))
     return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
-
-
-def _packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return self._packed(x, mask.sum(dim=1))
 
 
 def _unpacked(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

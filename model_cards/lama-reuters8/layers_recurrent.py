@@ -37,9 +37,9 @@ class MaskedBiRNN(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """(B, n, D), boolean mask (B, n) with the real positions first -> (B, n, 2h); zero at padding."""
-        lengths = mask.sum(dim=1)
         if x.is_cuda and not torch.compiler.is_compiling():
-            return self._packed(x, lengths)
+            return self._packed(x, mask)
+        lengths = mask.sum(dim=1)
         reversed_x = reverse_within_length(x, lengths)
         if self.cell == "gru" and not torch.compiler.is_compiling():
             forward, backward = self._gru_steps(x, reversed_x)
@@ -47,10 +47,11 @@ class MaskedBiRNN(nn.Module):
             forward, backward = self._direction(x, reverse=False), self._direction(reversed_x, reverse=True)
         return torch.cat([forward, reverse_within_length(backward, lengths)], dim=-1) * mask.unsqueeze(-1)
 
-    def _packed(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+    def _packed(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        lengths = mask.sum(dim=1).clamp(min=1).cpu()  # at least 1: packing refuses empty sequences
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         output, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=x.size(1))
-        return output
+        return output * mask.unsqueeze(-1)
 
     def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Both directions at once, each left to right."""
