@@ -106,10 +106,13 @@ class ResumableLoader(DataLoader[Any]):
     being built.
     """
 
-    def __init__(self, dataset: Dataset[Any], sampler: ResumableSampler[Any], **kwargs: Any) -> None:
+    def __init__(
+        self, dataset: Dataset[Any], sampler: ResumableSampler[Any], batch_size: None = None, **kwargs: Any
+    ) -> None:
+        # `batch_size` is named since `Trainer.predict` makes the loader again from its attributes.
         self._seen = 0
         self._resume_at: dict[str, int] | None = None
-        super().__init__(dataset, sampler=sampler, batch_size=None, **kwargs)
+        super().__init__(dataset, sampler=sampler, batch_size=batch_size, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         sampler = self.sampler

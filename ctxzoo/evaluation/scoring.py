@@ -37,6 +37,17 @@ def score_splits(
     Returns:
         Metrics named as the task logs them, without the split's name in front.
     """
+    trainer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+    scores: dict[str, dict[str, float]] = {}
+    for split in splits:
+        task.test_split = split
+        (values,) = trainer.test(task, dataloaders=data.split_dataloader(split), verbose=False)
+        scores[split] = {name.removeprefix("test/"): value for name, value in values.items()}
+    return scores
+
+
+def build_scorer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
+    """A Lightning trainer that runs over splits of `data` on one device and writes nothing."""
     trainer = lightning.Trainer(
         accelerator=accelerator,
         devices=1,
@@ -48,9 +59,4 @@ def score_splits(
         use_distributed_sampler=False,
     )
     trainer.datamodule = data
-    scores: dict[str, dict[str, float]] = {}
-    for split in splits:
-        task.test_split = split
-        (values,) = trainer.test(task, dataloaders=data.split_dataloader(split), verbose=False)
-        scores[split] = {name.removeprefix("test/"): value for name, value in values.items()}
-    return scores
+    return trainer

@@ -1,13 +1,17 @@
-"""Scores of a saved classifier on a split."""
+"""Scores of a saved classifier on a split, and of several together."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import torch
 from transformers import AutoTokenizer
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.evaluation.scoring import build_scorer, score_splits
+from ctxzoo.training.classification_scores import ClassificationScores
 from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 
 
@@ -39,9 +43,61 @@ def evaluate_classifier(
     Raises:
         ValueError: the labels of the data are not those of the checkpoint.
     """
+    task, data = _loaded(checkpoint, dataset, batch_size, data_options)
+    return score_splits(task, data, splits, precision=precision, accelerator=accelerator, progress=progress)
+
+
+def evaluate_ensemble(
+    checkpoints: Sequence[str],
+    dataset: str,
+    splits: tuple[str, ...] = ("test",),
+    *,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    **data_options: Any,
+) -> dict[str, dict[str, float]]:
+    """Score several classifiers as one, which gives each label the mean of their probabilities.
+
+    They may differ in anything but their labels; each reads the texts with its own tokenizer.
+
+    Args:
+        checkpoints: folders or Hub ids, at least one.
+        dataset, splits, batch_size, precision, accelerator, progress, data_options: see `evaluate_classifier`.
+
+    Returns:
+        As `evaluate_classifier`.
+
+    Raises:
+        ValueError: no checkpoint; labels of the data that are not those of a checkpoint.
+    """
+    if not checkpoints:
+        raise ValueError("checkpoints is empty; give one or more to take the mean of")
+    found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
+    for checkpoint in checkpoints:
+        task, data = _loaded(checkpoint, dataset, batch_size, data_options)
+        scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+        for split in splits:
+            batches = scorer.predict(task, data.split_dataloader(split))
+            rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
+            found[split].append(logits[rows.argsort()].log_softmax(dim=1))
+    scores = {}
+    for split in splits:
+        mean = torch.stack(found[split]).logsumexp(dim=0) - math.log(len(checkpoints))
+        of_split = ClassificationScores(mean.size(1))
+        of_split.update(mean, torch.from_numpy(data.labels(split)))
+        scores[split] = of_split.compute()
+    return scores
+
+
+def _loaded(
+    checkpoint: str, dataset: str, batch_size: int, data_options: dict[str, Any]
+) -> tuple[SequenceClassificationTask, TextClassificationDataModule]:
+    """A classifier, and the data as it reads them."""
     task = SequenceClassificationTask(pretrained=checkpoint)
     data = TextClassificationDataModule(
         dataset, eval_batch_size=batch_size, tokenizer=AutoTokenizer.from_pretrained(checkpoint), **data_options
     )
     data.setup()
-    return score_splits(task, data, splits, precision=precision, accelerator=accelerator, progress=progress)
+    return task, data

@@ -91,12 +91,19 @@ def test_levers_by_validation_alone() -> None:
         *seeds([96.0, 96.5, 97.0]),
         *seeds([97.0, 96.5], tag="scale5", settings={"logit_scale": 5.0}),
         *seeds([50.0], variant="lama", tag="scale5"),
+        *seeds([97.25], recipe="document_ensemble", tag="scale5", settings={"logit_scale": 5.0, "seeds": [1, 2]}),
+        *seeds([94.0], recipe="document_ensemble", dataset=IMDB.dataset, settings={"seeds": [0, 1, 2]}),
     ]
     table = rows(TABLES["lama-climb"](results))
     assert table["the paper's"]["Reuters"] == "97.50 ± 0.50"
     row = table["scale5 (logit_scale 5.0)"]
     assert (row["Reuters"], row["Reuters, difference"]) == ("97.75 ± 0.35 (2 of 3 seeds)", "+0.50")
     assert (row["IMDB"], row["IMDB, difference"]) == ("–", "–")
+    together = table["scale5: the mean of the seeds' probabilities"]
+    assert (together["Reuters"], together["Reuters, difference"]) == ("98.25", "+0.50")  # than 97.5 and 98 on average
+    assert (together["IMDB"], together["IMDB, difference"]) == ("–", "–")
+    together = table["the paper's: the mean of the seeds' probabilities"]
+    assert (together["IMDB"], together["IMDB, difference"]) == ("95.00", "–")  # no seed alone to compare with
 
 
 def test_a_seed_twice_is_refused() -> None:

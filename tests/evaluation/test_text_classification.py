@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.evaluation.text_classification import evaluate_classifier
+from ctxzoo.evaluation.text_classification import evaluate_classifier, evaluate_ensemble
 from ctxzoo.evaluation.text_predictions import classify_texts, load_classifier, read_text_lines
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
@@ -55,6 +56,31 @@ def test_options_of_the_data_are_passed_on(checkpoint: str, data: Any) -> None:
     assert folds[0] != folds[1]
     with pytest.raises(TypeError, match="fods"):
         score(checkpoint, data.dataset, fods=2)
+
+
+def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, checkpoint: str, tmp_path: Path) -> None:
+    other = str(write_toy(tmp_path / "other", data, seed=1))
+    texts = [data.texts("test")[row]["text"] for row in data.rows("test").tolist()]
+    labels = [data.label_names[label] for label in data.labels("test").tolist()]
+    found = [load_classifier(one)(texts, top_k=None) for one in (checkpoint, other)]
+    means = [
+        {
+            name: sum(one["score"] for scores in both for one in scores if one["label"] == name) / 2
+            for name in data.label_names
+        }
+        for both in zip(*found, strict=True)
+    ]
+    right = [max(mean, key=lambda name: mean[name]) == label for mean, label in zip(means, labels, strict=True)]
+    nll = -sum(math.log(mean[label]) for mean, label in zip(means, labels, strict=True)) / len(labels)
+    options: Any = {"accelerator": "cpu", "progress": False, "batch_size": 4}
+    scores = evaluate_ensemble([checkpoint, other], data.dataset, ("validation", "test"), **options)
+    assert scores["test"]["accuracy"] == pytest.approx(100 * sum(right) / len(right))
+    assert scores["test"]["nll"] == pytest.approx(nll, rel=1e-4)
+    assert scores["test"]["nll"] != pytest.approx(score(checkpoint, data.dataset)["nll"], rel=1e-4)
+    alone = evaluate_ensemble([checkpoint], data.dataset, ("validation",), **options)["validation"]
+    assert alone == pytest.approx(score(checkpoint, data.dataset, "validation"), rel=1e-4)
+    with pytest.raises(ValueError, match="checkpoints is empty"):
+        evaluate_ensemble([], data.dataset)
 
 
 def test_data_with_other_labels_is_refused(checkpoint: str, tmp_path: Path) -> None:

@@ -116,9 +116,9 @@ def toy_result(**changes: Any) -> RunResult:
     return replace(result, **changes)
 
 
-def write_toy(folder: Path, data: Any = None) -> Path:
+def write_toy(folder: Path, data: Any = None, seed: int = 0) -> Path:
     """The checkpoint folder of the toy, for the labels and words of `data` if given."""
-    model, tokenizer = toy_model(), toy_tokenizer()
+    model, tokenizer = toy_model(seed), toy_tokenizer()
     if data is not None:
         model, tokenizer = SequenceClassificationTask(model_config=toy_config(data)).model, data.tokenizer
     card = build_card(

@@ -131,11 +131,10 @@ def test_classes_that_nobody_has_or_gets_do_not_count_in_macro_f1() -> None:
     assert scores.compute()["macro_f1"] == pytest.approx(100 * 2 / 3)
 
 
-def test_predictions_name_their_rows(data: Any) -> None:
+def test_predictions_name_their_rows(data: Any, tmp_path: Path) -> None:
     task = task_for(data)
     rows = logits_by_row(task, data, "test")
-    with torch.no_grad():
-        predicted = [task.predict_step(batch, place) for place, batch in enumerate(data.split_dataloader("test"))]
+    predicted = trainer(tmp_path).predict(task, data.split_dataloader("test"))
     assert sorted(int(row) for batch in predicted for row in batch["row"]) == sorted(rows)
     for batch in predicted:
         for row, logits in zip(batch["row"].tolist(), batch["logits"], strict=True):

@@ -1,0 +1,136 @@
+"""Several seeds of a document classifier as one, by the mean of their probabilities.
+
+    python recipes/document_ensemble.py                                        LAMA+ctx on Reuters-8, seeds 0, 1, 2
+    python recipes/document_ensemble.py --dataset reuters8 imdb --name all_levers
+    python recipes/document_ensemble.py --dataset sample --model lama --seeds 0 1
+
+Nothing is trained: the checkpoints that recipes/document_lama.py left in --runs_dir are scored together. --name is
+that which the runs were given.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from ctxzoo.data.document_datasets import document_dataset, tag_of
+from ctxzoo.evaluation.environment import command_line, git_commit, hardware, peak_memory_mb, versions
+from ctxzoo.evaluation.results import RunResult, read_result, result_path, write_result
+from ctxzoo.evaluation.text_classification import evaluate_ensemble
+from ctxzoo.hub.document_training import DEV_SEED
+from ctxzoo.hub.recipe import run_recipe
+
+RECIPE = "document_ensemble"
+MEMBERS = "document_lama"
+
+
+@dataclass
+class Settings:
+    dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more of the recipe's"})
+    model: list[str] = field(default_factory=lambda: ["lama_ctx"], metadata={"help": "one or more of the recipe's"})
+    name: str = field(default="", metadata={"help": "that the runs were given"})
+    seeds: list[int] = field(default_factory=lambda: [0, 1, 2], metadata={"help": "of the runs"})
+    batch_size: int = 64
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    runs_dir: str = "runs"
+    results_dir: str = "results"
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if len(set(self.seeds)) < 2:
+            raise ValueError(f"seeds={self.seeds}: the mean of one is that one; name two different seeds or more")
+
+
+def main(settings: Settings) -> None:
+    table = Table("documents", "seeds alone", "together", title="test accuracy")
+    for dataset in settings.dataset:
+        for model in settings.model:
+            members = [finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
+            result = score_together(settings, dataset, members)
+            write_result(result, settings.results_dir)
+            alone = " ".join(f"{member.metrics['test/accuracy']:.2f}" for member, _ in members)
+            table.add_row(f"{dataset}, {model}", alone, f"{result.metrics['test/accuracy']:.2f}")
+    Console().print(table)
+
+
+def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tuple[RunResult, Path]:
+    """The results and the checkpoint folder of one member.
+
+    Raises:
+        FileNotFoundError: one of them is not there.
+    """
+    results_file = result_path(
+        settings.results_dir,
+        recipe=MEMBERS,
+        variant=model,
+        dataset=document_dataset(dataset)["dataset"],
+        split="test",
+        seed=seed,
+        tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
+    )
+    checkpoint = Path(settings.runs_dir) / MEMBERS / results_file.stem / "checkpoint"
+    for needed in (results_file, checkpoint / "config.json"):
+        if not needed.is_file():
+            name = f" --name {settings.name} and the settings of that name" if settings.name else ""
+            raise FileNotFoundError(
+                f"no {needed}; make it with: python recipes/{MEMBERS}.py --dataset {dataset} --model {model} "
+                f"--seeds {seed}{name}"
+            )
+    return read_result(results_file), checkpoint
+
+
+def score_together(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> RunResult:
+    """The members as one classifier, on validation, where they have one, and test.
+
+    Raises:
+        ValueError: members that differ in more than the seed.
+    """
+    runs = [run for run, _ in members]
+    first = runs[0]
+    for run in runs[1:]:
+        if (run.settings, run.data) != (first.settings, first.data):
+            raise ValueError(
+                f"seeds {first.seed} and {run.seed} of {first.variant} on {first.dataset} differ in their settings or "
+                "data; train one of them again"
+            )
+    arguments = document_dataset(dataset)
+    started = time.perf_counter()
+    scores = evaluate_ensemble(
+        [str(checkpoint) for _, checkpoint in members],
+        arguments.pop("dataset"),
+        tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),
+        batch_size=settings.batch_size,
+        progress=settings.progress,
+        data_dir=settings.data_dir,
+        fold_seed=DEV_SEED,
+        max_length=first.settings["max_length"],
+        **arguments,
+    )
+    return RunResult(
+        recipe=RECIPE,
+        architecture=first.architecture,
+        variant=first.variant,
+        dataset=first.dataset,
+        split="test",
+        fold=None,
+        seed=first.seed,
+        metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+        settings={**first.settings, "seeds": [run.seed for run in runs]},
+        parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
+        command=command_line(),
+        commit=git_commit(),
+        data=first.data,
+        hardware=hardware(),
+        versions=versions(),
+        wall_seconds=time.perf_counter() - started,
+        peak_memory_mb=peak_memory_mb(),
+        tag=first.tag,
+    )
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
