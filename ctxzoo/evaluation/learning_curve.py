@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,14 +35,14 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
 
 
 def losses_by_epoch(metrics_csv: str | Path) -> dict[str, float]:
-    """The training loss of each epoch, the mean over the batches whose loss was logged.
+    """The training loss of each epoch, the mean over its rows.
 
     Returns:
-        Values by ``train/epoch<number>/loss``; the first epoch is number 1.
+        Values by ``train/epoch<number>/loss``; the first epoch is number 1. Those that are not finite are left out.
     """
-    losses: dict[int, list[float]] = {}
+    losses: dict[str, float] = {}
     for row in read_rows(metrics_csv):
-        cell = row.get("train/loss")
+        cell = row.get("train/epoch_loss")
         if cell and math.isfinite(value := float(cell)):
-            losses.setdefault(int(row["epoch"]) + 1, []).append(value)
-    return {f"train/epoch{epoch}/loss": statistics.fmean(values) for epoch, values in losses.items()}
+            losses[f"train/epoch{int(row['epoch']) + 1}/loss"] = value
+    return losses

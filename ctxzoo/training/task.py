@@ -34,7 +34,8 @@ class Scores(torch.nn.Module):
 class ZooTask(lightning.LightningModule, ABC):
     """Builds a model, trains it and logs its scores; a subclass says what loss and scores are.
 
-    Logged: train/loss, and for validation and test what the subclass computes over the whole split, never means of
+    Logged: train/loss; train/epoch_loss, its mean over the rows of an epoch (of one resumed in the middle, over those
+    after the checkpoint); and for validation and test what the subclass computes over the whole split, never means of
     batches. A batch is a dict of model inputs and `row`, (B,) rows of the split.
 
     Args:
@@ -163,7 +164,9 @@ class ZooTask(lightning.LightningModule, ABC):
         loss = self.training_loss(batch)
         if not torch.isfinite(loss):
             self._refuse_loss(loss, batch)
-        self.log("train/loss", loss, prog_bar=True, batch_size=len(batch["row"]))
+        size = len(batch["row"])
+        self.log("train/loss", loss, prog_bar=True, batch_size=size)
+        self.log("train/epoch_loss", loss, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
         return loss
 
     def validation_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:

@@ -112,6 +112,16 @@ def test_scores_of_a_split_are_those_computed_by_hand(data: Any, tmp_path: Path)
     assert again == logged  # the scores of a pass do not run into the next
 
 
+def test_the_loss_of_an_epoch_is_its_mean_over_all_texts(data: Any, tmp_path: Path) -> None:
+    task = task_for(data, optimiser="sgd", learning_rate=1e-12)  # so that the model stays as it is
+    rows = logits_by_row(task, data, "train")
+    assert len(rows) % data.batch_size  # the batches are not all of a size
+    runner = trainer(tmp_path, max_steps=-1, max_epochs=1)
+    runner.fit(task, data)
+    expected = by_hand(np.array([x for x, _ in rows.values()]), np.array([label for _, label in rows.values()]))
+    assert runner.callback_metrics["train/epoch_loss"].item() == pytest.approx(expected["nll"], rel=1e-5)
+
+
 @pytest.mark.parametrize("scale", [0.1, 1.0, 100.0])
 def test_scores_of_many_random_logits(scale: float) -> None:
     generator = np.random.default_rng(3)
