@@ -133,7 +133,8 @@ def losses(settings: Settings, folder: Path) -> Rows:
         for run in runs_of(settings)
         if run.variant in LOSSES and run.seed == 0 and not run.tag and (by_epoch := losses_of(run))
     }
-    plot_lines(lines, folder / "losses.png", axis="epoch", title=f"Training loss on {settings.run_dataset} (nats)")
+    title = f"Training loss on {settings.run_dataset} (nats), SAN's with its penalty"
+    plot_lines(lines, folder / "losses.png", axis="epoch", title=title, logarithmic=True)
     last = max(max(line) for line in lines.values())
     rows: Rows = [["epoch", *lines]]
     return rows + [

@@ -87,6 +87,7 @@ def plot_lines(
         )
     if logarithmic:
         axes.set_yscale("log")
+    axes.locator_params(axis="x", integer=True)
     _label(axes, axis, title)
     save_figure(figure, out)
 

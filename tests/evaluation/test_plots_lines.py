@@ -43,6 +43,8 @@ def test_lines_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, drawn: li
     assert axes.lines[0].get_xydata().tolist() == [[1.0, 500.0], [10.0, 5.0]]
     assert (axes.get_yscale(), axes.get_xlabel()) == ("log", "heads")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["LAMA", "SAN"]
+    plot_lines({"LAMA": {1: 3.0, 4: 2.0}}, tmp_path / "l.png", axis="epoch", title="loss")
+    assert all(float(place).is_integer() for place in drawn[1].axes[0].get_xticks())
 
 
 def test_every_group_has_its_box(tmp_path: Path, drawn: list[Figure]) -> None:
