@@ -21,10 +21,7 @@ class DocumentSettings(TrainingSettings):
     """
 
     epochs: int = field(default=50, metadata={"help": "at most"})
-    patience: int | None = field(
-        default=None,
-        metadata={"help": "epochs without better validation accuracy before it stops; default: that of the model"},
-    )
+    patience: int = field(default=5, metadata={"help": "epochs without better validation accuracy before it stops"})
     batch_size: int = 32
     optimiser: str = field(default="sgd", metadata={"help": "sgd (momentum 0.9), adam or adamw"})
     learning_rate: float | None = field(default=None, metadata={"help": "default: that of the model"})
@@ -52,7 +49,6 @@ def document_run(
     variant: str,
     config: Mapping[str, Any],
     learning_rate: float,
-    patience: int,
     tag: str,
     seed: int,
     recipe: str,
@@ -66,7 +62,7 @@ def document_run(
         settings: of the recipe.
         dataset: see `document_dataset`.
         variant, config: name and fields of the model's configuration, with `model_type`.
-        learning_rate, patience: unless the settings name one.
+        learning_rate: unless the settings name one.
         tag: what tells the run's files from others of the variant on the same data.
         seed, recipe, commit: for the results file.
         data: further arguments of `TextClassificationDataModule`.
@@ -86,8 +82,9 @@ def document_run(
         "halve_after": settings.halve_after,
         "label_smoothing": settings.label_smoothing,
     }
-    patience = patience if settings.patience is None else settings.patience
-    trainer = settings.trainer(seed, epochs=settings.epochs, patience=patience, gradient_clip=settings.gradient_clip)
+    trainer = settings.trainer(
+        seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
+    )
     fields = {"word_dim": settings.word_dim, **config}
     reported = {
         **{name: value for name, value in fields.items() if name != "model_type"},
@@ -98,7 +95,7 @@ def document_run(
         **({"naive_bayes": naive_bayes} if naive_bayes else {}),
         **task,
         "epochs": settings.epochs,
-        "patience": patience,
+        "patience": settings.patience,
         "batch_size": settings.batch_size,
         "gradient_clip": settings.gradient_clip,
         "ema_decay": settings.ema_decay,
