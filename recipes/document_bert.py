@@ -105,7 +105,7 @@ def run_of(
         seed=seed,
         fold=None,
         commit=commit,
-        tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
+        tag=tag_of(dataset, settings.name),
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,
     )

@@ -20,7 +20,7 @@ from rich.table import Table
 from ctxzoo.data.document_datasets import document_dataset, tag_of
 from ctxzoo.evaluation.environment import command_line, git_commit, hardware, peak_memory_mb, versions
 from ctxzoo.evaluation.results import RunResult, read_result, result_path, write_result
-from ctxzoo.evaluation.text_classification import evaluate_ensemble
+from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.hub.document_training import DEV_SEED
 from ctxzoo.hub.recipe import run_recipe
 
@@ -70,7 +70,7 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
         dataset=document_dataset(dataset)["dataset"],
         split="test",
         seed=seed,
-        tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
+        tag=tag_of(dataset, settings.name),
     )
     checkpoint = Path(settings.runs_dir) / MEMBERS / results_file.stem / "checkpoint"
     for needed in (results_file, checkpoint / "config.json"):
@@ -99,7 +99,7 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
             )
     arguments = document_dataset(dataset)
     started = time.perf_counter()
-    scores = evaluate_ensemble(
+    scores = evaluate_classifier(
         [str(checkpoint) for _, checkpoint in members],
         arguments.pop("dataset"),
         tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),

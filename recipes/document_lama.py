@@ -88,7 +88,7 @@ def main(settings: Settings) -> None:
                 data=ngrams_of(settings) if model in LAMA else {},
                 learning_rate=RATES.get(model, RATE),
                 naive_bayes=settings.naive_bayes if model in LAMA else 0.0,
-                tag="-".join(part for part in (tag_of(dataset), settings.name) if part),
+                tag=tag_of(dataset, settings.name),
                 seed=seed,
                 recipe=RECIPE,
                 commit=commit,

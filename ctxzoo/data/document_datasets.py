@@ -22,6 +22,8 @@ def document_dataset(name: str) -> dict[str, Any]:
     return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
 
 
-def tag_of(name: str) -> str:
-    """What tells results on it from those on another dataset of the same Hub id; may be empty."""
-    return "long" if name == "yelp_long" else ""
+def tag_of(name: str, run: str = "") -> str:
+    """What tells results on it from those on another dataset of the same Hub id, and by the name of the run, from those
+    with other settings; may be empty.
+    """
+    return "-".join(part for part in ("long" if name == "yelp_long" else "", run) if part)

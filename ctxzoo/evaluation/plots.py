@@ -48,7 +48,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
         axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
-        axes.xaxis.get_major_locator().set_params(nbins=6, integer=True)
+        axes.locator_params(axis="x", nbins=6, integer=True)
     save_figure(figure, out)
 
 

@@ -78,7 +78,7 @@ def plot_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
                 label=name,
             )
     for axes, title in ((shares, "Share of a position, softmax of s (%)"), (logits, "Logit of a position, s")):
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("position of the context word")
         axes.set_title(title, loc="left", fontweight="bold")
         lighten(axes)

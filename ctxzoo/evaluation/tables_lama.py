@@ -206,7 +206,7 @@ def _together(results: Runs, base: dict[Data, Runs], tag: str) -> list[list[str]
         if not runs:
             cells += [NOTHING, NOTHING]
             continue
-        (run,) = runs
+        run = max(runs, key=lambda run: len(run.settings["seeds"]))
         plain = [one.metrics[DEV_ACCURACY] for one in base[data] if one.seed in run.settings["seeds"]]
         difference = run.metrics[DEV_ACCURACY] - statistics.fmean(plain) if plain else None
         cells.append(f"{run.metrics[DEV_ACCURACY]:.2f}")

@@ -16,7 +16,7 @@ from ctxzoo.training.sequence_classification_task import SequenceClassificationT
 
 
 def evaluate_classifier(
-    checkpoint: str,
+    checkpoint: str | Sequence[str],
     dataset: str,
     splits: tuple[str, ...] = ("test",),
     *,
@@ -26,10 +26,13 @@ def evaluate_classifier(
     progress: bool = True,
     **data_options: Any,
 ) -> dict[str, dict[str, float]]:
-    """Score a checkpoint folder or Hub id; the same numbers that its recipe wrote.
+    """Score a checkpoint folder or Hub id, the same numbers that its recipe wrote; or several as one.
+
+    Several together give each label the mean of their probabilities. They may differ in anything but their labels; each
+    reads the texts with its own tokenizer.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer.
+        checkpoint: folder or Hub id with model and tokenizer, or a sequence of them.
         dataset: "sample", Hub id, folder or file.
         splits: names of splits, as the DataModule has them.
         batch_size, precision, accelerator: how to run.
@@ -41,50 +44,24 @@ def evaluate_classifier(
         Split name to metrics, named as in `SequenceClassificationTask` without the split's name in front.
 
     Raises:
-        ValueError: the labels of the data are not those of the checkpoint.
-    """
-    task, data = _loaded(checkpoint, dataset, batch_size, data_options)
-    return score_splits(task, data, splits, precision=precision, accelerator=accelerator, progress=progress)
-
-
-def evaluate_ensemble(
-    checkpoints: Sequence[str],
-    dataset: str,
-    splits: tuple[str, ...] = ("test",),
-    *,
-    batch_size: int = 256,
-    precision: str = "32-true",
-    accelerator: str = "auto",
-    progress: bool = True,
-    **data_options: Any,
-) -> dict[str, dict[str, float]]:
-    """Score several classifiers as one, which gives each label the mean of their probabilities.
-
-    They may differ in anything but their labels; each reads the texts with its own tokenizer.
-
-    Args:
-        checkpoints: folders or Hub ids, at least one.
-        dataset, splits, batch_size, precision, accelerator, progress, data_options: see `evaluate_classifier`.
-
-    Returns:
-        As `evaluate_classifier`.
-
-    Raises:
         ValueError: no checkpoint; labels of the data that are not those of a checkpoint.
     """
-    if not checkpoints:
-        raise ValueError("checkpoints is empty; give one or more to take the mean of")
+    how: dict[str, Any] = {"precision": precision, "accelerator": accelerator, "progress": progress}
+    if isinstance(checkpoint, str):
+        return score_splits(*_loaded(checkpoint, dataset, batch_size, data_options), splits, **how)
+    if not checkpoint:
+        raise ValueError("checkpoint is empty; give one or more to take the mean of")
     found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
-    for checkpoint in checkpoints:
-        task, data = _loaded(checkpoint, dataset, batch_size, data_options)
-        scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+    for member in checkpoint:
+        task, data = _loaded(member, dataset, batch_size, data_options)
+        scorer = build_scorer(data, **how)
         for split in splits:
             batches = scorer.predict(task, data.split_dataloader(split))
             rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
             found[split].append(logits[rows.argsort()].log_softmax(dim=1))
     scores = {}
     for split in splits:
-        mean = torch.stack(found[split]).logsumexp(dim=0) - math.log(len(checkpoints))
+        mean = torch.stack(found[split]).logsumexp(dim=0) - math.log(len(checkpoint))
         of_split = ClassificationScores(mean.size(1))
         of_split.update(mean, torch.from_numpy(data.labels(split)))
         scores[split] = of_split.compute()

@@ -96,6 +96,11 @@ def test_levers_by_validation_alone() -> None:
         *seeds([50.0], variant="lama", tag="scale5"),
         *seeds([97.25], recipe="document_ensemble", tag="scale5", settings={"logit_scale": 5.0, "seeds": [1, 2]}),
         *seeds([94.0], recipe="document_ensemble", dataset=IMDB.dataset, settings={"seeds": [0, 1, 2]}),
+        # Of several sets of seeds the largest stands for the row.
+        *(
+            replace(run, seed=1)
+            for run in seeds([93.0], recipe="document_ensemble", dataset=IMDB.dataset, settings={"seeds": [1, 2]})
+        ),
     ]
     table = rows(TABLES["lama-climb"](results))
     assert table["the paper's"]["Reuters"] == "97.50 ± 0.50"

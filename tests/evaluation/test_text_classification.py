@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.evaluation.text_classification import evaluate_classifier, evaluate_ensemble
+from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.evaluation.text_predictions import classify_texts, load_classifier, read_text_lines
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
@@ -73,14 +73,14 @@ def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, chec
     right = [max(mean, key=lambda name: mean[name]) == label for mean, label in zip(means, labels, strict=True)]
     nll = -sum(math.log(mean[label]) for mean, label in zip(means, labels, strict=True)) / len(labels)
     options: Any = {"accelerator": "cpu", "progress": False, "batch_size": 4}
-    scores = evaluate_ensemble([checkpoint, other], data.dataset, ("validation", "test"), **options)
+    scores = evaluate_classifier([checkpoint, other], data.dataset, ("validation", "test"), **options)
     assert scores["test"]["accuracy"] == pytest.approx(100 * sum(right) / len(right))
     assert scores["test"]["nll"] == pytest.approx(nll, rel=1e-4)
     assert scores["test"]["nll"] != pytest.approx(score(checkpoint, data.dataset)["nll"], rel=1e-4)
-    alone = evaluate_ensemble([checkpoint], data.dataset, ("validation",), **options)["validation"]
+    alone = evaluate_classifier([checkpoint], data.dataset, ("validation",), **options)["validation"]
     assert alone == pytest.approx(score(checkpoint, data.dataset, "validation"), rel=1e-4)
-    with pytest.raises(ValueError, match="checkpoints is empty"):
-        evaluate_ensemble([], data.dataset)
+    with pytest.raises(ValueError, match="checkpoint is empty"):
+        evaluate_classifier([], data.dataset)
 
 
 def test_data_with_other_labels_is_refused(checkpoint: str, tmp_path: Path) -> None:
