@@ -26,7 +26,7 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
     assert (settings["context"], settings["optimiser"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
     assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
     rates = {name: one.settings["learning_rate"] for name, one in results.items()}
-    assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01}
+    assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01, "te": 0.01}
 
     folder = tmp_path / "runs" / "document_lama" / "san-sample-test-seed0" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
