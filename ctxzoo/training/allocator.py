@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -11,6 +13,7 @@ import lightning
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _TOP_PAD = 256 * 2**20
+_STATM = Path("/proc/self/statm")
 
 
 def _glibc() -> Any | None:
@@ -34,23 +37,42 @@ def keep_freed_memory() -> bool:
     return all(library.mallopt(name, value) for name, value in settings)
 
 
-class KeepFreedMemory(lightning.Callback):
-    """Calls `keep_freed_memory` when training on the CPU starts, and hands unused pages back every `every` steps.
+def _resident() -> int:
+    """Bytes that the process has in memory; 0 where the system does not tell."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
-    Batches differ in length, so the kept memory falls to pieces in time and grows; without the regular return a long
-    training would hold several times what one step needs.
+
+class KeepFreedMemory(lightning.Callback):
+    """Calls `keep_freed_memory` when training on the CPU starts, and hands unused pages back from time to time.
+
+    Batches differ in length, so the kept memory falls to pieces in time and grows; without the return a long training
+    would hold several times what one step needs.
+
+    Args:
+        every: pages are handed back after so many steps,
+        growth: and as soon as the process has grown by so many bytes since they were. A step that needs that much
+            multiplies large matrices, beside which new pages cost little.
     """
 
-    def __init__(self, every: int = 50) -> None:
+    def __init__(self, every: int = 50, growth: int = 2 * 2**30) -> None:
         self.every = every
+        self.growth = growth
         self._library: Any | None = None
         self._batches = 0  # of all epochs: one epoch may be shorter than `every`
+        self._trimmed = 0  # bytes in memory when pages were last handed back
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         # Set either way: the same callback may have served a training on the CPU before.
         self._library = _glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
+        self._trimmed = _resident()
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._batches += 1
-        if self._library is not None and self._batches % self.every == 0:
+        if self._library is None:
+            return
+        if self._batches % self.every == 0 or _resident() - self._trimmed > self.growth:
             self._library.malloc_trim(0)
+            self._trimmed = _resident()
