@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-_STATUS = Path("/proc/self/status")  # Linux only
+from ctxzoo.training.process_memory import peak_resident_bytes
 
 LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn")
 
@@ -62,7 +62,7 @@ def peak_memory_mb() -> float:
 
     The GPU part is the sum of ``torch.cuda.max_memory_allocated`` over the devices; worker processes are not counted.
     """
-    peak = _peak_resident_bytes()
+    peak = peak_resident_bytes()
     if torch.cuda.is_available():
         peak += sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
     return peak / 2**20
@@ -89,21 +89,6 @@ def public_name(source: str) -> str:
     """A dataset or model as results name it: of a path on this machine only the last part."""
     path = Path(source).expanduser()
     return path.name if path.is_absolute() else source
-
-
-def _peak_resident_bytes() -> int:
-    # Linux hands ru_maxrss on through exec: a process started from a large one would report its parent's peak.
-    try:
-        text = _STATUS.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    match = re.search(r"^VmHWM:\s*(\d+) kB$", text, flags=re.MULTILINE)
-    if match:
-        return int(match.group(1)) * 1024
-    import resource  # only on Unix, and only needed here
-
-    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _script() -> Path:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import lightning
 
+from ctxzoo.training.process_memory import resident_bytes
+
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _TOP_PAD = 256 * 2**20
-_STATM = Path("/proc/self/statm")
 
 
 def _glibc() -> Any | None:
@@ -35,14 +34,6 @@ def keep_freed_memory() -> bool:
         return False
     settings = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, -1), (_M_TOP_PAD, _TOP_PAD))
     return all(library.mallopt(name, value) for name, value in settings)
-
-
-def _resident() -> int:
-    """Bytes that the process has in memory; 0 where the system does not tell."""
-    try:
-        return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 class KeepFreedMemory(lightning.Callback):
@@ -67,12 +58,12 @@ class KeepFreedMemory(lightning.Callback):
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         # Set either way: the same callback may have served a training on the CPU before.
         self._library = _glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
-        self._trimmed = _resident()
+        self._trimmed = resident_bytes()
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._batches += 1
         if self._library is None:
             return
-        if self._batches % self.every == 0 or _resident() - self._trimmed > self.growth:
+        if self._batches % self.every == 0 or resident_bytes() - self._trimmed > self.growth:
             self._library.malloc_trim(0)
-            self._trimmed = _resident()
+            self._trimmed = resident_bytes()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from ctxzoo.evaluation import environment
+from ctxzoo.training.process_memory import peak_resident_bytes
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -154,33 +153,10 @@ def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["python"] == ".".join(map(str, sys.version_info[:3]))
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's own account of the peak")
-def test_peak_memory_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    lines = Path("/proc/self/status").read_text().splitlines()
-    kibibytes = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    # What a child of a large process would be told.
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=2**40))
-    assert environment.peak_memory_mb() == pytest.approx(kibibytes / 1024, rel=0.05)
-
-
-@pytest.mark.parametrize("status", [None, "Name:\tpython\nVmRSS:\t 7 kB\n"])
-@pytest.mark.parametrize(("system", "unit"), [("linux", 1024), ("darwin", 1)])
-def test_peak_memory_without_the_account_of_linux(
-    status: str | None, system: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if status is not None:
-        (tmp_path / "status").write_text(status)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(environment, "_STATUS", tmp_path / "status")
-    monkeypatch.setattr(environment, "sys", SimpleNamespace(platform=system))
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))
-    assert environment.peak_memory_mb() == 3 * unit
-
-
 def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     host = environment.peak_memory_mb()
+    assert host == pytest.approx(peak_resident_bytes() / 2**20, rel=0.05)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda index: (index + 1) * 2**30)

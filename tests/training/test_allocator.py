@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -134,20 +132,10 @@ def test_a_process_that_has_grown_trims_at_once(monkeypatch: pytest.MonkeyPatch)
     use(monkeypatch, library)
     # Before training, then after each batch; once more after each trim, which leaves 150 and 260.
     sizes = iter([100, 190, 250, 150, 240, 251, 260, 300])
-    monkeypatch.setattr(allocator, "_resident", lambda: next(sizes))
+    monkeypatch.setattr(allocator, "resident_bytes", lambda: next(sizes))
     train(KeepFreedMemory(every=50, growth=100), "cpu", batches=5)
     assert len(library.trims) == 2
     assert list(sizes) == []
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
-def test_resident_memory_is_that_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    kilobytes = re.search(r"VmRSS:\s*(\d+) kB", status)
-    assert kilobytes is not None
-    assert allocator._resident() == pytest.approx(int(kilobytes.group(1)) * 1024, rel=0.05)
-    monkeypatch.setattr(allocator, "_STATM", tmp_path / "statm")
-    assert allocator._resident() == 0
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps", "meta"])

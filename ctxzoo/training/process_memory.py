@@ -1,0 +1,39 @@
+"""Memory that this process holds, and has held at most."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")  # Linux only
+
+
+def resident_bytes() -> int:
+    """What is in memory now; 0 where the system does not tell."""
+    return _told("VmRSS") or 0
+
+
+def peak_resident_bytes() -> int:
+    """The most so far.
+
+    Linux hands the peak that getrusage reports on to the programs that a process starts: a small one would show its
+    large parent's. The figure in /proc begins anew with each program.
+    """
+    told = _told("VmHWM")
+    if told is not None:
+        return told
+    import resource  # only on Unix, and only needed here
+
+    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _told(name: str) -> int | None:
+    """Bytes of a line of the system's account; None where there is no such line."""
+    try:
+        text = _STATUS.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = re.search(rf"^{name}:\s*(\d+) kB$", text, flags=re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
