@@ -24,6 +24,7 @@ from ctxzoo.evaluation import (
     tables_lama,
     tables_word_embedding,
     tables_word_embedding_studies,
+    tables_word_embedding_uses,
 )
 from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 
@@ -33,6 +34,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_lama.TABLES,
     **tables_word_embedding.TABLES,
     **tables_word_embedding_studies.TABLES,
+    **tables_word_embedding_uses.TABLES,
 }
 
 
