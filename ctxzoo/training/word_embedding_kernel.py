@@ -79,13 +79,20 @@ class Text(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of one thread: rows of the sentence's words as they are and as they were read."""
+    """Memory of one thread: rows of the sentence's words, s and d, as they are and as they were read.
+
+    s and d are in every step: threads that changed them in place would wait for each other's lines of the cache.
+    """
 
     sentence: npt.NDArray[np.int32]
     rows: Floats
     rows_before: Floats
     logits: Floats
     logits_before: Floats
+    position_logits: Floats
+    position_logits_before: Floats
+    position_vectors: Floats
+    position_vectors_before: Floats
 
 
 @dataclass(frozen=True)
@@ -128,11 +135,14 @@ def aligned_zeros(*shape: int) -> Floats:
 
 def workspace(plan: KernelPlan) -> Workspace:
     """Of one thread."""
-    columns = 2 * plan.window + 1 if plan.word_logits else 0
+    columns = 2 * plan.window + 1
+    positional = columns if plan.architecture == "positional_cbow" else 0
     return Workspace(
         np.zeros(LONGEST, np.int32),
         *(aligned_zeros(LONGEST, plan.width) for _ in range(2)),
-        *(aligned_zeros(LONGEST, columns) for _ in range(2)),
+        *(aligned_zeros(LONGEST, columns if plan.word_logits else 0) for _ in range(2)),
+        *(aligned_zeros(columns) for _ in range(2)),
+        *(aligned_zeros(positional, plan.width) for _ in range(2)),
     )
 
 
@@ -185,7 +195,7 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
 
     @_compiled
     def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> int:
-        """Copy the rows of a sentence's words that are kept; how many there are."""
+        """Copy the rows of a sentence's words that are kept, s and d; how many words there are."""
         count = 0
         for place in range(text.pointers[sentence], text.pointers[sentence + 1]):
             word = text.ids[place]
@@ -209,6 +219,10 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                         work.logits[place, column] = weights.word_logits[word, column]
             work.logits_before[:count] = work.logits[:count]
         work.rows_before[:count] = work.rows[:count]
+        work.position_logits[:] = weights.position_logits
+        work.position_logits_before[:] = work.position_logits
+        work.position_vectors[:] = weights.position_vectors
+        work.position_vectors_before[:] = work.position_vectors
         return count
 
     @_compiled
@@ -218,6 +232,15 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
             word = work.sentence[place]
             for d in range(width):
                 weights.input[word, d] += work.rows[place, d] - work.rows_before[place, d]
+        if attention and learn_position_logits:
+            for column in range(columns):
+                change = work.position_logits[column] - work.position_logits_before[column]
+                weights.position_logits[column] += change
+        if positional:
+            for column in range(columns):
+                for d in range(width):
+                    change = work.position_vectors[column, d] - work.position_vectors_before[column, d]
+                    weights.position_vectors[column, d] += change
         if not word_logits:
             return
         for place in range(count):
@@ -350,8 +373,8 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
         limits, others, vocabulary = text.noise_limits, text.noise_others, len(text.keep)
         output, gates, position_logits, logits = (
             weights.output,
-            weights.position_vectors,
-            weights.position_logits,
+            work.position_vectors,
+            work.position_logits,
             work.logits,
         )
         shares = np.zeros(columns + 16, np.float32)
