@@ -107,9 +107,7 @@ def windows(settings: Settings, folder: Path) -> Rows:
             f"no POS induction in {settings.results_dir}/{RECIPE}; make it with: "
             f"python recipes/{RECIPE}.py --tasks pos_induction --vectors CHECKPOINT …"
         )
-    plot_scores_by(
-        points, folder / "windows.png", axis="half window b", runs="trainings", score="POS induction, V-measure"
-    )
+    plot_scores_by(points, folder / "windows.png", axis="half window b", runs="trainings", score="POS induction, V")
     rows: Rows = [["model", "window", "V-measures"]]
     return rows + [
         [label, window, " ".join(f"{value:.2f}" for value in values)]
