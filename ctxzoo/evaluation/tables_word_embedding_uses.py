@@ -77,7 +77,7 @@ USES = (
         tables_lama.REUTERS.dataset,
         "",
         tables_lama.ACCURACY,
-        "--seeds 0 1 2",
+        "--model lama --seeds 0 1 2",
     ),
 )
 
