@@ -28,6 +28,13 @@ def signed(shown: str) -> str:
     return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
 
 
+def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
+    """The mean over the seeds and folds that both have, with its sign; a dash where there is none."""
+    plain = {(run.seed, run.fold): run.metrics[metric] for run in base}
+    gains = [run.metrics[metric] - plain[run.seed, run.fold] for run in ours if (run.seed, run.fold) in plain]
+    return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
+
+
 def changed_settings(pairs: Iterable[tuple[RunResult, RunResult]]) -> str:
     """`` (name value, …)``: the settings of the first runs that differ from those of the second; empty without any."""
     told: dict[str, None] = {}

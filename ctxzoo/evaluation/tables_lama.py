@@ -16,6 +16,7 @@ from ctxzoo.evaluation.table_parts import (
     changed_settings,
     markdown,
     mean_and_deviation,
+    mean_difference,
     refuse_repeats,
     signed,
     with_commands,
@@ -136,7 +137,7 @@ def climb(results: Runs) -> str:
         pairs = [(runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]]
         cells = []
         for data, runs in found.items():
-            cells += [_score(runs, DEV_ACCURACY) if runs else NOTHING, _difference(runs, base[data])]
+            cells += [_score(runs, DEV_ACCURACY) if runs else NOTHING, mean_difference(runs, base[data], DEV_ACCURACY)]
         rows.append([tag + changed_settings(pairs), *cells])
         rows += _together(results, base, tag)
     return markdown(headings, rows)
@@ -167,13 +168,6 @@ def _score(runs: Runs, metric: str = ACCURACY) -> str:
         return NOT_RUN
     shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
     return shown if len(runs) >= SEEDS else f"{shown} ({len(runs)} of {SEEDS} seeds)"
-
-
-def _difference(runs: Runs, base: Runs) -> str:
-    """Mean difference over the seeds that both have."""
-    plain = {run.seed: run.metrics[DEV_ACCURACY] for run in base}
-    differences = [run.metrics[DEV_ACCURACY] - plain[run.seed] for run in runs if run.seed in plain]
-    return signed(f"{statistics.fmean(differences):.2f}") if differences else NOTHING
 
 
 def _by_tag(results: Runs, data: Data) -> dict[str, Runs]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,11 +11,10 @@ from ctxzoo.evaluation.fold_results import check_folds
 from ctxzoo.evaluation.results import RunResult
 from ctxzoo.evaluation.table_parts import (
     NOT_RUN,
-    NOTHING,
     markdown,
     mean_and_deviation,
+    mean_difference,
     refuse_repeats,
-    signed,
     with_commands,
 )
 
@@ -93,7 +91,7 @@ def uses(results: Runs) -> str:
                 use.label,
                 use.otherwise,
                 *(_score(runs, use.metric) for runs in (others, ours)),
-                _difference(ours, others, use.metric),
+                mean_difference(ours, others, use.metric),
                 str(len(ours)),
             ]
         )
@@ -128,10 +126,3 @@ def _runs(results: Runs, use: Use, tag: str) -> Runs:
 
 def _score(runs: Runs, metric: str) -> str:
     return mean_and_deviation([run.metrics.get(metric) for run in runs]) if runs else NOT_RUN
-
-
-def _difference(ours: Runs, others: Runs, metric: str) -> str:
-    """The mean over seeds and folds that both have."""
-    base = {(run.seed, run.fold): run.metrics[metric] for run in others}
-    gains = [run.metrics[metric] - base[run.seed, run.fold] for run in ours if (run.seed, run.fold) in base]
-    return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
