@@ -1,12 +1,15 @@
 # `make demo`: environment, install, train on the generated sample, answer a question.
-# `make test`: environment, install, all tests.
+# `make test`: environment, install, all tests; without CTXZOO_DATA those of real data are left out.
+# `make data`: the tests of real data alone, from the folder that CTXZOO_DATA names.
+# `make resolve`: whether the versions of constraints.txt can be installed with every supported Python.
+# `make constraints`: write constraints.txt anew, with the versions that it has wherever they still fit.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test quick lint docs clean
+.PHONY: help demo test data quick lint docs resolve constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -26,6 +29,9 @@ test: $(INSTALLED)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
+data: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m data
+
 quick: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not data"
 
@@ -37,6 +43,13 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m ctxzoo.evaluation.tables README.md docs/models/*.md
 	$(BIN)/python -m ctxzoo.hub.renew
+
+resolve: $(INSTALLED)
+	UV=$(abspath $(BIN))/uv .ci/resolve
+
+constraints: $(INSTALLED)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --only-binary :all: --no-annotate --extra dev \
+		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) .ci-venv build dist .mypy_cache .ruff_cache .pytest_cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
@@ -27,7 +25,6 @@ def test_names_of_one_hub_id_have_tags_of_their_own() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.skipif("CTXZOO_DATA" not in os.environ, reason="needs the datasets in CTXZOO_DATA")
 @pytest.mark.parametrize(
     ("name", "sizes", "labels"),
     [("reuters8", (4484, 1001, 2189), 8), ("news_aggregator", (15345, 1918, 1918), 4)],
@@ -40,7 +37,6 @@ def test_splits_of_real_documents(name: str, sizes: tuple[int, ...], labels: int
 
 
 @pytest.mark.data
-@pytest.mark.skipif("CTXZOO_DATA" not in os.environ, reason="needs the datasets in CTXZOO_DATA")
 def test_longer_reviews_alone() -> None:
     every, longer = (TextClassificationDataModule(**document_dataset(name)) for name in ("yelp", "yelp_long"))
     every.setup()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 
 import datasets
 import pytest
@@ -342,7 +341,6 @@ def test_offsets_count_characters_and_odd_characters_are_kept():
 
 
 @pytest.mark.data
-@pytest.mark.skipif("CTXZOO_DATA" not in os.environ, reason="needs the datasets in CTXZOO_DATA")
 @pytest.mark.parametrize(
     ("name", "version", "rows"), [("rajpurkar/squad", "1.1", 10570), ("rajpurkar/squad_v2", "2.0", 11873)]
 )

@@ -1,0 +1,20 @@
+"""What holds for all tests: those of real data need the data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA_DIR_VARIABLE = "CTXZOO_DATA"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("data") is None:
+        return
+    folder = os.environ.get(DATA_DIR_VARIABLE, "")
+    if not folder:
+        pytest.skip(f"real data: {DATA_DIR_VARIABLE} names no folder of datasets")
+    if not Path(folder).is_dir():
+        pytest.fail(f"{DATA_DIR_VARIABLE} is {folder!r}, which is no folder; unset it to leave real data out")
