@@ -12,6 +12,7 @@ settings may come first. docs/models/bidaf.md describes variants and levers.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +20,9 @@ import lightning
 import torch
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
@@ -31,6 +33,9 @@ from ctxzoo.training.writable import check_writable
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; the last needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc")
+VARIANT = "learned_char7"
+QUERIES_TO_CONTEXT = ("coattention", "max")
+QUERY_TO_CONTEXT = QUERIES_TO_CONTEXT[0]
 
 
 @dataclass
@@ -40,10 +45,18 @@ class Settings:
     squad_version: str = field(default="auto", metadata={"help": "1.1, 2.0, or auto: as the data is"})
     word_vectors: str | None = field(default=None, metadata={"help": "file of word vectors; default: learned ones"})
     train_source: str | None = field(default=None, metadata={"help": "train on rows of this `source` only"})
-    variant: str = field(default="learned_char7", metadata={"help": f"one of {', '.join(VARIANTS)}"})
-    levers: list[str] = field(default_factory=list, metadata={"help": f"any of {', '.join(LEVERS)}"})
-    query_to_context: str = field(default="coattention", metadata={"help": "coattention or max"})
-    init_from: str | None = field(default=None, metadata={"help": "go on from this checkpoint folder"})
+    variant: str | None = field(
+        default=None, metadata={"help": f"one of {', '.join(VARIANTS)}; default: {VARIANT}, or the checkpoint's"}
+    )
+    levers: list[str] = field(
+        default_factory=list, metadata={"help": f"any of {', '.join(LEVERS)}; default: none, or the checkpoint's"}
+    )
+    query_to_context: str | None = field(
+        default=None, metadata={"help": f"coattention or max; default: {QUERY_TO_CONTEXT}, or the checkpoint's"}
+    )
+    init_from: str | None = field(
+        default=None, metadata={"help": "go on from this checkpoint folder or Hub id, with its vectors"}
+    )
     epochs: int = 30
     batch_size: int = 64
     optimiser: str = field(default="adadelta", metadata={"help": "adadelta or adamw"})
@@ -71,6 +84,40 @@ class Settings:
     progress: bool = True
     push_to: str | None = field(default=None, metadata={"help": "Hub repository to push the checkpoint folder to"})
 
+    def __post_init__(self) -> None:
+        """Refuse unknown names, and what contradicts the checkpoint; what it decides is taken from it."""
+        _expect_one("monitor", self.monitor, MONITORS)
+        for lever in self.levers:
+            _expect_one("levers", lever, LEVERS)
+        if self.init_from is None:
+            self.variant = self.variant or VARIANT
+            self.query_to_context = self.query_to_context or QUERY_TO_CONTEXT
+        else:
+            self._go_on_from(bidaf_checkpoint(self.init_from))
+        _expect_one("variant", self.variant, VARIANTS)
+        _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
+
+    def _go_on_from(self, start: BidafCheckpoint) -> None:
+        if self.word_vectors is not None:
+            raise ValueError(
+                f"--word_vectors {self.word_vectors} beside --init_from {self.init_from}: the checkpoint has its own "
+                "vectors; leave one of the two out"
+            )
+        asked = {"variant": self.variant, "levers": sorted(self.levers), "query_to_context": self.query_to_context}
+        for name, value in asked.items():
+            of_checkpoint = list(start.levers) if name == "levers" else getattr(start, name)
+            if value and value != of_checkpoint:
+                raise ValueError(
+                    f"{name}={value!r} beside --init_from {self.init_from}: that checkpoint has {of_checkpoint!r}; "
+                    f"leave --{name} out"
+                )
+            setattr(self, name, of_checkpoint)
+
+
+def _expect_one(name: str, value: str | None, known: Collection[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(known)}")
+
 
 def main(settings: Settings) -> None:
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
@@ -81,8 +128,8 @@ def main(settings: Settings) -> None:
 
 
 def run(settings: Settings, seed: int, commit: str) -> None:
-    if settings.monitor not in MONITORS:
-        raise ValueError(f"monitor={settings.monitor!r}: expected one of {', '.join(MONITORS)}")
+    assert settings.variant is not None  # __post_init__ has chosen
+    assert settings.query_to_context is not None
     tag = settings.name or what_differs(settings)
     name = "-".join(part for part in (settings.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     folder = Path(settings.output_dir) / RECIPE / name
@@ -110,6 +157,11 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     data.setup()
     if settings.monitor == "no_answer_auc" and data.squad_version == "1.1":
         raise ValueError(f"monitor=no_answer_auc: every question of {settings.dataset} has an answer; try f1")
+    if settings.init_from is not None and data.squad_version != bidaf_checkpoint(settings.init_from).squad_version:
+        raise ValueError(
+            f"{settings.init_from} reads SQuAD {bidaf_checkpoint(settings.init_from).squad_version}, and "
+            f"{settings.dataset} is SQuAD {data.squad_version}; say --squad_version, or choose other data"
+        )
     trainer = build_trainer(trainer_settings(settings, seed), folder, monitor=f"validation/{settings.monitor}")
     lightning.seed_everything(seed)
     optimiser = {
@@ -179,8 +231,8 @@ def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
 def what_differs(settings: Settings) -> str:
     """What names of folders and results files say beside variant, data and seed."""
     parts = sorted(settings.levers)
-    if settings.query_to_context != Settings.query_to_context:
-        parts.append(settings.query_to_context)
+    if settings.query_to_context not in (None, QUERY_TO_CONTEXT):
+        parts.append(str(settings.query_to_context))
     if settings.optimiser != Settings.optimiser:
         parts.append(settings.optimiser)
     if settings.init_from is not None:
@@ -192,6 +244,7 @@ def what_differs(settings: Settings) -> str:
 
 def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
     """The settings that decide a result, as they go into the results file."""
+    start = settings.init_from
     return {
         "epochs": settings.epochs,
         "batch_size": settings.batch_size,
@@ -205,11 +258,20 @@ def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
         "precision": settings.precision,
         "levers": sorted(settings.levers),
         "query_to_context": settings.query_to_context,
-        "finish_source": settings.train_source if settings.init_from else None,
+        "finish_source": None if start is None else settings.train_source,
+        **({} if start is None else {"init_from": checkpoint_name(start)}),
         "squad_version": data.squad_version,
-        "word_vectors": data.vectors_name(),
+        "word_vectors": bidaf_checkpoint(settings.init_from).word_vectors
+        if settings.init_from
+        else data.vectors_name(),
         "tiny": settings.tiny,
     }
+
+
+def checkpoint_name(path: str) -> str:
+    """How results name the checkpoint of a run: by the run's folder."""
+    place = Path(path)
+    return place.resolve().parent.name if place.name == "checkpoint" and place.is_dir() else public_name(path)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ V2_MINI = "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
 EPOCHS = {V1_MINI: 8, V2_MINI: 4}
 MORE = {V1_MINI: f"--epochs {EPOCHS[V1_MINI]}", V2_MINI: f"--epochs {EPOCHS[V2_MINI]} --monitor span_f1"}
+CONTINUED = ("finish_source", "init_from")  # settings of runs that go on from a checkpoint
 LEVER_VARIANT = "learned_char7"
 LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
@@ -98,8 +99,8 @@ def levers(run: RunResult) -> list[str]:
 
 
 def is_plain(run: RunResult) -> bool:
-    """Whether the run has no lever and was not finished on a part of the training rows."""
-    return not levers(run) and run.settings.get("finish_source") is None
+    """Whether the run has no lever and did not go on from another run's checkpoint."""
+    return not levers(run) and not any(run.settings.get(name) for name in CONTINUED)
 
 
 def group_runs(runs: Iterable[RunResult]) -> list[Group]:
@@ -127,12 +128,14 @@ def group_runs(runs: Iterable[RunResult]) -> list[Group]:
 def _name(run: RunResult) -> str:
     name = " + ".join([run.variant, *levers(run)])
     finish = run.settings.get("finish_source")
-    return name if finish is None else f"{name}, finished on {finish}"
+    if finish is not None:
+        return f"{name}, finished on {finish}"
+    return f"{name}, continued" if run.settings.get("init_from") else name
 
 
 def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
     """Settings in which ``run`` differs from its namesakes; epochs have a column of their own."""
-    keys = {key for other in others for key in (*run.settings, *other.settings)} - {"epochs", "levers", "finish_source"}
+    keys = {key for other in others for key in (*run.settings, *other.settings)} - {"epochs", "levers", *CONTINUED}
     told = [key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)]
     notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in told]
     if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
@@ -250,7 +253,7 @@ def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None
         return other.seed, other.fold, other.settings.get("epochs"), other.data["fingerprint"]
 
     def rest(other: RunResult) -> dict[str, Any]:
-        return {key: value for key, value in other.settings.items() if key not in ("levers", "finish_source")}
+        return {key: value for key, value in other.settings.items() if key not in ("levers", *CONTINUED)}
 
     candidates = [other for other in plain if place(other) == place(run)]
     if len(candidates) > 1:

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import RunResult, read_results, result_path
+from ctxzoo.evaluation.results import RunResult, read_result, read_results, result_path
 from ctxzoo.hub.cross_validation import Cell, run_of
-from recipes import embedding_evaluation, mr_contextualizer, sentence_contextualizer, sentence_text_baseline
+from recipes import (
+    embedding_evaluation,
+    mr_contextualizer,
+    sentence_contextualizer,
+    sentence_text_baseline,
+    squad_bidaf,
+)
 from recipes import wikipedia_attention_cbow as word_vectors
 from tests.support.result_tables import make_run
 
@@ -61,6 +67,21 @@ def test_other_settings_are_found() -> None:
     assert other_settings(sentence_contextualizer, [unnamed]) == {
         f"{named.dataset}, learned_embeddings, fold 0": ["eval_context", "freeze_embeddings", "word_dim"]
     }
+
+
+def test_readers_that_went_on_have_the_word_vectors_of_the_run_they_went_on_from() -> None:
+    results = [one for one in read_results(ROOT / "results") if one.recipe == squad_bidaf.RECIPE]
+    continued = [one for one in results if "--init_from" in one.command]
+    assert len(continued) == 2
+    for one in continued:
+        start = Path(one.command.partition("--init_from ")[2].split()[0]).parent.name
+        assert one.settings["init_from"] == start
+        variant, tag, dataset, seed = start.split("-")
+        file = f"{variant}-{dataset}-test-{seed}-{tag}.json"
+        first = read_result(ROOT / "results" / squad_bidaf.RECIPE / file)
+        for name in ("word_vectors", "levers", "query_to_context", "squad_version"):
+            assert one.settings[name] == first.settings[name], name
+        assert one.parameters == first.parameters
 
 
 def trainings_of(results: list[RunResult]) -> dict[str, RunResult]:

@@ -7,12 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.results import read_results
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
+from recipes.squad_bidaf import Settings, main
+from tests.hub.tiny_checkpoint import write_tiny
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPE = REPOSITORY_ROOT / "recipes" / "squad_bidaf.py"
@@ -112,6 +115,55 @@ def test_an_unknown_monitor_stops_it_before_training(tmp_path: Path) -> None:
     assert "monitor='F1': expected one of f1, exact, span_f1" in run.stderr
     assert "Traceback" not in run.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[Path, str], tmp_path: Path) -> None:
+    run = only_run(finished[0])
+    more = recipe(tmp_path, *TINY, "--init_from", str(run / "checkpoint"), "--name", "more")
+    assert more.returncode == 0, more.stdout + more.stderr
+    (result,) = read_results(tmp_path / "results")
+    assert (result.variant, result.settings["levers"]) == ("learned_char7", [])
+    assert (result.settings["init_from"], result.settings["word_vectors"]) == (run.name, "learned")
+    assert result.settings["query_to_context"] == "coattention"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"variant": "baseline"}, "variant='baseline' beside --init_from"),
+        ({"levers": ["word_features"]}, r"levers=\['word_features'\] beside --init_from"),
+        ({"query_to_context": "max"}, "query_to_context='max' beside --init_from"),
+        ({"word_vectors": "vectors.txt"}, "--word_vectors vectors.txt beside --init_from"),
+    ],
+)
+def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict[str, Any], message: str) -> None:
+    checkpoint = str(write_tiny(tmp_path / "tiny"))
+    assert Settings(init_from=checkpoint, variant="learned_char3").variant == "learned_char3"
+    with pytest.raises(ValueError, match=message):
+        Settings(init_from=checkpoint, **option)
+
+
+def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = str(write_tiny(tmp_path / "tiny", squad_version="1.1"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ValueError, match=r"tiny reads SQuAD 1.1, and sample is SQuAD 2.0; say --squad_version"):
+        main(Settings(dataset="sample", init_from=checkpoint, progress=False))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"levers": ["foo"]}, "levers='foo': expected one of context_self_attention"),
+        ({"variant": "foo"}, "variant='foo': expected one of baseline"),
+        ({"query_to_context": "foo"}, "query_to_context='foo': expected one of coattention, max"),
+    ],
+)
+def test_unknown_names_are_refused_at_once(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**option)
 
 
 @pytest.mark.slow

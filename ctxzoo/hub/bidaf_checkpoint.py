@@ -1,0 +1,74 @@
+"""What a checkpoint of the BiDAF family was trained as, for a training that goes on from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformers import AutoConfig
+from transformers.utils import cached_file
+
+from ctxzoo.hub.card_settings import card_settings
+from ctxzoo.hub.folder_checks import CARD
+from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig
+
+LEARNED = "learned"
+UNKNOWN_VECTORS = "of the checkpoint"
+# Fields that tell the named variants apart from each other, and from settings that have no name.
+_OF_VARIANTS = ("position_embedding", "self_attention", "position_scale", "scale_embeddings", "self_attention_residual")
+
+
+@dataclass(frozen=True)
+class BidafCheckpoint:
+    """What results tell of a reader.
+
+    Attributes:
+        variant: its name in `VARIANTS`.
+        levers: names of `LEVERS`, sorted.
+        query_to_context, squad_version: as in its config.
+        word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
+            say it, or "learned".
+    """
+
+    variant: str
+    levers: tuple[str, ...]
+    query_to_context: str
+    squad_version: str
+    word_vectors: str
+
+
+def bidaf_checkpoint(path: str) -> BidafCheckpoint:
+    """Read the config, and the card for the name of the word vectors, of a checkpoint folder or Hub id.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: it is of another architecture, or its settings are those of no named variant.
+    """
+    config = AutoConfig.from_pretrained(path)
+    if not isinstance(config, BidafConfig):
+        raise ValueError(
+            f"{path} is a checkpoint of model type {config.model_type!r}; expected {BidafConfig.model_type!r}"
+        )
+    return BidafCheckpoint(
+        variant=_variant(config, path),
+        levers=tuple(sorted(name for name in LEVERS if getattr(config, name))),
+        query_to_context=config.query_to_context,
+        squad_version=config.squad_version,
+        word_vectors=LEARNED if config.train_word_embeddings else _vectors_of_card(path),
+    )
+
+
+def _variant(config: BidafConfig, path: str) -> str:
+    for name, fields in VARIANTS.items():
+        plain = BidafConfig(**fields)
+        same = all(getattr(config, key) == getattr(plain, key) for key in _OF_VARIANTS)
+        if same and config.char_kernel_size * bool(config.char_vocab_size) == fields.get("char_kernel_size", 0):
+            return name
+    raise ValueError(f"the settings of {path} are those of no named variant ({', '.join(VARIANTS)})")
+
+
+def _vectors_of_card(path: str) -> str:
+    card = cached_file(path, CARD, _raise_exceptions_for_missing_entries=False)
+    told = {} if card is None else card_settings(Path(card).read_text(encoding="utf-8"))
+    name = told.get("word_vectors", LEARNED)
+    return UNKNOWN_VECTORS if name == LEARNED else name  # older cards call given vectors of a continued run learned
