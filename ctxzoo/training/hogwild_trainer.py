@@ -105,7 +105,7 @@ class HogwildTrainer:
         self.progress = EmbeddingProgress(total_words=training.epochs * len(corpus.ids))
         self._stop = threading.Event()
         # On no sentences: compiles before the clock starts.
-        self.kernel(self.text, 0, 0, self.weights, workspace(self.plan), _seed(0, 0), 0.0, 0.0)
+        self.kernel(self.text, 0, 0, self.weights, workspace(self.plan, len(self.corpus.words)), _seed(0, 0), 0.0, 0.0)
         self._lock = threading.Lock()
         self._shards: list[_Shard] = []
 
@@ -209,7 +209,9 @@ class HogwildTrainer:
         """Parts of about as many words each."""
         pointers = self.corpus.pointers
         cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], self.threads + 1))
-        works = [shard.work for shard in self._shards] or [workspace(self.plan) for _ in range(self.threads)]
+        works = [shard.work for shard in self._shards] or [
+            workspace(self.plan, len(self.corpus.words)) for _ in range(self.threads)
+        ]
         return [
             _Shard(int(begin), int(end), state, work)
             for begin, end, state, work in zip(cuts[:-1], cuts[1:], states, works, strict=True)

@@ -1,8 +1,9 @@
 """Training of word vectors sentence by sentence, compiled by Numba and outside the interpreter's lock.
 
-What makes it fast: the rows of a sentence's words are copied once into a block, trained there, and their differences
-added back; loops run over a width that is known when they are compiled; the noise words of the next step are drawn a
-step ahead, so that their rows are on the way from memory while the present one is computed.
+What makes it fast: the rows of a sentence's words, one of each word however often it stands there, are copied once into
+a block, trained there, and their differences added back; loops run over a width that is known when they are compiled;
+the noise words of the next step are drawn a step ahead, so that their rows are on the way from memory while the present
+one is computed.
 """
 
 from __future__ import annotations
@@ -79,16 +80,30 @@ class Text(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of one thread: rows of the sentence's words, s and d, as they are and as they were read.
+    """Memory of one thread: rows of the sentence's words, B, s and d, as they are and as they were read.
 
-    s and d are in every step: threads that changed them in place would wait for each other's lines of the cache.
+    B, s and d are in every step: threads that changed them in place would wait for each other's lines of the cache.
+
+    Attributes:
+        sentence: the word in each place.
+        slots: the row of the block that is the word's in that place, the same wherever the word stands.
+        words: the word of each row of the block.
+        slot_of: (V,), for each word where `words` may hold it; what is left from other sentences is not there.
+        rows: of W.
+        logits: rows of K, or of A where K is a product.
+        position_factors: (2b + 1, r), B transposed.
     """
 
     sentence: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+    words: npt.NDArray[np.int32]
+    slot_of: npt.NDArray[np.int32]
     rows: Floats
     rows_before: Floats
     logits: Floats
     logits_before: Floats
+    position_factors: Floats
+    position_factors_before: Floats
     position_logits: Floats
     position_logits_before: Floats
     position_vectors: Floats
@@ -133,16 +148,25 @@ def aligned_zeros(*shape: int) -> Floats:
     return memory[begin : begin + size].reshape(shape)
 
 
-def workspace(plan: KernelPlan) -> Workspace:
-    """Of one thread."""
+def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
+    """Of one thread, for so many words."""
     columns = 2 * plan.window + 1
     positional = columns if plan.architecture == "positional_cbow" else 0
+    logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
+
+    def twice(*shape: int) -> tuple[Floats, Floats]:
+        return aligned_zeros(*shape), aligned_zeros(*shape)
+
     return Workspace(
         np.zeros(LONGEST, np.int32),
-        *(aligned_zeros(LONGEST, plan.width) for _ in range(2)),
-        *(aligned_zeros(LONGEST, columns if plan.word_logits else 0) for _ in range(2)),
-        *(aligned_zeros(columns) for _ in range(2)),
-        *(aligned_zeros(positional, plan.width) for _ in range(2)),
+        np.zeros(LONGEST, np.int32),
+        np.zeros(LONGEST, np.int32),
+        np.zeros(vocabulary, np.int32),
+        *twice(LONGEST, plan.width),
+        *twice(LONGEST, logit_width),
+        *twice(columns, plan.logit_rank),
+        *twice(columns),
+        *twice(positional, plan.width),
     )
 
 
@@ -191,47 +215,61 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
     word_logits, learn_position_logits, rank = attention and plan.word_logits, plan.position_logits, plan.logit_rank
     subsampling, random_window, shared_noise = plan.subsampling, plan.random_window, plan.shared_noise
     context_width = 2 * window * width if concatenated else width
+    logit_width = rank or columns
     one, zero = np.float32(1), np.float32(0)
 
+    @_inlined
+    def logit_rows(weights: Any) -> Any:
+        """K, or A where K is a product."""
+        if rank:
+            return weights.word_factors
+        return weights.word_logits
+
     @_compiled
-    def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> int:
-        """Copy the rows of a sentence's words that are kept, s and d; how many words there are."""
-        count = 0
+    def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
+        """Copy the rows of a sentence's words that are kept, B, s and d; how many places and distinct words it has."""
+        count, distinct = 0, 0
         for place in range(text.pointers[sentence], text.pointers[sentence + 1]):
             word = text.ids[place]
             if not subsampling or np.uint32(random_bits(state) >> np.uint64(32)) <= text.keep[word]:
+                slot = work.slot_of[word]
+                if slot >= distinct or work.words[slot] != word:
+                    slot = distinct
+                    work.slot_of[word] = slot
+                    work.words[slot] = word
+                    distinct += 1
                 work.sentence[count] = word
+                work.slots[count] = slot
                 count += 1
-        for place in range(count):
-            word = work.sentence[place]
+        for slot in range(distinct):
+            word = work.words[slot]
             for d in range(width):
-                work.rows[place, d] = weights.input[word, d]
+                work.rows[slot, d] = weights.input[word, d]
         if word_logits:
-            for place in range(count):
-                word = work.sentence[place]
-                for column in range(columns):
-                    if rank:
-                        value = zero
-                        for member in range(rank):
-                            value += weights.word_factors[word, member] * weights.position_factors[member, column]
-                        work.logits[place, column] = value
-                    else:
-                        work.logits[place, column] = weights.word_logits[word, column]
-            work.logits_before[:count] = work.logits[:count]
-        work.rows_before[:count] = work.rows[:count]
+            for slot in range(distinct):
+                word = work.words[slot]
+                for column in range(logit_width):
+                    work.logits[slot, column] = logit_rows(weights)[word, column]
+            work.logits_before[:distinct] = work.logits[:distinct]
+        if rank:
+            for column in range(columns):
+                for member in range(rank):
+                    work.position_factors[column, member] = weights.position_factors[member, column]
+            work.position_factors_before[:] = work.position_factors
+        work.rows_before[:distinct] = work.rows[:distinct]
         work.position_logits[:] = weights.position_logits
         work.position_logits_before[:] = work.position_logits
         work.position_vectors[:] = weights.position_vectors
         work.position_vectors_before[:] = work.position_vectors
-        return count
+        return count, distinct
 
     @_compiled
-    def write(count: int, weights: Any, work: Any) -> None:
-        """Add what a sentence changed: a word that occurs twice gets both differences."""
-        for place in range(count):
-            word = work.sentence[place]
+    def write(distinct: int, weights: Any, work: Any) -> None:
+        """Add what a sentence changed."""
+        for slot in range(distinct):
+            word = work.words[slot]
             for d in range(width):
-                weights.input[word, d] += work.rows[place, d] - work.rows_before[place, d]
+                weights.input[word, d] += work.rows[slot, d] - work.rows_before[slot, d]
         if attention and learn_position_logits:
             for column in range(columns):
                 change = work.position_logits[column] - work.position_logits_before[column]
@@ -241,19 +279,17 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                 for d in range(width):
                     change = work.position_vectors[column, d] - work.position_vectors_before[column, d]
                     weights.position_vectors[column, d] += change
-        if not word_logits:
-            return
-        for place in range(count):
-            word = work.sentence[place]
+        if word_logits:
+            for slot in range(distinct):
+                word = work.words[slot]
+                for column in range(logit_width):
+                    change = work.logits[slot, column] - work.logits_before[slot, column]
+                    logit_rows(weights)[word, column] += change
+        if rank:
             for column in range(columns):
-                change = work.logits[place, column] - work.logits_before[place, column]
-                if rank:
-                    for member in range(rank):
-                        factor = weights.word_factors[word, member]
-                        weights.word_factors[word, member] += change * weights.position_factors[member, column]
-                        weights.position_factors[member, column] += change * factor
-                else:
-                    weights.word_logits[word, column] += change
+                for member in range(rank):
+                    change = work.position_factors[column, member] - work.position_factors_before[column, member]
+                    weights.position_factors[member, column] += change
 
     @_compiled
     def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
@@ -322,48 +358,59 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
         return loss
 
     @_compiled
-    def blend(rows: Any, first: int, count: int, shares: Any, begin: int, gates: Any, context: Any) -> None:
-        """The weighted sum of rows, four at a time."""
+    def blend(rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, context: Any) -> None:
+        """The weighted sum of the rows in `slots`, four at a time."""
         for d in range(width):
             context[d] = zero
         if positional:
             for z in range(count):
+                j = slots[z]
                 for d in range(width):
-                    context[d] += shares[z] * gates[begin + z, d] * rows[first + z, d]
+                    context[d] += shares[z] * gates[begin + z, d] * rows[j, d]
             return
         z = 0
         while z + 4 <= count:
             a0, a1, a2, a3 = shares[z], shares[z + 1], shares[z + 2], shares[z + 3]
-            j = first + z
+            j0, j1, j2, j3 = slots[z], slots[z + 1], slots[z + 2], slots[z + 3]
             for d in range(width):
-                context[d] += a0 * rows[j, d] + a1 * rows[j + 1, d] + a2 * rows[j + 2, d] + a3 * rows[j + 3, d]
+                context[d] += a0 * rows[j0, d] + a1 * rows[j1, d] + a2 * rows[j2, d] + a3 * rows[j3, d]
             z += 4
         while z < count:
-            a0 = shares[z]
+            a0, j = shares[z], slots[z]
             for d in range(width):
-                context[d] += a0 * rows[first + z, d]
+                context[d] += a0 * rows[j, d]
             z += 1
 
     @_compiled
     def spread(
-        rows: Any, first: int, count: int, shares: Any, begin: int, gates: Any, back: Any, products: Any
+        rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
     ) -> None:
-        """The gradient of a weighted sum, to its rows; `products` become <row, gradient of the sum>."""
-        for z in range(count):
-            j = first + z
-            share = shares[z]
-            if positional:
+        """The gradient of a weighted sum, to its rows; `products` become <row, gradient of the sum>.
+
+        A word may stand in a window more than once: what is read of its row is read before the row moves.
+        """
+        if positional:
+            for z in range(count):
+                j, share = slots[z], shares[z]
                 for d in range(width):
-                    value, gate = rows[j, d], gates[begin + z, d]
-                    rows[j, d] = value + share * gate * back[d]
-                    gates[begin + z, d] = gate + share * value * back[d]
-            else:
-                product = zero
+                    moves[z, d] = share * rows[j, d] * back[d]
+            for z in range(count):
+                j, share = slots[z], shares[z]
                 for d in range(width):
-                    value = rows[j, d]
-                    product += value * back[d]
-                    rows[j, d] = value + share * back[d]
+                    gate = gates[begin + z, d]
+                    rows[j, d] += share * gate * back[d]
+                    gates[begin + z, d] = gate + moves[z, d]
+            return
+        if attention:
+            for z in range(count):
+                j, product = slots[z], zero
+                for d in range(width):
+                    product += rows[j, d] * back[d]
                 products[z] = product
+        for z in range(count):
+            j, share = slots[z], shares[z]
+            for d in range(width):
+                rows[j, d] += share * back[d]
 
     @_compiled
     def train(
@@ -371,14 +418,17 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
     ) -> tuple[int, float, int]:
         rate, logit_rate = np.float32(rate), np.float32(logit_rate)
         limits, others, vocabulary = text.noise_limits, text.noise_others, len(text.keep)
-        output, gates, position_logits, logits = (
+        output, gates, position_logits, logits, factors = (
             weights.output,
             work.position_vectors,
             work.position_logits,
             work.logits,
+            work.position_factors,
         )
         shares = np.zeros(columns + 16, np.float32)
         products = np.zeros(columns + 16, np.float32)
+        changes = np.zeros(columns + 16, np.float32)
+        moves = np.zeros((columns, width if positional else rank), np.float32)
         bits = np.zeros(columns + 16, np.int32)
         scales = bits.view(np.float32)
         context = np.zeros(context_width, np.float32)
@@ -389,10 +439,10 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
         read_words, loss, told_centres, centres = 0, 0.0, 0, 0
         for sentence in range(first, last):
             read_words += text.pointers[sentence + 1] - text.pointers[sentence]
-            count = read(text, sentence, weights, work, state)
+            count, distinct = read(text, sentence, weights, work, state)
             if count < 2:
                 continue
-            rows = work.rows
+            rows, slots = work.rows, work.slots
             draw_noise(limits, others, state, coming)
             for t in range(count):
                 half = window
@@ -420,9 +470,10 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                             prefetch_row(output, following + coming[place], width)
                         if structured:
                             prefetch_row(output, following + targets[0], width)
-                        loss += predict(rows[j], targets, output, offset, rate, errors, back, told)
+                        row = rows[slots[j]]
+                        loss += predict(row, targets, output, offset, rate, errors, back, told)
                         for d in range(width):
-                            rows[j, d] += back[d]
+                            row[d] += back[d]
                     continue
                 targets[1:] = coming[1:]
                 targets[0] = work.sentence[t]
@@ -435,29 +486,39 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                 if concatenated:
                     for i in range(2 * window):
                         j = t - window + i + (i >= window)
-                        inside = begin <= j < end
-                        for d in range(width):
-                            context[i * width + d] = rows[j, d] if inside else zero
+                        if begin <= j < end:
+                            slot = slots[j]
+                            for d in range(width):
+                                context[i * width + d] = rows[slot, d]
+                        else:
+                            for d in range(width):
+                                context[i * width + d] = zero
                     loss += predict(context, targets, output, 0, rate, errors, back, told)
                     for i in range(2 * window):
                         j = t - window + i + (i >= window)
                         if begin <= j < end:
+                            slot = slots[j]
                             for d in range(width):
-                                rows[j, d] += back[i * width + d]
+                                rows[slot, d] += back[i * width + d]
                     continue
+                around = slots[begin:end]
                 if attention:
                     for z in range(size):
                         shares[z] = position_logits[column + z]
-                    if word_logits:
+                    if rank:
                         for z in range(size):
-                            shares[z] += logits[begin + z, column + z]
+                            for member in range(rank):
+                                shares[z] += logits[around[z], member] * factors[column + z, member]
+                    elif word_logits:
+                        for z in range(size):
+                            shares[z] += logits[around[z], column + z]
                     softmax(shares, size, bits, scales)
                     shares[t - begin] = zero
                 else:
                     for z in range(size):
                         shares[z] = one / np.float32(size - 1)
                     shares[t - begin] = zero
-                blend(rows, begin, size, shares, column, gates, context)
+                blend(rows, around, size, shares, column, gates, context)
                 loss += predict(context, targets, output, 0, rate, errors, back, told)
                 if attention:
                     inner = zero
@@ -467,17 +528,27 @@ def build_kernel(plan: KernelPlan) -> Callable[..., tuple[int, float, int]]:
                     for z in range(size):
                         shares[z] = one
                     shares[t - begin] = zero
-                spread(rows, begin, size, shares, column, gates, back, products)
+                spread(rows, around, size, shares, column, gates, back, products, moves)
                 if attention and logit_rate > 0:
                     # `back` is times the rate already.
                     slow = logit_rate / rate
                     for z in range(size):
-                        change = slow * shares[z] * (products[z] - inner)
-                        if word_logits:
-                            logits[begin + z, column + z] += change
-                        if learn_position_logits:
-                            position_logits[column + z] += change
-            write(count, weights, work)
+                        changes[z] = slow * shares[z] * (products[z] - inner)
+                    if rank:
+                        for z in range(size):
+                            for member in range(rank):
+                                moves[z, member] = changes[z] * logits[around[z], member]
+                        for z in range(size):
+                            for member in range(rank):
+                                logits[around[z], member] += changes[z] * factors[column + z, member]
+                                factors[column + z, member] += moves[z, member]
+                    elif word_logits:
+                        for z in range(size):
+                            logits[around[z], column + z] += changes[z]
+                    if learn_position_logits:
+                        for z in range(size):
+                            position_logits[column + z] += changes[z]
+            write(distinct, weights, work)
         return read_words, loss, told_centres
 
     return train
