@@ -148,6 +148,9 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--private", action="store_true", help="make a new repository private")
     sub.add_argument("--revision", help="branch; default: the main one")
     sub.add_argument("--message", help="of the commit")
+    sub.add_argument(
+        "--replace", action="store_true", help="delete what a repository holds that is not a ctxzoo checkpoint's"
+    )
 
     sub = add("verify", verify, "Check that a checkpoint folder is whole and its code that of this release.")
     sub.add_argument("folder", type=Path)
@@ -417,7 +420,12 @@ def push(options: argparse.Namespace) -> int:
     from ctxzoo.hub.push import push_folder
 
     url = push_folder(
-        options.folder, options.repo, private=options.private, revision=options.revision, message=options.message
+        options.folder,
+        options.repo,
+        private=options.private,
+        revision=options.revision,
+        message=options.message,
+        replace=options.replace,
     )
     print(url)
     return OK

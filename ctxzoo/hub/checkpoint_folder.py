@@ -11,7 +11,8 @@ from typing import Any
 from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.code_files import travelling_files
 from ctxzoo.hub.eval_results import eval_results_files
-from ctxzoo.hub.folder_checks import CARD, CONFIG, CheckpointFolderError, architecture_of, check_checkpoint_folder
+from ctxzoo.hub.folder_checks import architecture_of, check_checkpoint_folder
+from ctxzoo.hub.folder_files import CARD, CONFIG, CheckpointFolderError
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 

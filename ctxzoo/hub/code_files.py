@@ -31,14 +31,13 @@ def travelling_files(architecture: Architecture) -> dict[str, Path]:
 
 
 def code_differences(folder: Path, architecture: Architecture) -> list[str]:
-    """What distinguishes the Python files of a folder from those of the installed release; empty if nothing does."""
+    """How the code that a checkpoint carries differs from that of the installed release; empty if not at all."""
     released = travelling_files(architecture)
-    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.py"))}
-    differences = [f"{name} is missing" for name in released if name not in found]
-    differences += [f"{name} is not part of this release" for name in found if name not in released]
+    differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
     for name, path in released.items():
-        if name in found and found[name].read_bytes() != path.read_bytes():
-            differences.append(f"{name} differs (sha256 {sha256(found[name])[:12]}, released {sha256(path)[:12]})")
+        found = folder / name
+        if found.exists() and found.read_bytes() != path.read_bytes():
+            differences.append(f"{name} differs (sha256 {sha256(found)[:12]}, released {sha256(path)[:12]})")
     return differences
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,36 +11,57 @@ from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 
 from ctxzoo.hub.code_files import code_differences
+from ctxzoo.hub.folder_files import (
+    CONFIG,
+    TOKENIZER_FILES,
+    WEIGHTS,
+    CheckpointFolderError,
+    check_names,
+    plain_files,
+    some_of,
+)
+from ctxzoo.hub.json_object import read_json_object
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
-CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-PICKLE_ENDINGS = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
-NAMES_SHOWN = 5
 
+def check_checkpoint_folder(folder: str | Path) -> list[str]:
+    """Check that a folder can be published: whole, ours, with no other files, and with this release's code.
 
-class CheckpointFolderError(ValueError):
-    """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
-
-
-def check_checkpoint_folder(folder: str | Path) -> None:
-    """Check that a folder can be published: whole, ours, without pickles, and with this release's code.
+    Returns:
+        Paths in the folder of all its files, sorted: what may be published.
 
     Raises:
-        CheckpointFolderError: the first of these that holds: no such folder; no or unreadable config.json; another
-            library's checkpoint; a pickle file; files missing (all are named); a truncated or invalid safetensors file;
-            tensors that are not those of the configuration; Python files that are not those of the installed release
-            (each is named); an incomplete auto_map; a tokenizer whose ids lie outside the model's tables.
+        CheckpointFolderError: no such folder; links and other entries that are no files; no or unreadable config.json;
+            another library's checkpoint; files that are no part of a checkpoint, or files missing (each is named); see
+            also `check_content`.
     """
     folder = Path(folder)
+    _refuse_no_folder(folder)
+    names = plain_files(folder)
+    architecture, _ = read_architecture(folder)
+    check_names(names, architecture, str(folder))
+    check_content(folder, read_shapes(folder / WEIGHTS))
+    return names
+
+
+def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Check what the files of a checkpoint say, without running any code of theirs.
+
+    Args:
+        folder: holds all files, maybe without the weights.
+        shapes: of the weights, by name.
+
+    Raises:
+        CheckpointFolderError: the first of these that holds: unreadable config.json; tensors that are not those of the
+            configuration; Python files that are not those of the installed release (each is named); an incomplete
+            auto_map; a tokenizer that cannot be read, or whose ids lie outside the model's tables.
+    """
     architecture, content = read_architecture(folder)
-    _refuse_pickles(folder)
-    _refuse_missing(folder, architecture)
     config = read_config(folder)
-    _check_weights(folder, head_class(architecture, content, folder), config)
+    check_shapes(shapes, folder, head_class(architecture, content, folder), config)
     differences = code_differences(folder, architecture)
     if differences:
         raise CheckpointFolderError(
@@ -58,17 +79,11 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
     Raises:
         CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
     """
-    if not folder.is_dir():
-        raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
+    _refuse_no_folder(folder)
     file = folder / CONFIG
     if not file.is_file():
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CheckpointFolderError(f"{file} is not JSON ({error}); copy or save the checkpoint again") from error
-    if not isinstance(content, dict):
-        raise CheckpointFolderError(f"{file} holds a {type(content).__name__}; expected a JSON object")
+    content = read_json_object(file)
     return architecture_of(content.get("model_type"), str(folder)), content
 
 
@@ -116,40 +131,41 @@ def head_class(architecture: Architecture, content: dict[str, Any], folder: Path
 
 
 def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
-    """A model without memory: names, shapes and which parameters are trained."""
-    with torch.device("meta"):
-        return model_class(config)
+    """A model without memory: names, shapes and which parameters are trained.
+
+    Raises:
+        CheckpointFolderError: the configuration asks for more numbers than a tensor can have.
+    """
+    try:
+        with torch.device("meta"):
+            return model_class(config)
+    except (RuntimeError, OverflowError) as error:
+        raise CheckpointFolderError(f"no model has this configuration: {_one_line(error)}") from error
 
 
-def _refuse_pickles(folder: Path) -> None:
-    pickles = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix.lower() in PICKLE_ENDINGS
-    )
-    if pickles:
-        raise CheckpointFolderError(
-            f"{folder} holds pickle files, which can run code when they are opened: {', '.join(pickles)}; remove them, "
-            f"the weights belong into {WEIGHTS}"
-        )
+def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
+    """Name to shape of the tensors in a safetensors file; the numbers are not read.
 
-
-def _refuse_missing(folder: Path, architecture: Architecture) -> None:
-    wanted = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
-    missing = [name for name in wanted if not (folder / name).is_file()]
-    if missing:
-        raise CheckpointFolderError(
-            f"{folder} lacks {', '.join(missing)}; write it whole with write_checkpoint_folder, or copy it again"
-        )
-
-
-def _check_weights(folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig) -> None:
-    file = folder / WEIGHTS
+    Raises:
+        CheckpointFolderError: the file is truncated, or no safetensors file.
+    """
     try:
         with safe_open(file, framework="pt") as weights:
-            found = {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
+            return {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise CheckpointFolderError(
             f"{file} is damaged or incomplete ({_one_line(error)}); copy or save it again"
         ) from error
+
+
+def check_shapes(
+    found: Mapping[str, tuple[int, ...]], folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig
+) -> None:
+    """Check that weights are those of a model, which is built without memory.
+
+    Raises:
+        CheckpointFolderError: tensors are missing, unknown or of another shape (some are named).
+    """
     model = empty_model(model_class, config)
     left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
     expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}
@@ -161,10 +177,14 @@ def _check_weights(folder: Path, model_class: type[ZooPreTrainedModel], config: 
         if name in found and found[name] != shape
     ]
     if wrong:
-        more = f" and {len(wrong) - NAMES_SHOWN} more" if len(wrong) > NAMES_SHOWN else ""
         raise CheckpointFolderError(
-            f"{file} does not fit {CONFIG} ({model_class.__name__}): {'; '.join(wrong[:NAMES_SHOWN])}{more}"
+            f"{folder / WEIGHTS} does not fit {CONFIG} ({model_class.__name__}): {some_of(wrong, '; ')}"
         )
+
+
+def _refuse_no_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
 
 
 def _check_references(folder: Path, architecture: Architecture, content: dict[str, Any]) -> None:
@@ -179,7 +199,8 @@ def _check_references(folder: Path, architecture: Architecture, content: dict[st
             raise CheckpointFolderError(f"{folder / CONFIG}: custom_pipelines lacks {task!r}; save the model again")
     if architecture.tokenizer_class is not None:
         file = folder / TOKENIZER_FILES[1]
-        entry = json.loads(file.read_text(encoding="utf-8")).get("auto_map", {}).get("AutoTokenizer")
+        references = read_json_object(file).get("auto_map")
+        entry = references.get("AutoTokenizer") if isinstance(references, dict) else None
         cls = architecture.tokenizer_class
         wanted = f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
         if not entry or wanted not in entry:

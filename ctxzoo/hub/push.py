@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from huggingface_hub import HfApi, constants, get_token
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    HfApi,
+    ModelCard,
+    constants,
+    get_token,
+    hf_hub_download,
+)
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
 from ctxzoo.evaluation.results import write_atomically
 from ctxzoo.hub.card_snippets import with_repo_id
-from ctxzoo.hub.folder_checks import CARD, check_checkpoint_folder
+from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, some_of
+from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _HTTP_LIBRARIES = ("httpx", "httpx2", "httpcore", "requests")
@@ -30,6 +40,7 @@ def push_folder(
     private: bool = False,
     revision: str | None = None,
     message: str | None = None,
+    replace: bool = False,
 ) -> str:
     """Check a checkpoint folder and upload it as one commit; the repository then holds these files and no others.
 
@@ -42,6 +53,7 @@ def push_folder(
         private: whether a new repository is private; an old one stays what it is.
         revision: branch, made where it is missing; default the main one.
         message: of the commit.
+        replace: whether the files of a repository that holds something else may be deleted.
 
     Returns:
         URL of the commit (of the last one, if nothing had changed).
@@ -49,10 +61,11 @@ def push_folder(
     Raises:
         CheckpointFolderError: the folder is not fit to be published; nothing is sent.
         ValueError: `repo_id` is no repository's name.
+        FileExistsError: the repository is neither empty nor one of ctxzoo; nothing is sent.
         PushError: no token, no network, no permission, or another refusal.
     """
     folder = Path(folder)
-    check_checkpoint_folder(folder)
+    files = check_checkpoint_folder(folder)
     if not _REPO_ID.fullmatch(repo_id):
         raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
     if get_token() is None:
@@ -64,16 +77,51 @@ def push_folder(
         api.create_repo(repo_id, private=private, exist_ok=True)
         if revision is not None:
             api.create_branch(repo_id, branch=revision, exist_ok=True)
+        head = api.model_info(repo_id, revision=revision)
+        there = [file.rfilename for file in head.siblings or []]
+        if not replace:
+            _refuse_foreign(repo_id, head.sha, there)
         card = folder / CARD
         write_atomically(card, with_repo_id(card.read_text(encoding="utf-8"), repo_id).encode())
-        commit = api.upload_folder(
-            repo_id=repo_id,
-            folder_path=os.fspath(folder),
+        ours = [name for name in files if name not in HUB_FILES]
+        left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
+        commit = api.create_commit(
+            repo_id,
+            [
+                *(CommitOperationAdd(name, folder / name) for name in ours),
+                *(CommitOperationDelete(name, is_folder=False) for name in left_behind),
+            ],
             revision=revision,
             commit_message=message or f"Upload {folder.name} with ctxzoo",
-            delete_patterns="*",  # what an earlier upload left behind; files that are uploaded again are not deleted
+            parent_commit=head.sha,  # what is deleted is what was looked at
         )
     return str(commit.commit_url)
+
+
+def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) -> None:
+    """Raise FileExistsError unless a repository is as the Hub makes it, or holds a checkpoint of ours."""
+    others = [name for name in files if name not in HUB_FILES]
+    if others == [CARD]:
+        card = hf_hub_download(repo_id, CARD, revision=revision)
+        if not ModelCard.load(card, ignore_metadata_errors=True).text.strip():
+            return  # the licence that was chosen when the repository was made
+    if not others or _is_ours(repo_id, revision, files):
+        return
+    raise FileExistsError(
+        f"{repo_id} holds no ctxzoo checkpoint but {some_of(sorted(others))}, which the upload would delete; choose "
+        "another name, or say --replace"
+    )
+
+
+def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool:
+    """Whether a repository has the configuration of a ctxzoo checkpoint, of this release or another."""
+    if CONFIG not in files:
+        return False
+    try:
+        config = read_json_object(Path(hf_hub_download(repo_id, CONFIG, revision=revision)))
+    except CheckpointFolderError:
+        return False
+    return str(config.get("model_type")).startswith(MODEL_TYPE_PREFIX)
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
-from huggingface_hub.utils import close_session
+from huggingface_hub import CommitOperationAdd, HfApi, constants
 
 from ctxzoo.cli import main
+from ctxzoo.hub import push as push_module
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.push import PushError, push_folder
 from tests.hub.doors import assert_same_as_here, open_all
 from tests.support import hub_server
@@ -18,23 +18,6 @@ from tests.support.subprocesses import run_python
 
 REPO = "someone/bidaf-tiny"
 SCORES = ".eval_results/ctxzoo-data--squad_v2_mini.yaml"
-
-
-@pytest.fixture
-def server() -> Iterator[HubServer]:
-    with HubServer() as running:
-        yield running
-
-
-@pytest.fixture
-def here(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """The client of this process talks to the loopback Hub; enough for all that is refused before an upload."""
-    monkeypatch.setattr(constants, "ENDPOINT", server.url)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setenv("HF_TOKEN", "dummy")
-    close_session()
-    yield server
-    close_session()
 
 
 @pytest.mark.slow
@@ -68,6 +51,87 @@ def test_unfit_folder_sends_nothing(here: HubServer, checkpoint: Path, capsys: p
     assert main(["push", str(checkpoint), REPO]) == 2
     assert "optimizer.pt" in capsys.readouterr().err
     assert here.requests == []
+
+
+def test_exactly_the_checked_files_are_sent(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that appears after the check, or is kept by the Hub itself, is not sent."""
+    (checkpoint / ".gitattributes").write_text("*.py filter=lfs\n")
+    checked = check_checkpoint_folder(checkpoint)
+
+    def check(folder: Path) -> list[str]:
+        found = check_checkpoint_folder(folder)
+        (Path(folder) / ".env").write_text("HF_TOKEN=secret")
+        return found
+
+    monkeypatch.setattr(push_module, "check_checkpoint_folder", check)
+    assert main(["push", str(checkpoint), REPO]) == 0
+    (commit,) = here.commits(REPO)
+    assert commit["files"] == [name for name in checked if name != ".gitattributes"]
+    assert capsys.readouterr().out.strip().endswith(commit["oid"])
+
+
+def put(repo: str, files: dict[str, str]) -> None:
+    api = HfApi()
+    api.create_repo(repo, exist_ok=True)
+    api.create_commit(repo, [CommitOperationAdd(n, t.encode()) for n, t in files.items()], commit_message="theirs")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"thesis.txt": "years of work"},
+        {"README.md": "---\nlicense: mit\n---\n# My thesis\n"},
+        {"README.md": "---\nlicense: mit\n---\n", "data.csv": "a,b"},
+        {"config.json": '{"model_type": "bert"}'},
+        {"config.json": "[" * 100_000},
+        {"config.json": "[]", "thesis.txt": "ctxzoo_bidaf"},
+        {"sub/config.json": '{"model_type": "ctxzoo_bidaf"}'},
+    ],
+)
+def test_a_repository_of_something_else_is_kept(
+    here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    put(REPO, files)
+    before = (checkpoint / "README.md").read_bytes()
+    assert main(["push", str(checkpoint), REPO]) == 2
+    said = capsys.readouterr().err
+    assert f"{REPO} holds no ctxzoo checkpoint but {sorted(files)[0]}" in said
+    assert "--replace" in said
+    assert [commit["message"] for commit in here.commits(REPO)] == ["theirs"]
+    assert (checkpoint / "README.md").read_bytes() == before
+
+    assert main(["push", str(checkpoint), REPO, "--replace"]) == 0
+    assert set(here.commits(REPO)[1]["deleted"]) == {*files} - {"README.md", "config.json"}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"README.md": "---\nlicense: mit\n---\n"},
+        {"config.json": '{"model_type": "ctxzoo_of_the_future"}', "weights.old": ""},
+    ],
+)
+def test_a_new_repository_or_one_of_ours_is_renewed(here: HubServer, checkpoint: Path, files: dict[str, str]) -> None:
+    put(REPO, files)
+    push_folder(checkpoint, REPO)
+    assert here.commits(REPO)[1]["deleted"] == sorted({*files} - {"README.md", "config.json"})
+
+
+def test_what_came_between_look_and_upload_is_kept(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = push_module.with_repo_id
+
+    def meanwhile(card: str, repo_id: str) -> str:
+        put(REPO, {"thesis.txt": "years of work"})
+        return real(card, repo_id)
+
+    monkeypatch.setattr(push_module, "with_repo_id", meanwhile)
+    with pytest.raises(PushError, match="A commit has happened since"):
+        push_folder(checkpoint, REPO)
+    assert here.read_file(REPO, "thesis.txt") == b"years of work"
 
 
 def test_no_token(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
