@@ -21,7 +21,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 demo: $(INSTALLED)
 	$(BIN)/python recipes/squad_bidaf.py --dataset sample --levers word_features --optimiser adamw \
-		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 2 --results_dir runs/results
+		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 2
 
 test: $(INSTALLED)
 	$(BIN)/ruff check .

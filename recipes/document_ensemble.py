@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ctxzoo.data.document_datasets import document_dataset, tag_of
 from ctxzoo.evaluation.environment import command_line, git_commit, hardware, peak_memory_mb, versions
-from ctxzoo.evaluation.results import RunResult, read_result, result_path, write_result
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, result_path, write_result
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.hub.document_training import DEV_SEED
 from ctxzoo.hub.recipe import run_recipe
@@ -37,7 +37,7 @@ class Settings:
     batch_size: int = 64
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     runs_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
     progress: bool = True
 
     def __post_init__(self) -> None:

@@ -6,10 +6,10 @@
     python recipes/embedding_evaluation.py --vectors A --name subsampled                 for vectors of other settings
 
 Vectors are files of word vectors, checkpoint folders of the architecture WordEmbedding, or Hub ids of such. Each task
-of each leaves results/embedding_evaluation/<architecture>-b<window>-seed<seed>[-<name>]-<task>.json; of a file, which
-says nothing of architecture and window, its name stands in their place. POS tagging trains a tagger, which
-leaves results/embedding_evaluation/<architecture>-b<window>[-<name>]-ptb_sample-test-seed<seed>-pos_tags.json and its
-checkpoint in runs/. A YAML file of settings may come first.
+of each leaves <architecture>-b<window>-seed<seed>[-<name>]-<task>.json below --results_dir; for a file, which says
+nothing of architecture and window, its name stands in their place. POS tagging trains a tagger, which leaves
+<architecture>-b<window>[-<name>]-ptb_sample-test-seed<seed>-pos_tags.json and a checkpoint. A YAML file of settings
+may come first.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ctxzoo.evaluation.embedding_tasks import HEADINGS, POS_TAGS, EvaluationOpti
 from ctxzoo.evaluation.embedding_tasks import TASKS as EMBEDDING_TASKS
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.evaluation.pos_induction import DATASET, RESTARTS
+from ctxzoo.evaluation.results import RESULTS_DIR
 from ctxzoo.hub.embedding_tagging import TASK as TAGGING
 from ctxzoo.hub.embedding_tagging import embedding_tagging_run
 from ctxzoo.hub.folds import print_outcomes, run_folds
@@ -60,7 +61,7 @@ class Settings:
     resume: bool = field(default=False, metadata={"help": "keep finished evaluations"})
     tiny: bool = field(default=False, metadata={"help": "two restarts, a small tagger on a few batches: does it run?"})
     output_dir: str = field(default="runs", metadata={"help": "of taggers"})
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
         if self.tiny:

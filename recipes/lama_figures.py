@@ -26,7 +26,7 @@ from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.attended_words import Occurrences, read_occurrences, top_words
 from ctxzoo.evaluation.plots_lines import plot_distributions, plot_lines, plot_scores_by
-from ctxzoo.evaluation.results import RunResult, read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_results
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.recipe_figures import Rows, check_figures, draw_figures
 from ctxzoo.models.layers_low_rank_attention import LowRankAttention
@@ -56,7 +56,7 @@ class Settings:
     run_dataset: str = field(default="reuters8", metadata={"help": "of heads and losses"})
     data_dir: str | None = None
     runs_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of heads and losses; published runs: results"})
     figures_dir: str = "runs/lama_figures"
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ import torch
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import git_commit, public_name
+from ctxzoo.evaluation.results import RESULTS_DIR
 from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.hub.finish import finish_run
@@ -72,7 +73,7 @@ class Settings:
     resume: bool = field(default=False, metadata={"help": "go on where the run of the same name stopped"})
     name: str | None = field(default=None, metadata={"help": "tells the run from others; default: levers and the like"})
     output_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
     accelerator: str = "auto"
     devices: str = "auto"
     num_nodes: int = 1

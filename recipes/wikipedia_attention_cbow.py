@@ -21,7 +21,7 @@ from rich.table import Table
 
 from ctxzoo.data.corpus_lines import CorpusSource
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.word_embedding_run import WordEmbeddingRun, train_word_embedding
 from ctxzoo.models.tokenization_word import Cutter
@@ -84,7 +84,7 @@ class Settings:
     tiny: bool = field(default=False, metadata={"help": "small vectors, one pass: does it run?"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
     output_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
     progress: bool = True
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
     python recipes/word_embedding_figures.py --checkpoints runs/wikipedia_attention_cbow/…/checkpoint …     all of them
     python recipes/word_embedding_figures.py --only words --checkpoints A --sentence "…" --centres of town
-    python recipes/word_embedding_figures.py --only windows                                      no checkpoint needed
+    python recipes/word_embedding_figures.py --only windows --results_dir results     no checkpoint, published runs
 
 - words (Figure 1): how much the words of a sentence count when each of some of its words is predicted; a picture for
   each checkpoint;
@@ -25,7 +25,7 @@ import ctxzoo  # noqa: F401  (registers the architectures)
 from ctxzoo.data.word_vectors_checkpoint import find_checkpoint
 from ctxzoo.evaluation.plots_lines import plot_scores_by
 from ctxzoo.evaluation.plots_word_attention import plot_position_curves, plot_word_attention
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from ctxzoo.evaluation.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, runs_of
 from ctxzoo.evaluation.tables_word_embedding_studies import WINDOWS
 from ctxzoo.evaluation.word_attention import position_curve, word_attention
@@ -46,7 +46,7 @@ class Settings:
     centres: list[str] = field(
         default_factory=list, metadata={"help": "of words: those that are predicted; default: every word"}
     )
-    results_dir: str = field(default="results", metadata={"help": "of windows"})
+    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of windows; published runs: results"})
     figures_dir: str = "runs/word_embedding_figures"
 
     def __post_init__(self) -> None:

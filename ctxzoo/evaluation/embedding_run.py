@@ -12,7 +12,7 @@ from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.data.word_vectors_checkpoint import find_checkpoint
 from ctxzoo.evaluation.embedding_tasks import EmbeddingTask, Evaluation, EvaluationOptions
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.evaluation.results import RunResult, finished_result, path_of_parts, write_result_file
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, path_of_parts, write_result_file
 
 ARCHITECTURE = "word_embedding"
 FILE = "word_vectors"  # the architecture of vectors that are in no checkpoint
@@ -78,7 +78,7 @@ class EmbeddingRun:
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
     recipe: str
     commit: str
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
 
     @property
     def settings(self) -> dict[str, Any]:

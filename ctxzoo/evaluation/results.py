@@ -17,6 +17,7 @@ from typing import Any
 
 from ctxzoo.data.whole_file import whole_file
 
+RESULTS_DIR = "runs/results"  # where runs write unless told, ignored by git; results/ holds the published ones
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
@@ -183,7 +184,9 @@ def read_results(folder: str | Path) -> list[RunResult]:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise FileNotFoundError(f"no results folder {str(folder)!r}: name the folder that write_result was given")
+        raise FileNotFoundError(
+            f"no results folder {str(folder)!r}; expected the one that runs wrote to, such as {RESULTS_DIR}"
+        )
     return [read_result(path) for path in sorted(folder.rglob("*.json"))]
 
 

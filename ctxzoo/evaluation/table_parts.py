@@ -11,6 +11,7 @@ from ctxzoo.evaluation.results import RunResult
 
 NOTHING = "–"
 NOT_RUN = "not run yet"
+TO_PUBLISH = " --results_dir results"  # where tables read
 
 
 def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
@@ -68,8 +69,9 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int =
 
 
 def with_commands(table: str, commands: Sequence[str]) -> str:
-    """A table with shell commands below it; without any, the table."""
-    return "\n".join([table, "", "```bash", *commands, "```"]) if commands else table
+    """A table with the shell commands below it that add to it; without any, the table."""
+    lines = [f"{line}{TO_PUBLISH}" if line.startswith("python recipes/") else line for line in commands]
+    return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
 
 
 @dataclass(frozen=True)

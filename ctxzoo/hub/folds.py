@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ctxzoo.evaluation.fold_results import are_comparable, difference_cell
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult
 from ctxzoo.evaluation.table_parts import mean_and_deviation
 from ctxzoo.training.processes import run_in_processes
 
@@ -28,7 +28,7 @@ class RunSettings:
     seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
     processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
     progress: bool = True
 
 

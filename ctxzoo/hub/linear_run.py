@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
 from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
-from ctxzoo.evaluation.results import RunResult, finished_result, result_path, write_result
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, result_path, write_result
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
 from ctxzoo.training.writable import check_writable
 
@@ -49,7 +49,7 @@ class LinearRun:
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
     tag: str = ""
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
         if (self.folds is None) != (self.fold is None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,10 @@ from ctxzoo.training.interrupted import TrainingInterrupted
 Settings = TypeVar("Settings")
 
 
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the description, and tells the default of each option."""
+
+
 def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
     """Call `main` with the settings of the command line.
 
@@ -26,7 +31,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         main: what the recipe does.
         description: for `--help`.
     """
-    parser = HfArgumentParser(settings, description=description, allow_abbrev=False)
+    parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         main(parsed)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import lightning
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, read_result, result_path
 from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.training.classification_task import ClassificationTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
@@ -51,7 +51,7 @@ class TrainingRun(ABC):
     commit: str
     tag: str = ""
     output_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
 
     @property
     def folder(self) -> Path:

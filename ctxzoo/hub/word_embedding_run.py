@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from ctxzoo.data.corpus import Corpus, load_corpus
 from ctxzoo.data.corpus_lines import CorpusSource
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.evaluation.results import RunResult, finished_result, read_result, result_path, write_result
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, read_result, result_path, write_result
 from ctxzoo.evaluation.word_prediction import word_prediction_scores
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
@@ -67,7 +67,7 @@ class WordEmbeddingRun:
     backend: EmbeddingBackend
     tag: str = ""
     output_dir: str = "runs"
-    results_dir: str = "results"
+    results_dir: str = RESULTS_DIR
     progress: bool = True
     fold: None = field(default=None, init=False)
 

@@ -46,7 +46,7 @@ def test_main_table() -> None:
         "char7",
     ]
     assert found["SQuAD 2.0, official train split"]["test EM"] == "not run here: needs the Hub's train split"
-    assert table.endswith("\npython recipes/squad_bidaf.py\n```")
+    assert table.endswith("\npython recipes/squad_bidaf.py --results_dir results\n```")
 
 
 def test_variants_that_nobody_listed_are_shown() -> None:

@@ -127,8 +127,8 @@ def test_sentences() -> None:
     assert "Contextualizer, strongest settings" not in found
     commands = table.split("```bash\n")[1].splitlines()
     assert commands[1:-1] == [
-        "python recipes/sentence_linear.py --resume",
-        "python recipes/sentence_text_baseline.py --resume",
+        "python recipes/sentence_linear.py --resume --results_dir results",
+        "python recipes/sentence_text_baseline.py --resume --results_dir results",
     ]
 
 

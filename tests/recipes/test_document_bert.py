@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from transformers import pipeline
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 
@@ -25,7 +25,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_pretrained_encoder_trains_and_leaves_results(finished: Path) -> None:
-    (result,) = read_results(finished / "results")
+    (result,) = read_results(finished / RESULTS_DIR)
     assert (result.recipe, result.architecture, result.variant) == ("document_bert", "bert", "tiny-bert")
     assert {
         f"{split}/{name}" for split in ("validation", "test") for name in ("accuracy", "macro_f1", "nll")
@@ -45,11 +45,11 @@ def test_the_checkpoint_folder_loads_with_transformers_alone(finished: Path) -> 
 
 def test_a_run_without_its_results_goes_on_to_the_same_numbers(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
-    (before,) = read_results(tmp_path / "results")
-    shutil.rmtree(tmp_path / "results")
+    (before,) = read_results(tmp_path / RESULTS_DIR)
+    shutil.rmtree(tmp_path / RESULTS_DIR)
     run = recipe(tmp_path, *TINY, "--model", "tiny-bert", "--resume", name="document_bert")
     assert run.returncode == 0, run.stdout + run.stderr
-    (after,) = read_results(tmp_path / "results")
+    (after,) = read_results(tmp_path / RESULTS_DIR)
     assert after.metrics == before.metrics
 
 
@@ -58,4 +58,4 @@ def test_a_missing_model_is_an_error_and_nothing_is_written(tmp_path: Path, monk
     run = recipe(tmp_path, *TINY, "--model", "nobody/nothing", name="document_bert")
     assert run.returncode == 1
     assert run.stderr.splitlines()[0].startswith("error: ")
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / RESULTS_DIR).exists()

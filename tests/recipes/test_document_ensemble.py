@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_result
+from ctxzoo.evaluation.results import RESULTS_DIR, read_result
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from tests.recipes.test_mr_contextualizer import recipe
 
@@ -32,14 +32,14 @@ def together(folder: Path, *arguments: str) -> tuple[int, str]:
 def test_results_are_the_scores_of_the_checkpoints_together(trained: Path) -> None:
     status, printed = together(trained, "--seeds", "1", "0", "--name", "a")
     assert status == 0, printed
-    result = read_result(trained / "results" / "document_ensemble" / "lama-sample-test-seed0-a.json")
+    result = read_result(trained / RESULTS_DIR / "document_ensemble" / "lama-sample-test-seed0-a.json")
     names = [f"lama-sample-test-seed{seed}-a" for seed in (0, 1)]
     checkpoints = [str(trained / "runs" / "document_lama" / name / "checkpoint") for name in names]
     expected = evaluate_classifier(checkpoints, "sample", ("validation", "test"), progress=False, max_length=512)
     for split, scores in expected.items():
         for name, value in scores.items():
             assert result.metrics[f"{split}/{name}"] == pytest.approx(value, rel=1e-4)
-    member = read_result(trained / "results" / "document_lama" / f"{names[0]}.json")
+    member = read_result(trained / RESULTS_DIR / "document_lama" / f"{names[0]}.json")
     assert result.settings == {**member.settings, "seeds": [0, 1]}
     assert result.parameters["total"] == 2 * member.parameters["total"]
     assert result.data == member.data
@@ -51,10 +51,10 @@ def test_results_are_the_scores_of_the_checkpoints_together(trained: Path) -> No
         (("--seeds", "0", "2", "--name", "a"), "--dataset sample --model lama --seeds 2 --name a and the settings"),
         (
             ("--seeds", "0", "1"),
-            "no results/document_lama/lama-sample-test-seed0.json; make it with: python recipes/do",
+            "no runs/results/document_lama/lama-sample-test-seed0.json; make it with: python recipes/do",
         ),
         (("--seeds", "0", "0", "--name", "a"), "the mean of one is that one"),
-        (("--dataset", "sample2", "--name", "a"), "no results/document_lama/lama-sample2-test-seed0-a.json"),
+        (("--dataset", "sample2", "--name", "a"), "no runs/results/document_lama/lama-sample2-test-seed0-a.json"),
     ],
 )
 def test_what_is_missing_is_told(trained: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -64,7 +64,7 @@ def test_what_is_missing_is_told(trained: Path, arguments: tuple[str, ...], mess
 
 
 def test_members_with_other_settings_are_refused(trained: Path) -> None:
-    file = trained / "results" / "document_lama" / "lama-sample-test-seed1-a.json"
+    file = trained / RESULTS_DIR / "document_lama" / "lama-sample-test-seed1-a.json"
     content = json.loads(file.read_text())
     try:
         file.write_text(json.dumps({**content, "settings": {**content["settings"], "epochs": 2}}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
@@ -17,7 +17,7 @@ MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")
 def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
     run = recipe(tmp_path, *TINY, "--processes", "1", name="document_lama")
     assert run.returncode == 0, run.stdout + run.stderr
-    results = {one.variant: one for one in read_results(tmp_path / "results")}
+    results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert tuple(sorted(results)) == MODELS
     assert {name: one.architecture for name, one in results.items() if "lama" in name} == dict.fromkeys(
         ("lama", "lama_ctx"), "lama"
@@ -41,7 +41,7 @@ def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
     options += ("--linear_mean", "--ngram_order", "2", "--ngram_buckets", "50", "--naive_bayes", "2")
     first = recipe(tmp_path, *options, name="document_lama")
     assert first.returncode == 0, first.stderr
-    (file,) = (tmp_path / "results").rglob("*.json")
+    (file,) = (tmp_path / RESULTS_DIR).rglob("*.json")
     assert file.name == "lama-sample-test-seed0-m3.json"
     settings = json.loads(file.read_text())["settings"]
     names = ("num_heads", "ngram_buckets", "naive_bayes", "learning_rate")
@@ -62,7 +62,7 @@ def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> No
     run = recipe(tmp_path, *TINY, "--model", "lama", "bert", name="document_lama")
     assert run.returncode == 1
     assert "error: model: unknown 'bert'; known: lama, lama_ctx, san" in run.stderr
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / RESULTS_DIR).exists()
 
 
 def test_given_vectors_take_the_place_of_word2vec(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_given_vectors_take_the_place_of_word2vec(tmp_path: Path) -> None:
     options = (*TINY, "--model", "lama", "--vectors", "attention_cbow-b20", "--name", "vectors", "--processes", "1")
     run = recipe(tmp_path, *options, name="document_lama")
     assert run.returncode == 0, run.stdout + run.stderr
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     told = {name: result.settings[name] for name in ("word_vectors", "word_dim", "word2vec_dim")}
     assert told == {"word_vectors": "attention_cbow-b20", "word_dim": None, "word2vec_dim": 0}
     folder = tmp_path / "runs" / "document_lama" / "lama-sample-test-seed0-vectors" / "checkpoint"

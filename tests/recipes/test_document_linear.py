@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")
@@ -13,7 +13,7 @@ QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")
 def test_both_bars_on_the_datasets_own_splits(tmp_path: Path) -> None:
     run = recipe(tmp_path, *QUICK, name="document_linear")
     assert run.returncode == 0, run.stdout + run.stderr
-    results = {one.variant: one for one in read_results(tmp_path / "results")}
+    results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert sorted(results) == ["bigram_nblr", "words_svm"]
     assert all(one.fold is None and one.settings["trained_on"] == "train and validation" for one in results.values())
     # Words in pairs tell what single words do not.

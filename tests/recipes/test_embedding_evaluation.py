@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from ctxzoo.evaluation.tables_word_embedding import TABLES
 from recipes.embedding_evaluation import Settings, main
 from tests.recipes.test_mr_contextualizer import recipe
@@ -33,12 +33,12 @@ def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
     run = recipe(folder, *options, name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
     tasks = ("analogy", "pos_induction", "sentiment", "similarity")
-    found = sorted(path.name for path in (folder / "results" / NAME).iterdir())
+    found = sorted(path.name for path in (folder / RESULTS_DIR / NAME).iterdir())
     assert found == [
         *(f"attention_cbow-b20-ptb_sample-test-seed{seed}-pos_tags.json" for seed in (0, 1)),
         *(f"attention_cbow-b20-seed{seed}-{task}.json" for seed in (0, 1) for task in tasks),
     ]
-    results = read_results(folder / "results")
+    results = read_results(folder / RESULTS_DIR)
     assert all("--vectors seed0 seed1" in one.command and one.wall_seconds >= 0 for one in results)
     assert "upos, 5 states" in run.stdout
     tagging = [one for one in results if one.settings["task"] == "pos_tagging"]
@@ -51,7 +51,7 @@ def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
     again = recipe(folder, *options, "--resume", name=NAME)
     assert again.returncode == 0, again.stderr
     assert "finished before" in again.stdout
-    assert [one.created for one in read_results(folder / "results")] == [one.created for one in results]
+    assert [one.created for one in read_results(folder / RESULTS_DIR)] == [one.created for one in results]
 
 
 @pytest.mark.parametrize(

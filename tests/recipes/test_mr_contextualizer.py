@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
@@ -37,7 +37,7 @@ def recipe(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> su
 
 
 def numbers(folder: Path) -> dict[str, dict[str, float]]:
-    files = sorted((folder / "results").rglob("*.json"))
+    files = sorted((folder / RESULTS_DIR).rglob("*.json"))
     return {file.name: json.loads(file.read_text())["metrics"] for file in files}
 
 
@@ -51,7 +51,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) -> None:
     folder, printed = finished
-    results = read_results(folder / "results")
+    results = read_results(folder / RESULTS_DIR)
     assert {(one.variant, one.fold) for one in results} == {(v, f) for v in ("ones", "recurrent") for f in (0, 1)}
     for one in results:
         assert one.settings["num_steps"] == 2
@@ -77,7 +77,7 @@ def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
         tmp_path, *TINY, "--table", "3", "--rows", "ones", "--steps", "1", "--learning_rate", "1e-4", "--name", "slow"
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert {(one.tag, one.settings["learning_rate"]) for one in results} == {("k1-slow", 1e-4)}
     assert (tmp_path / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3-slow.png").is_file()
 
@@ -85,8 +85,8 @@ def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
 def test_resume_keeps_finished_folds_and_runs_the_missing_one(finished: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = finished
     before = numbers(folder)
-    gone = folder / "results" / "mr_contextualizer" / "ones-sample-test-seed0-fold1-k2.json"
-    kept = folder / "results" / "mr_contextualizer" / "ones-sample-test-seed0-fold0-k2.json"
+    gone = folder / RESULTS_DIR / "mr_contextualizer" / "ones-sample-test-seed0-fold1-k2.json"
+    kept = folder / RESULTS_DIR / "mr_contextualizer" / "ones-sample-test-seed0-fold0-k2.json"
     written = kept.stat().st_mtime_ns
     gone.unlink()
     run = recipe(folder, *TINY, "--table", "3", "--rows", "ones", "random", "--steps", "2", "--resume")
@@ -141,7 +141,7 @@ def test_given_vectors_stay_as_they_are_and_are_saved(tmp_path: Path) -> None:
     options = ("--table", "3", "--rows", "ones", "--steps", "1", "--vectors", "attention_cbow-b20", "--name", "vectors")
     run = recipe(tmp_path, *TINY, *options)
     assert run.returncode == 0, run.stdout + run.stderr
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert all(one.settings["word_vectors"] == "attention_cbow-b20" for one in results)
     folder = tmp_path / "runs" / "mr_contextualizer" / "ones-sample-test-seed0-fold0-k1-vectors" / "checkpoint"
     tokenizer = AutoTokenizer.from_pretrained(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 
 NAME = "pos_bilstm_tagger"
@@ -17,7 +17,7 @@ def test_with_and_without_vectors(tmp_path: Path) -> None:
     (tmp_path / "own.3d.txt").write_text("the 1 2 3\nclock 4 5 6\nunseen 7 8 9\n")
     run = recipe(tmp_path, *TINY, "--vectors", "none", "own.3d.txt", "--tags", "upos", "--processes", "1", name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
-    results = {one.variant: one for one in read_results(tmp_path / "results")}
+    results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert sorted(results) == ["own.3d", "random_vectors"]
     for one in results.values():
         assert (one.architecture, one.tag, one.settings["tag_column"]) == ("bilstm_tagger", "upos", "upos")
@@ -47,7 +47,7 @@ def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
     options = (*TINY, "--name", "adam", "--optimiser", "adam", "--learning_rate", "0.01", "--processes", "1")
     first = recipe(tmp_path, *options, name=NAME)
     assert first.returncode == 0, first.stderr
-    (file,) = (tmp_path / "results").rglob("*.json")
+    (file,) = (tmp_path / RESULTS_DIR).rglob("*.json")
     assert file.name == "random_vectors-sample-test-seed0-pos_tags-adam.json"
     before = file.stat().st_mtime_ns
     again = recipe(tmp_path, *options, "--resume", name=NAME)

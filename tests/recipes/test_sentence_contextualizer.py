@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from recipes import sentence_contextualizer
 from tests.recipes.test_mr_contextualizer import recipe
 
@@ -38,7 +38,7 @@ def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
         name="sentence_contextualizer",
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    for result in read_results(tmp_path / "results"):
+    for result in read_results(tmp_path / RESULTS_DIR):
         assert result.settings["dev_share"] == 0.0
         assert "test/accuracy" in result.metrics
         assert not [name for name in result.metrics if name.startswith("validation")]
@@ -67,7 +67,7 @@ def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
         name="sentence_contextualizer",
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert [(one.fold, one.tag) for one in results] == [(0, "everything"), (1, "everything")]
     settings = results[0].settings
     assert (settings["dropout"], settings["word_dropout"], settings["ngram_buckets"]) == (0.3, 0.1, 50)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 SMALL = ("--datasets", "sample", "--folds", "2", "--processes", "1", "--progress", "false")
@@ -46,4 +46,4 @@ def test_bad_settings_are_named(tmp_path: Path, arguments: tuple[str, ...], mess
     run = recipe(tmp_path, *SMALL, *arguments, name="sentence_linear")
     assert run.returncode != 0
     assert message in run.stderr
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / RESULTS_DIR).exists()

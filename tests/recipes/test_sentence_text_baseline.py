@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")
@@ -14,7 +14,7 @@ QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard
 def test_every_baseline_trains_and_keeps_its_own_rates(tmp_path: Path) -> None:
     run = recipe(tmp_path, *QUICK, "--embedding_bound", "0.1", name="sentence_text_baseline")
     assert run.returncode == 0, run.stdout + run.stderr
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert [(one.variant, one.fold) for one in results] == [
         (model, fold) for model in ("attention", "bigru", "cnn", "mean", "transformer") for fold in (0, 1)
     ]
@@ -31,4 +31,4 @@ def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> No
     run = recipe(tmp_path, *QUICK, "--models", "cnn", "lstm", name="sentence_text_baseline")
     assert run.returncode == 1
     assert "error: models: unknown baseline 'lstm'; known: mean, attention, cnn, bigru, transformer" in run.stderr
-    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / RESULTS_DIR).exists()

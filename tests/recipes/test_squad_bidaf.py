@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.evaluation.question_answering import evaluate_reader
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
 from recipes.squad_bidaf import Settings, main
 from tests.hub.tiny_checkpoint import write_tiny
@@ -49,7 +49,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_it_writes_results_figures_and_a_checkpoint_folder(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    (result,) = read_results(folder / "results")
+    (result,) = read_results(folder / RESULTS_DIR)
     assert (result.recipe, result.architecture, result.variant) == ("squad_bidaf", "bidaf", "learned_char7")
     assert result.dataset == "sample"
     assert result.settings["squad_version"] == "2.0"
@@ -72,14 +72,14 @@ def test_it_prints_how_to_load_and_one_answer(finished: tuple[Path, str]) -> Non
 
 def test_the_tuned_threshold_is_saved_and_comes_from_validation(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    (result,) = read_results(folder / "results")
+    (result,) = read_results(folder / RESULTS_DIR)
     config = json.loads((only_run(folder) / "checkpoint" / "config.json").read_text())
     assert config["no_answer_threshold"] == pytest.approx(result.metrics["validation/best_f1_thresh"], rel=1e-5)
 
 
 def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    (result,) = read_results(folder / "results")
+    (result,) = read_results(folder / RESULTS_DIR)
     checkpoint = only_run(folder) / "checkpoint"
     scores = evaluate_reader(str(checkpoint), "sample", progress=False, cache_dir=str(folder / "cache"))
     for name in ("exact", "f1", "AvNA", "nll", "f1_at_threshold"):
@@ -106,7 +106,7 @@ def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Pat
     assert run.returncode != 0
     assert "cannot write to" in run.stderr
     assert "Traceback" not in run.stderr
-    assert not (tmp_path / "results" / "squad_bidaf").exists()
+    assert not (tmp_path / RESULTS_DIR / "squad_bidaf").exists()
 
 
 def test_an_unknown_monitor_stops_it_before_training(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
     run = only_run(finished[0])
     more = recipe(tmp_path, *TINY, "--init_from", str(run / "checkpoint"), "--name", "more")
     assert more.returncode == 0, more.stdout + more.stderr
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     assert (result.variant, result.settings["levers"]) == ("learned_char7", [])
     assert (result.settings["init_from"], result.settings["word_vectors"]) == (run.name, "learned")
     assert result.settings["query_to_context"] == "coattention"
@@ -177,14 +177,14 @@ def test_every_variant_runs(tmp_path: Path, variant: str) -> None:
 def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
     run = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--seeds", "1", "2", "--query_to_context", "max")
     assert run.returncode == 0, run.stdout + run.stderr
-    assert [result.seed for result in read_results(tmp_path / "results")] == [1, 2]
+    assert [result.seed for result in read_results(tmp_path / RESULTS_DIR)] == [1, 2]
     checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
     schedule = ("--optimiser", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
     schedule += ("--monitor", "no_answer_auc")
     more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--seeds", "1", *schedule)
     assert more.returncode == 0, more.stdout + more.stderr
     # Neither the folder nor the results file of the run it goes on from is replaced.
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert sorted((result.seed, result.settings.get("decay", False)) for result in results) == [
         (1, False),
         (1, True),

@@ -15,7 +15,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from ctxzoo.data.sample_corpus import sample_corpus
 from ctxzoo.data.word_vectors import read_word_vectors
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.training.word_embedding_settings import CUSTOMS
 from recipes.wikipedia_attention_cbow import Settings, main
@@ -48,7 +48,7 @@ def checkpoint_of(folder: Path, name: str) -> Path:
 
 
 def test_the_sample_leaves_results_and_a_checkpoint(finished: Path) -> None:
-    (result,) = read_results(finished / "results")
+    (result,) = read_results(finished / RESULTS_DIR)
     assert (result.variant, result.dataset, result.seed, result.tag) == ("attention_cbow", "sample", 0, "b2")
     told = {name: result.settings[name] for name in ("learning_rate", "schedule", "word_dim", "threads", "min_count")}
     assert told == {"learning_rate": 0.05, "schedule": "constant", "word_dim": 8, "threads": 2, "min_count": 2}
@@ -77,7 +77,7 @@ def test_the_checkpoint_is_opened_by_the_auto_classes(finished: Path) -> None:
 
 
 def test_resume_keeps_a_finished_run(finished: Path) -> None:
-    (file,) = (finished / "results").rglob("*.json")
+    (file,) = (finished / RESULTS_DIR).rglob("*.json")
     before = file.stat().st_mtime_ns
     run(finished, *SAMPLE, "--threads", "2", "--resume")
     assert file.stat().st_mtime_ns == before
@@ -89,7 +89,7 @@ def test_a_text_file_has_no_split_to_be_scored(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"error: text\.txt is one text without splits, and test_split is 'test'"):
         run(tmp_path, *options)
     run(tmp_path, *options, "--test_split", "", "--name", "cats")
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     assert (result.dataset, result.split, result.tag) == ("text.txt", "train", "b2-cats")
     assert result.metrics["words"] == 6
     assert not [name for name in result.metrics if "perplexity" in name]
@@ -103,7 +103,7 @@ def write_dataset(folder: Path) -> None:
 def test_perplexity_of_a_split(tmp_path: Path) -> None:
     write_dataset(tmp_path)
     run(tmp_path, "--dataset", "texts", "--column", "body", "--min_count", "3", "--tiny", "--progress", "false")
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     assert (result.split, result.settings["test_words"]) == ("test", 200)
     assert 1 < result.metrics["test/perplexity"] < 6.1  # six words
 
@@ -127,14 +127,14 @@ def test_wrong_options_are_told_in_one_line(tmp_path: Path, options: tuple[str, 
     given = ("--dataset", "texts", "--column", "body", "--min_count", "3", "--tiny", "--progress", "false")
     with pytest.raises(SystemExit, match=rf"^error: {re.escape(message)}[^\n]*$"):
         run(tmp_path, *given, *options)
-    assert not list((tmp_path / "results").rglob("*.json"))
+    assert not list((tmp_path / RESULTS_DIR).rglob("*.json"))
 
 
 @pytest.mark.slow
 def test_every_architecture_trains_and_is_told_apart(tmp_path: Path) -> None:
     finished = recipe(tmp_path, *SAMPLE, "--architecture", *CUSTOMS, name=NAME)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    results = {one.variant: one for one in read_results(tmp_path / "results")}
+    results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert set(results) == set(CUSTOMS)
     assert all(one.settings["learning_rate"] == CUSTOMS[name].learning_rate for name, one in results.items())
     for name in CUSTOMS:
@@ -166,7 +166,7 @@ def test_a_text_larger_than_the_memory_allowed_is_no_trouble(tmp_path: Path) -> 
         """
     settings = {"PYTHONPATH": str(REPOSITORY_ROOT), "CTXZOO_CACHE": str(tmp_path / "cache")}
     done = run_python(program, env={**os.environ, **settings}, cwd=tmp_path, timeout=580)
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     assert result.metrics["words"] > 10**5
     assert result.metrics["words_read"] > 3.5 * 10**7
     assert int(done.stdout.split()[-1]) * 1024 < 10**9, done.stdout[-100:]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForMaskedLM
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import command, recipe
 from tests.recipes.test_wikipedia_attention_cbow import NAME, SAMPLE, checkpoint_of, run
 
@@ -27,7 +27,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_same_files_as_of_numba(finished: Path) -> None:
-    (result,) = read_results(finished / "results")
+    (result,) = read_results(finished / RESULTS_DIR)
     assert (result.variant, result.dataset, result.seed, result.tag) == ("attention_cbow", "sample", 0, "b2")
     names = ("backend", "batch_size", "devices", "precision", "learning_rate", "word_dim", "threads")
     assert {name: result.settings.get(name) for name in names} == {
@@ -49,7 +49,7 @@ def test_the_same_files_as_of_numba(finished: Path) -> None:
 
 
 def test_resume_keeps_a_finished_run_and_another_trainer_runs_anew(finished: Path) -> None:
-    (file,) = (finished / "results").rglob("*.json")
+    (file,) = (finished / RESULTS_DIR).rglob("*.json")
     before = file.stat().st_mtime_ns
     run(finished, *SAMPLE, *TORCH, "--resume")
     assert file.stat().st_mtime_ns == before
@@ -70,7 +70,7 @@ def test_resume_keeps_a_finished_run_and_another_trainer_runs_anew(finished: Pat
 def test_wrong_options_are_told_in_one_line(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     with pytest.raises(SystemExit, match=rf"^error: {re.escape(message)}[^\n]*$"):
         run(tmp_path, *SAMPLE, *options)
-    assert not list((tmp_path / "results").rglob("*.json"))
+    assert not list((tmp_path / RESULTS_DIR).rglob("*.json"))
 
 
 @pytest.mark.slow
@@ -99,12 +99,12 @@ def test_ctrl_c_and_resume(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 1, out
     assert "stopped; --resume keeps what is finished" in out
-    assert not list((tmp_path / "results").rglob("*.json"))
+    assert not list((tmp_path / RESULTS_DIR).rglob("*.json"))
 
     again = recipe(tmp_path, *options, "--resume", name=NAME)
     assert again.returncode == 0, again.stdout + again.stderr
     run(tmp_path, *options, "--name", "whole")
-    resumed, whole = sorted(read_results(tmp_path / "results"), key=lambda one: one.tag)
+    resumed, whole = sorted(read_results(tmp_path / RESULTS_DIR), key=lambda one: one.tag)
     losses = {name: value for name, value in whole.metrics.items() if name.endswith("/loss")}
     assert len(losses) == 6
     assert {name: resumed.metrics[name] for name in losses} == losses
@@ -118,7 +118,7 @@ def test_two_processes_write_one_result_for_each_seed(tmp_path: Path) -> None:
             patch.setitem(os.environ, name, value)
         finished = recipe(tmp_path, *SAMPLE, *TORCH, "--devices", "2", "--seeds", "0", "1", name=NAME)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    results = read_results(tmp_path / "results")
+    results = read_results(tmp_path / RESULTS_DIR)
     assert [(one.seed, one.settings["devices"]) for one in results] == [(0, "2"), (1, "2")]
     for seed in range(2):
         assert (checkpoint_of(tmp_path, f"attention_cbow-sample-train-seed{seed}-b2") / "model.safetensors").is_file()
