@@ -113,7 +113,7 @@ class Runner:
         sets, _ = word_similarity.read_word_pairs()
         similarity = word_similarity.evaluate_similarity(vectors, {name: sets[name] for name in SIMILARITY})
         categories, _ = word_analogy.read_analogies()
-        parts = word_analogy.semantic_and_syntactic(word_analogy.evaluate_analogies(vectors, categories))
+        parts = word_analogy.semantic_and_syntactic(word_analogy.evaluate_analogies(vectors, categories), categories)
         return {
             **{name: score.spearman for name, score in similarity.items()},
             **{name: parts[name].accuracy for name in ("semantic", "syntactic")},

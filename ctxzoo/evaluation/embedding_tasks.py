@@ -129,7 +129,7 @@ def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evalua
     """Accuracy of semantic and syntactic questions; results hold that of each category too."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
     found = word_analogy.evaluate_analogies(vectors, categories)
-    parts = word_analogy.semantic_and_syntactic(found)
+    parts = word_analogy.semantic_and_syntactic(found, categories)
     metrics: dict[str, float] = {}
     for name, score in {**found, **parts}.items():
         metrics |= _metrics(name, accuracy=score.accuracy, coverage=score.coverage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +14,23 @@ from ctxzoo.evaluation.columns import column_of
 from ctxzoo.evaluation.word_rows import UNKNOWN, rows_of, unit_rows
 
 DATASET = "ctxzoo-data/word_analogy"
-SYNTACTIC = "gram"  # how the names of the Google set's syntactic categories begin
+GOOGLE, MSR = "google", "msr"  # sets of Mikolov et al. 2013 whose kinds of questions are known
 _COSINES_AT_ONCE = 1 << 25
 
 
 @dataclass(frozen=True)
 class Analogies:
-    """Questions of a category: words[i] is (a, b, c, d), and d the answer."""
+    """Questions of a category.
+
+    Attributes:
+        words: words[i] is (a, b, c, d), and d the answer.
+        dataset: the set that the category is of.
+        kind: "semantic" or "syntactic"; None where that is not known of the set.
+    """
 
     words: Sequence[tuple[str, str, str, str]]
+    dataset: str
+    kind: str | None
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,10 @@ class AnalogyScore:
 def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, Analogies], str]:
     """Questions by category, in the order of the rows, and a hash of their content.
 
+    Categories of the set "google" have their own names, those of another set "<set>/<category>".
+
     Args:
-        dataset: Hub id or folder; its split `test` has the columns category, a, b, c and d.
+        dataset: Hub id or folder; its split `test` has the columns dataset, category, a, b, c and d.
         data_dir: as in `resolve_dataset`.
 
     Raises:
@@ -62,11 +72,16 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
         ValueError: a split or column is missing, or there is no row.
     """
     rows = load_splits(dataset, data_dir)
-    categories, *words = (column_of(rows, "test", name, dataset) for name in ("category", "a", "b", "c", "d"))
-    questions: dict[str, list[tuple[str, str, str, str]]] = {}
-    for category, a, b, c, d in zip(categories, *words, strict=True):
-        questions.setdefault(category, []).append((a, b, c, d))
-    return {name: Analogies(found) for name, found in questions.items()}, dataset_fingerprint(rows["test"])
+    names = ("dataset", "category", "a", "b", "c", "d")
+    sets, categories, *words = (column_of(rows, "test", name, dataset) for name in names)
+    questions: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
+    for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
+        questions.setdefault((one, category), []).append((a, b, c, d))
+    found = {
+        _prefix(one) + category: Analogies(asked, one, _kind(one, category))
+        for (one, category), asked in questions.items()
+    }
+    return found, dataset_fingerprint(rows["test"])
 
 
 def evaluate_analogies(
@@ -105,14 +120,30 @@ def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
     )
 
 
-def semantic_and_syntactic(scores: dict[str, AnalogyScore]) -> dict[str, AnalogyScore]:
-    """The categories of the Google set as it is reported: "semantic", "syntactic", each if there, and "all"."""
-    parts = {
-        "semantic": [score for name, score in scores.items() if not name.startswith(SYNTACTIC)],
-        "syntactic": [score for name, score in scores.items() if name.startswith(SYNTACTIC)],
-        "all": list(scores.values()),
-    }
-    return {name: sum_of(part) for name, part in parts.items() if part}
+def semantic_and_syntactic(
+    scores: Mapping[str, AnalogyScore], categories: Mapping[str, Analogies]
+) -> dict[str, AnalogyScore]:
+    """Sums over the categories of each kind, each if there, and "all".
+
+    "semantic" and "syntactic" are those of the Google set; of another set they are "<set>/semantic" and
+    "<set>/syntactic", or "<set>" where its kinds are not known.
+    """
+    parts: dict[str, list[AnalogyScore]] = {}
+    for name, score in scores.items():
+        of = categories[name]
+        parts.setdefault(_prefix(of.dataset) + of.kind if of.kind else of.dataset, []).append(score)
+    return {name: sum_of(part) for name, part in {**parts, "all": list(scores.values())}.items()}
+
+
+def _prefix(dataset: str) -> str:
+    return "" if dataset == GOOGLE else f"{dataset}/"
+
+
+def _kind(dataset: str, category: str) -> str | None:
+    """Of the questions of a category."""
+    if dataset == MSR or (dataset == GOOGLE and category.startswith("gram")):
+        return "syntactic"
+    return "semantic" if dataset == GOOGLE else None
 
 
 def _correct(unit: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -38,7 +40,7 @@ def questions(side: int = 6) -> Analogies:
         for row, other in itertools.permutations(range(side), 2)
         for column in range(side)
     ]
-    return Analogies(found)
+    return Analogies(found, "grid", None)
 
 
 def test_equal_to_gensim(tmp_path: Path) -> None:
@@ -75,12 +77,12 @@ def test_question_words_are_no_answers() -> None:
     # The nearest to b - a + c is b itself, then c; d comes after them.
     matrix = torch.tensor([[0.1, 1.0], [1.0, 0.9], [1.0, 0.5], [1.0, -1.0], [-1.0, 0.0]])
     vectors = WordVectors(list("abcde"), matrix, "v", "00")
-    assert evaluate_analogies(vectors, {"x": Analogies([("a", "b", "c", "d")])})["x"].correct == 1
+    assert evaluate_analogies(vectors, {"x": Analogies([("a", "b", "c", "d")], "x", None)})["x"].correct == 1
 
 
 def test_a_restricted_vocabulary_is_neither_asked_nor_answered_beyond_its_end() -> None:
     vectors = small_vectors()
-    asked = {"x": Analogies([("france", "paris", "italy", "rome")])}
+    asked = {"x": Analogies([("france", "paris", "italy", "rome")], "x", None)}
     assert evaluate_analogies(vectors, asked)["x"] == AnalogyScore(1, 1, 1)
     assert evaluate_analogies(vectors, asked, restrict_vocabulary=4)["x"] == AnalogyScore(1, 1, 1)
     assert evaluate_analogies(vectors, asked, restrict_vocabulary=3)["x"] == AnalogyScore(0, 0, 1)
@@ -91,14 +93,33 @@ def test_a_restricted_vocabulary_is_neither_asked_nor_answered_beyond_its_end() 
 def test_semantic_and_syntactic_questions_are_told_apart(tmp_path: Path) -> None:
     categories, _ = read_analogies(data_dir=str(write_test_sets(tmp_path)))
     scores = evaluate_analogies(small_vectors(), categories)
-    parts = semantic_and_syntactic(scores)
+    parts = semantic_and_syntactic(scores, categories)
     assert (parts["semantic"], parts["syntactic"].questions, parts["all"].questions) == (AnalogyScore(1, 1, 2), 1, 3)
     assert (parts["semantic"].accuracy, parts["semantic"].coverage) == (100, 50)
     assert AnalogyScore(0, 0, 3).accuracy is None
-    assert set(semantic_and_syntactic({"family": AnalogyScore(1, 2, 3)})) == {"semantic", "all"}
+    family = {"family": Analogies([], "google", "semantic")}
+    assert set(semantic_and_syntactic({"family": AnalogyScore(1, 2, 3)}, family)) == {"semantic", "all"}
     assert sum_of([AnalogyScore(1, 2, 3), AnalogyScore(4, 5, 6)]) == AnalogyScore(5, 7, 9)
 
 
+def test_questions_of_another_set_are_not_googles(tmp_path: Path) -> None:
+    """Those of MSR are all syntactic, whatever their categories are called, and stand apart."""
+    rows = [
+        ("google", "capitals", "France", "Paris", "Italy", "Rome"),
+        ("google", "gram5-participle", "run", "running", "walk", "walking"),
+        ("msr", "JJ_JJR", "good", "better", "rough", "rougher"),
+        ("msr", "capitals", "run", "running", "walk", "walking"),
+        ("bats", "E01", "France", "Paris", "Italy", "Rome"),
+    ]
+    columns = zip(("dataset", "category", "a", "b", "c", "d"), zip(*rows, strict=True), strict=True)
+    pq.write_table(pa.table({name: list(values) for name, values in columns}), tmp_path / "test.parquet")
+    categories, _ = read_analogies(str(tmp_path))
+    assert list(categories) == ["capitals", "gram5-participle", "msr/JJ_JJR", "msr/capitals", "bats/E01"]
+    parts = semantic_and_syntactic(evaluate_analogies(small_vectors(), categories), categories)
+    questions = {name: score.questions for name, score in parts.items()}
+    assert questions == {"semantic": 1, "syntactic": 1, "msr/syntactic": 2, "bats": 1, "all": 5}
+
+
 def test_no_known_question_is_no_error() -> None:
-    found = evaluate_analogies(small_vectors(), {"x": Analogies([("q", "r", "s", "t")])})["x"]
+    found = evaluate_analogies(small_vectors(), {"x": Analogies([("q", "r", "s", "t")], "x", None)})["x"]
     assert (found, found.coverage) == (AnalogyScore(0, 0, 1), 0)
