@@ -19,6 +19,7 @@ from pathlib import Path
 import lightning
 import torch
 
+from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.evaluation.results import RESULTS_DIR
@@ -27,6 +28,7 @@ from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
+from ctxzoo.models.layers_similarity import product_bound
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from ctxzoo.training.writable import check_writable
@@ -34,6 +36,7 @@ from ctxzoo.training.writable import check_writable
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; the last needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc")
+SCORED = ("test", "validation")
 VARIANT = "learned_char7"
 QUERIES_TO_CONTEXT = ("coattention", "max")
 QUERY_TO_CONTEXT = QUERIES_TO_CONTEXT[0]
@@ -60,12 +63,16 @@ class Settings:
     )
     epochs: int = 30
     batch_size: int = 64
+    pool_batches: int = field(
+        default=POOL_BATCHES, metadata={"help": "batches whose rows are sorted by length together; 1: random batches"}
+    )
     optimiser: str = field(default="adadelta", metadata={"help": "adadelta or adamw"})
     learning_rate: float = 0.5
     warmup_steps: int = field(default=0, metadata={"help": "AdamW: steps of linear warm-up"})
     decay: bool = field(default=False, metadata={"help": "AdamW: the rate falls linearly to zero"})
     ema_decay: float = 0.999
     monitor: str = field(default="f1", metadata={"help": f"validation score of the best epoch: {', '.join(MONITORS)}"})
+    score: str = field(default="test", metadata={"help": "split to score at the end; validation: to choose settings"})
     patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better score; 0: never"})
     precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
     seeds: list[int] = field(default_factory=lambda: [224])
@@ -88,6 +95,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse unknown names, and what contradicts the checkpoint; what it decides is taken from it."""
         _expect_one("monitor", self.monitor, MONITORS)
+        _expect_one("score", self.score, SCORED)
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
         if self.init_from is None:
@@ -150,6 +158,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         word_features="word_features" in settings.levers,
         batch_size=settings.batch_size,
         train_source=settings.train_source,
+        pool_batches=settings.pool_batches,
         seed=seed,
         num_workers=settings.num_workers,
         init_from=settings.init_from,
@@ -190,8 +199,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     scores = score_splits(task, data, ("validation",), progress=settings.progress)
     task.tune_threshold(scores["validation"])
     # With a threshold, validation has a score at it as well.
-    left = ("test",) if task.no_answer_threshold is None else ("validation", "test")
-    scores |= score_splits(task, data, left, progress=settings.progress)
+    left = [] if task.no_answer_threshold is None else ["validation"]
+    left += ["test"] if settings.score == "test" else []
+    scores |= score_splits(task, data, tuple(left), progress=settings.progress)
     finish_run(
         task,
         data,
@@ -204,8 +214,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         variant=settings.variant,
         seed=seed,
         commit=commit,
-        settings=reported(settings, data),
+        settings=reported(settings, data, task),
         tag=tag,
+        split=settings.score,
         push_to=settings.push_to,
     )
 
@@ -236,6 +247,8 @@ def what_differs(settings: Settings) -> str:
         parts.append(str(settings.query_to_context))
     if settings.optimiser != Settings.optimiser:
         parts.append(settings.optimiser)
+    if settings.pool_batches != Settings.pool_batches:
+        parts.append(f"pool_batches_{settings.pool_batches}")
     if settings.init_from is not None:
         parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
     if settings.monitor != Settings.monitor:
@@ -243,12 +256,13 @@ def what_differs(settings: Settings) -> str:
     return "-".join(parts)
 
 
-def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
+def reported(settings: Settings, data: SquadDataModule, task: QuestionAnsweringTask) -> dict[str, object]:
     """The settings that decide a result, as they go into the results file."""
     start = settings.init_from
     return {
         "epochs": settings.epochs,
         "batch_size": settings.batch_size,
+        "pool_batches": settings.pool_batches,
         "optimiser": settings.optimiser,
         "learning_rate": settings.learning_rate,
         "warmup_steps": settings.warmup_steps,
@@ -259,6 +273,8 @@ def reported(settings: Settings, data: SquadDataModule) -> dict[str, object]:
         "precision": settings.precision,
         "levers": sorted(settings.levers),
         "query_to_context": settings.query_to_context,
+        # Results made before this was told began with sqrt(6 / (d + 1)).
+        "product_start": product_bound(2 * task.model.config.hidden_size) if start is None else None,
         "finish_source": None if start is None else settings.train_source,
         **({} if start is None else {"init_from": checkpoint_name(start)}),
         "squad_version": data.squad_version,

@@ -36,20 +36,19 @@ class BucketSampler(ResumableSampler[list[int]]):
     """Yields lists of row numbers, one list a batch.
 
     Shuffled: rows are drawn in a random order fixed by (seed, epoch), sorted by length within pools of
-    `POOL_BATCHES` batches, cut into batches, and the batches are shuffled. Not shuffled: sorted by length, longest
-    first,
-    so that a batch too large for memory fails at once.
+    `pool_batches` batches, cut into batches, and the batches are shuffled. Not shuffled: sorted by length, longest
+    first, so that a batch too large for memory fails at once.
 
     With several processes each takes every `world_size`-th batch. When shuffled, the few batches that would leave some
     process without one are left out, since every process must take the same number of steps; otherwise processes may
-    have
-    different numbers of batches and every row occurs exactly once.
+    have different numbers of batches and every row occurs exactly once.
 
     Args:
         lengths: (rows,) what to sort by, in words.
         batch_size: rows in a batch.
         shuffle: random order for each epoch.
         seed: of the random order.
+        pool_batches: batches whose rows are sorted together; 1 gives random batches.
         rank, world_size: this process and their number.
     """
 
@@ -60,16 +59,20 @@ class BucketSampler(ResumableSampler[list[int]]):
         *,
         shuffle: bool,
         seed: int = 0,
+        pool_batches: int = POOL_BATCHES,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        if pool_batches < 1:
+            raise ValueError(f"pool_batches must be at least 1, got {pool_batches}; 1 gives random batches")
         super().__init__()
         self.lengths = np.asarray(lengths)
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.seed = seed
+        self.pool_batches = pool_batches
         self.rank = rank
         self.world_size = world_size
 
@@ -91,8 +94,8 @@ class BucketSampler(ResumableSampler[list[int]]):
         generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(len(self.lengths))
         batches: list[list[int]] = []
-        for start in range(0, len(order), size * POOL_BATCHES):
-            pool = order[start : start + size * POOL_BATCHES]
+        for start in range(0, len(order), size * self.pool_batches):
+            pool = order[start : start + size * self.pool_batches]
             pool = pool[np.argsort(-self.lengths[pool], kind="stable")]
             batches += [pool[cut : cut + size].tolist() for cut in range(0, len(pool), size)]
         return [batches[place] for place in generator.permutation(len(batches))]
@@ -143,6 +146,7 @@ def bucket_loader(
     shuffle: bool,
     seed: int,
     num_workers: int = 0,
+    pool_batches: int = POOL_BATCHES,
 ) -> ResumableLoader:
     """A loader of `dataset`'s batches of similar length; among several processes, of this one's share.
 
@@ -153,9 +157,18 @@ def bucket_loader(
         shuffle: whether this is for training.
         seed: of the order.
         num_workers: processes that build batches; 0 builds them here.
+        pool_batches: as in `BucketSampler`.
     """
     rank, world_size = process_place()
-    sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, rank=rank, world_size=world_size)
+    sampler = BucketSampler(
+        lengths,
+        batch_size,
+        shuffle=shuffle,
+        seed=seed,
+        pool_batches=pool_batches,
+        rank=rank,
+        world_size=world_size,
+    )
     return resumable_loader(dataset, sampler, num_workers)
 
 

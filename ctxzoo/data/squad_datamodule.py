@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
 from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
 from ctxzoo.data.squad_preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.data.squad_reader import SquadSplits, read_squad
@@ -32,10 +32,8 @@ class SquadDataModule(lightning.LightningDataModule):
     """SQuAD 1.1 or 2.0 in bucketed batches.
 
     Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
-    split
-    is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for
-    choosing
-    the best epoch and the no-answer threshold.
+    split is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for
+    choosing the best epoch and the no-answer threshold.
 
     Args:
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
@@ -51,6 +49,7 @@ class SquadDataModule(lightning.LightningDataModule):
         word_features: give word features (lever 3).
         batch_size, eval_batch_size: questions in a batch.
         train_source: keep only training rows with this value in the column `source`.
+        pool_batches: training batches whose rows are sorted by length together; 1 gives random batches.
         seed: of the order of batches and of the held-out share.
         num_workers: processes that build batches; 0 builds them in the training process.
         cache_dir: folder of prepared data.
@@ -75,6 +74,7 @@ class SquadDataModule(lightning.LightningDataModule):
         batch_size: int = 64,
         eval_batch_size: int = 128,
         train_source: str | None = None,
+        pool_batches: int = POOL_BATCHES,
         seed: int = 224,
         num_workers: int = 0,
         cache_dir: str | None = None,
@@ -96,6 +96,7 @@ class SquadDataModule(lightning.LightningDataModule):
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.train_source = train_source
+        self.pool_batches = pool_batches
         self.seed = seed
         self.num_workers = num_workers
         self.cache_dir = Path(cache_dir) if cache_dir else None
@@ -305,4 +306,5 @@ class SquadDataModule(lightning.LightningDataModule):
             shuffle=shuffle,
             seed=self.seed,
             num_workers=self.num_workers,
+            pool_batches=self.pool_batches,
         )

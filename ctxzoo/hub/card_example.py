@@ -8,15 +8,18 @@ from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.task_facts import TaskFacts
 
 
-def card_example(task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, data: Any = None) -> dict[str, Any]:
+def card_example(
+    task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
+) -> dict[str, Any]:
     """Inputs of the task's pipeline with its output: ours for a dataset that has some in `DATASET_FACTS`.
 
     Args:
         task: of the model.
         dataset: as results name it.
         model, tokenizer: that are asked.
-        data: DataModule whose test split gives the inputs, and what is right, where there are none of ours and the task
-            takes some.
+        data: DataModule that gives the inputs, and what is right, where there are none of ours and the task takes
+            some.
+        split: of that DataModule.
 
     Raises:
         ValueError: neither inputs of ours nor of data.
@@ -24,8 +27,8 @@ def card_example(task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, d
     known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
     if known is not None and known.example is not None:
         asked = dict(known.example)
-    elif data is not None and task.test_example is not None:
-        asked = task.test_example(data)
+    elif data is not None and task.split_example is not None:
+        asked = task.split_example(data, split)
     else:
         raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
     return {**asked, **task.predict(model, tokenizer, asked)}

@@ -43,6 +43,7 @@ def finish_run(
     settings: dict[str, Any],
     fold: int | None = None,
     tag: str = "",
+    split: str = "test",
     push_to: str | None = None,
 ) -> None:
     """Write everything that a run leaves behind, and say where it is.
@@ -58,6 +59,7 @@ def finish_run(
         recipe, architecture, variant, seed, commit, settings: for the results file.
         fold: number of the fold in cross-validation.
         tag: what tells the run from others of its variant; part of the name of its file.
+        split: that is reported, and gives the card's example where there is none of ours.
         push_to: Hub repository that receives the checkpoint folder.
 
     Raises:
@@ -79,11 +81,12 @@ def finish_run(
         settings=settings,
         fold=fold,
         tag=tag,
+        split=split,
     )
     path = write_result(result, results_dir)
 
     task.model.eval()
-    example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data)
+    example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data, split=split)
     plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", facts.drawn)
     if facts.draw_figures is not None:
         facts.draw_figures(task, data, example, folder)

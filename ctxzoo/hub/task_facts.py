@@ -48,8 +48,8 @@ class TaskFacts:
         snippets: program text of a card, from the example and the repository that it loads.
         pipeline_note: what a card says before the pipeline's snippet.
         call: arguments of a call of the pipeline, as they are typed.
-        test_example: from a DataModule: inputs of the pipeline and, as "gold", what is right; None: cards show
-            inputs of ours only.
+        split_example: from a DataModule and the name of a split: inputs of the pipeline and, as "gold", what is
+            right; None: cards show inputs of ours only.
         predict: from model, tokenizer and inputs: what the pipeline gives.
         example_lines: that example, for the terminal.
         draw_figures: from task, DataModule, example and folder: pictures beside the learning curves; None draws none.
@@ -70,7 +70,7 @@ class TaskFacts:
     snippets: Callable[[Mapping[str, Any], str], Snippets]
     pipeline_note: str
     call: str
-    test_example: Callable[[Any], dict[str, Any]] | None
+    split_example: Callable[[Any, str], dict[str, Any]] | None
     predict: Callable[[Any, Any, Mapping[str, str]], dict[str, Any]]
     example_lines: Callable[[Mapping[str, Any]], list[str]]
     draw_figures: Callable[[Any, Any, Mapping[str, Any], Path], None] | None = None

@@ -67,7 +67,7 @@ def _snippets(example: Mapping[str, Any], repo_id: str) -> Snippets:
     )
 
 
-def _test_example(data: Any) -> dict[str, Any]:
+def _split_example(data: Any, split: str) -> dict[str, Any]:
     """A text of frequent words: one of the corpus itself would be somebody's."""
     before, after = data.words[:3], data.words[3:6]
     return {"text": " ".join([*before, MASK_TOKEN, *after])}
@@ -98,7 +98,7 @@ FILL_MASK = TaskFacts(
     snippets=_snippets,
     pipeline_note="It gives the most probable words at the place of [MASK], and their probabilities:",
     call='"... [MASK] ..."',
-    test_example=_test_example,
+    split_example=_split_example,
     predict=_predict,
     example_lines=_example_lines,
 )

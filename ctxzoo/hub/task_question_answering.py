@@ -116,9 +116,9 @@ def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str,
     return answer
 
 
-def _test_example(data: SquadDataModule) -> dict[str, Any]:
-    """The first answerable test question."""
-    rows = data.texts("test")
+def _split_example(data: SquadDataModule, split: str) -> dict[str, Any]:
+    """The first answerable question of a split."""
+    rows = data.texts(split)
     row = next((place for place, answers in enumerate(rows["answers"]) if answers["text"]), 0)
     question, context, answers = (rows[row][name] for name in ("question", "context", "answers"))
     return {"question": question, "context": context, "gold": answers["text"]}
@@ -177,7 +177,7 @@ QUESTION_ANSWERING = TaskFacts(
     snippets=_snippets,
     pipeline_note="It reads long texts in windows and gives character positions:",
     call="question=..., context=...",
-    test_example=_test_example,
+    split_example=_split_example,
     predict=_predict,
     example_lines=_example_lines,
     draw_figures=_draw_attention,

@@ -80,10 +80,10 @@ def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str,
     return prediction
 
 
-def _test_example(data: TextClassificationDataModule) -> dict[str, Any]:
-    """The first test text."""
-    row, label = int(data.rows("test")[0]), int(data.labels("test")[0])
-    return {"text": data.texts("test")[row]["text"], "gold": data.label_names[label]}
+def _split_example(data: TextClassificationDataModule, split: str) -> dict[str, Any]:
+    """The first text of a split."""
+    row, label = int(data.rows(split)[0]), int(data.labels(split)[0])
+    return {"text": data.texts(split)[row]["text"], "gold": data.label_names[label]}
 
 
 def _draw_weights(
@@ -137,7 +137,7 @@ TEXT_CLASSIFICATION = TaskFacts(
     snippets=_snippets,
     pipeline_note="It gives the most probable label and its probability:",
     call='"..."',
-    test_example=_test_example,
+    split_example=_split_example,
     predict=_predict,
     example_lines=_example_lines,
     draw_figures=_draw_weights,

@@ -76,9 +76,9 @@ def _predict(model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str,
     return {"tags": " ".join(word["tag"] for word in words)}
 
 
-def _test_example(data: TokenClassificationDataModule) -> dict[str, Any]:
-    """The first test sentence."""
-    sentence = data.texts("test")[int(data.rows("test")[0])]
+def _split_example(data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
+    """The first sentence of a split."""
+    sentence = data.texts(split)[int(data.rows(split)[0])]
     gold = " ".join(data.label_names[label] for label in sentence["labels"])
     return {"text": " ".join(sentence["tokens"]), "gold": gold}
 
@@ -109,7 +109,7 @@ TOKEN_CLASSIFICATION = TaskFacts(
     snippets=_snippets,
     pipeline_note="It gives the most probable tag of each word and its probability:",
     call='"..."',
-    test_example=_test_example,
+    split_example=_split_example,
     predict=_predict,
     example_lines=_example_lines,
 )

@@ -45,6 +45,7 @@ def training_result(
     settings: dict[str, Any],
     fold: int | None = None,
     tag: str = "",
+    split: str = "test",
 ) -> RunResult:
     """What a finished training says of itself.
 
@@ -53,7 +54,7 @@ def training_result(
         scores: split name to metrics.
         folder: of the run, with its log.
         curves: metrics of validation of which every epoch's is told.
-        recipe, architecture, variant, seed, commit, settings, fold, tag: see `RunResult`.
+        recipe, architecture, variant, seed, commit, settings, fold, tag, split: see `RunResult`.
     """
     log = folder / CSV_LOG
     parameters = list(task.model.parameters())
@@ -62,7 +63,7 @@ def training_result(
         architecture=architecture,
         variant=variant,
         dataset=public_name(data.dataset),
-        split="test",
+        split=split,
         fold=fold,
         seed=seed,
         metrics={

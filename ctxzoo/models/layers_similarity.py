@@ -1,5 +1,6 @@
 """Parameters of the trilinear similarity and of the attention flow."""
 
+import math
 from typing import Literal
 
 import torch
@@ -8,6 +9,11 @@ from transformers import initialization as init
 
 from .ops_attention_flow import attention_flow, trilinear_similarity
 from .ops_dropout import dropout
+
+
+def product_bound(width: int) -> float:
+    """Bound of the uniform start of w_cq, for words that are `width` wide."""
+    return math.sqrt(6 / (width + 1))
 
 
 class TrilinearSimilarity(nn.Module):
@@ -22,8 +28,10 @@ class TrilinearSimilarity(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for weight in (self.context_weight, self.question_weight, self.product_weight):
+        for weight in (self.context_weight, self.question_weight):
             init.xavier_uniform_(weight)
+        bound = product_bound(self.product_weight.shape[1])
+        init.uniform_(self.product_weight, -bound, bound)
         init.zeros_(self.bias)
 
     def forward(self, context: torch.Tensor, question: torch.Tensor) -> torch.Tensor:

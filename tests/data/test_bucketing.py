@@ -90,6 +90,31 @@ def test_padding_is_far_below_that_of_random_batches():
     assert padding(list(sampler(shuffle=False))) < 0.05
 
 
+def test_a_pool_of_one_batch_gives_random_batches():
+    batches = list(sampler(pool_batches=1, seed=5, epoch=3))
+    assert sorted(flat(batches)) == list(range(1003))
+    assert sorted(map(len, batches)) == [1003 % 16, *[16] * 62]
+    assert padding(batches) > 0.4
+    # Rows of one length, such as the questions of one context, meet as often as chance has it.
+    lengths = np.repeat(np.arange(251), 4)[:1003]
+    met = [len({int(length) for length in lengths[batch]}) for batch in sampler(lengths, pool_batches=1)]
+    assert np.mean(met) > 15.5
+    assert list(sampler(pool_batches=1, seed=5, epoch=3)) == batches
+    assert list(sampler(pool_batches=1, seed=5, epoch=4)) != batches
+
+
+def test_a_pass_over_random_batches_that_is_resumed_gives_the_rest_of_the_uninterrupted_one():
+    whole = batches_of(loader(epoch=2, pool_batches=1))
+    resumed = loader(epoch=2, pool_batches=1)
+    resumed.load_state_dict({"epoch": 2, "batches": 5})
+    assert batches_of(resumed) == whole[5:]
+
+
+def test_a_pool_below_one_batch_is_refused():
+    with pytest.raises(ValueError, match="pool_batches must be at least 1, got 0; 1 gives random batches"):
+        BucketSampler(LENGTHS, 4, shuffle=True, pool_batches=0)
+
+
 def test_training_batches_do_not_come_in_order_of_length():
     longest = np.array([LENGTHS[batch].max() for batch in sampler()])
     positions = np.arange(len(longest))

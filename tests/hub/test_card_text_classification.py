@@ -164,6 +164,8 @@ def test_a_card_holds_no_text_of_a_known_dataset(tmp_path: Path, monkeypatch: py
     assert example["text"] == data.texts("test")[int(data.rows("test")[0])]["text"]
     assert example["gold"] in LABELS
     assert "gold" in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
+    chosen = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data, split="validation")
+    assert chosen["text"] == data.texts("validation")[int(data.rows("validation")[0])]["text"]
     with pytest.raises(ValueError, match="no example for 'someone/reviews'; add one"):
         card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked)
 

@@ -102,7 +102,7 @@ def test_programs_of_the_card_print_what_it_says(tagger: Path, capsys: pytest.Ca
     assert len(said.split()) == len(TEXT.split())
 
 
-def test_examples_are_ours_for_known_corpora_and_of_the_test_split_for_others() -> None:
+def test_examples_are_ours_for_known_corpora_and_of_the_reported_split_for_others() -> None:
     data = TokenClassificationDataModule("sample")
     data.setup()
     asked: dict[str, Any] = {"model": tiny_tagger(), "tokenizer": tiny_tokenizer(), "data": data}
@@ -111,6 +111,8 @@ def test_examples_are_ours_for_known_corpora_and_of_the_test_split_for_others() 
     assert example["text"] == " ".join(sentence["tokens"])
     assert example["gold"].split() == [data.label_names[tag] for tag in sentence["labels"]]
     assert [line.split(":")[0] for line in TOKEN_CLASSIFICATION.example_lines(example)] == ["text", "tags", "gold"]
+    chosen = card_example(TOKEN_CLASSIFICATION, "someone/tags", **asked, split="validation")
+    assert chosen["text"] == " ".join(data.texts("validation")[int(data.rows("validation")[0])]["tokens"])
     known = card_example(TOKEN_CLASSIFICATION, "ctxzoo-data/ptb_sample", **asked)
     assert set(known) == {"text", "tags"}
     assert known["text"] != example["text"]

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 import torch
 
-from ctxzoo.models.layers_similarity import AttentionFlow, TrilinearSimilarity
+from ctxzoo.models.layers_similarity import AttentionFlow, TrilinearSimilarity, product_bound
 from ctxzoo.models.ops_attention_flow import reference_attention_flow
 
 WIDTH = 6
@@ -43,7 +43,9 @@ def test_dropout_reaches_the_similarity_alone() -> None:
 def test_initial_values_are_xavier_uniform_with_zero_bias() -> None:
     torch.manual_seed(0)
     module = TrilinearSimilarity(400)
-    bound = (6 / 401) ** 0.5
-    for weight in (module.context_weight, module.question_weight, module.product_weight):
+    bounds = ((6 / 401) ** 0.5, (6 / 401) ** 0.5, product_bound(400))
+    for weight, bound in zip(
+        (module.context_weight, module.question_weight, module.product_weight), bounds, strict=True
+    ):
         assert 0.95 * bound < weight.abs().max().item() <= bound
     assert module.bias.item() == 0

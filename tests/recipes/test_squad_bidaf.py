@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.results import RESULTS_DIR, read_results
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
+from ctxzoo.models.layers_similarity import product_bound
 from recipes.squad_bidaf import Settings, main
 from tests.hub.tiny_checkpoint import write_tiny
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -84,6 +86,41 @@ def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]
     scores = evaluate_reader(str(checkpoint), "sample", progress=False, cache_dir=str(folder / "cache"))
     for name in ("exact", "f1", "AvNA", "nll", "f1_at_threshold"):
         assert scores["test"][name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-4), name
+
+
+def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--variant", "baseline", "--score", "validation", "--pool_batches", "1")
+    assert run.returncode == 0, run.stdout + run.stderr
+    (result,) = read_results(tmp_path / "results")
+    assert result.split == "validation"
+    assert "validation/f1_at_threshold" in result.metrics
+    assert not [name for name in result.metrics if name.startswith("test/")]
+    assert result.settings["pool_batches"] == 1
+    (path,) = (tmp_path / "results" / "squad_bidaf").iterdir()
+    assert path.name == "baseline-sample-validation-seed224-pool_batches_1.json"
+    assert only_run(tmp_path).name == "baseline-pool_batches_1-sample-seed224"
+    data = SquadDataModule("sample", cache_dir=str(tmp_path / "cache"))
+    data.setup()
+    (asked,) = (line.removeprefix("question: ") for line in run.stdout.splitlines() if line.startswith("question: "))
+    assert asked in data.texts("validation")["question"]
+    card = (only_run(tmp_path) / "checkpoint" / "README.md").read_text()
+    assert "validation, this checkpoint" in card
+    assert "test, this checkpoint" not in card
+
+
+def test_an_unknown_split_to_score_stops_it_before_training(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--score", "dev")
+    assert run.returncode != 0
+    assert "score='dev': expected one of test, validation" in run.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_results_say_how_batches_were_made_and_where_the_similarity_began(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    (result,) = read_results(folder / "results")
+    assert result.split == "test"
+    assert result.settings["pool_batches"] == 50
+    assert result.settings["product_start"] == pytest.approx(product_bound(32), rel=1e-4)
 
 
 def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -> None:
