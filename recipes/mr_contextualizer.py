@@ -18,6 +18,7 @@ from typing import Any
 
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.evaluation.figures import draw_if_possible
 from ctxzoo.evaluation.plots_lines import plot_scores_by
 from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
 from ctxzoo.hub.folds import Outcomes
@@ -65,8 +66,10 @@ def main(settings: Settings) -> None:
     )
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
     figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
-    plot_scores_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds")
-    print(f"figure {figure}")
+    if draw_if_possible(
+        lambda: plot_scores_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds")
+    ):
+        print(f"figure {figure}")
 
 
 def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings) -> Cell:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.evaluation.results import write_atomically
+from ctxzoo.training.notices import say_once
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,13 +26,31 @@ FONTS = (
 )
 
 
+class PlotsUnavailableError(ImportError):
+    """matplotlib is not installed."""
+
+
+def draw_if_possible(draw: Callable[[], None]) -> bool:
+    """Call `draw`; where matplotlib is missing, say so once and return False."""
+    try:
+        draw()
+    except PlotsUnavailableError as error:
+        say_once(f"without pictures: {error}")
+        return False
+    return True
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of its own, outside pyplot's global state, drawn by Agg."""
+    """A figure of its own, outside pyplot's global state, drawn by Agg.
+
+    Raises:
+        PlotsUnavailableError: matplotlib is missing; the message names the extra.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "ctxzoo[plots]"') from error
+        raise PlotsUnavailableError('plots need matplotlib: pip install "ctxzoo[plots]"') from error
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     return figure

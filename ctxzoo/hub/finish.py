@@ -1,4 +1,4 @@
-"""What remains when a model is trained: results file, figures, checkpoint folder, and a first prediction."""
+"""What remains when a model is trained: checkpoint folder, results file, figures, and a first prediction."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from rich.console import Console
 from rich.table import Table
 
+from ctxzoo.evaluation.figures import draw_if_possible
 from ctxzoo.evaluation.plots import plot_learning_curves
 from ctxzoo.evaluation.results import RunResult, write_result
 from ctxzoo.hub.card import build_card
@@ -46,10 +47,10 @@ def finish_run(
     split: str = "test",
     push_to: str | None = None,
 ) -> None:
-    """Write everything that a run leaves behind, and say where it is.
+    """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
-    `folder` gets learning_curves.png, the pictures of the task (for readers attention.png) and the checkpoint folder
-    `checkpoint`; `results_dir` the results file.
+    `folder` gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then `folder` the pictures:
+    learning_curves.png and those of the task (for readers attention.png). Without matplotlib there are no pictures.
 
     Args:
         task: with its final weights; `hub.tasks` knows what its model does.
@@ -83,13 +84,8 @@ def finish_run(
         tag=tag,
         split=split,
     )
-    path = write_result(result, results_dir)
-
     task.model.eval()
     example = card_example(facts, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data, split=split)
-    plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", facts.drawn)
-    if facts.draw_figures is not None:
-        facts.draw_figures(task, data, example, folder)
     checkpoint = write_checkpoint_folder(
         folder / "checkpoint",
         model=task.model,
@@ -97,9 +93,17 @@ def finish_run(
         card=build_card(result, task.model.config, task=facts, example=example),
         eval_results=result,
     )
+    path = write_result(result, results_dir)
+    draw_if_possible(lambda: _draw_figures(task, data, facts, example, folder))
     _print_summary(result, facts, path, folder, checkpoint, example)
     if push_to is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
+
+
+def _draw_figures(task: ZooTask, data: RunData, facts: TaskFacts, example: Mapping[str, Any], folder: Path) -> None:
+    plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", facts.drawn)
+    if facts.draw_figures is not None:
+        facts.draw_figures(task, data, example, folder)
 
 
 def _print_summary(

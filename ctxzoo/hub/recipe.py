@@ -24,7 +24,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     """Call `main` with the settings of the command line.
 
     The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win. What a
-    user can mend (bad settings, data, files) is printed in one line, with exit status 1.
+    user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
 
     Args:
         settings: a dataclass.
@@ -35,7 +35,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         main(parsed)
-    except (OSError, ValueError, FloatingPointError) as error:
+    except (OSError, ValueError, ImportError, FloatingPointError) as error:
         sys.exit(f"error: {error}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit("stopped; --resume keeps what is finished and goes on with the rest")

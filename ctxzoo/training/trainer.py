@@ -16,6 +16,7 @@ from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
+from ctxzoo.training.notices import say_once
 from ctxzoo.training.process_group import leave_group_at_exit
 from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
 from ctxzoo.training.step_seed import StepSeed
@@ -70,7 +71,7 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
 
     Raises:
         ValueError: patience without a score to wait for.
-        ImportError: a logger's package is not installed; the message names the extra.
+        ImportError: W&B is asked for and not installed; the message names the extra.
     """
     check_writable(folder)
     leave_group_at_exit()
@@ -122,17 +123,19 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
 
 
 def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
-    """CSV always, TensorBoard unless switched off, W&B on request."""
+    """CSV always, TensorBoard where it is installed and not switched off, W&B on request.
+
+    Raises:
+        ImportError: W&B is not installed; the message names the extra.
+    """
     loggers: list[Logger] = [CSVLogger(folder, name="csv", version="")]
     if settings.tensorboard:
         try:
             from lightning.pytorch.loggers import TensorBoardLogger
 
             loggers.append(TensorBoardLogger(folder, name="tensorboard", version=""))
-        except ImportError as error:
-            raise ImportError(
-                'TensorBoard logs need: pip install "ctxzoo[tensorboard]", or --tensorboard false'
-            ) from error
+        except ImportError:
+            say_once('without TensorBoard logs: pip install "ctxzoo[tensorboard]"')
     if settings.wandb:
         try:
             from lightning.pytorch.loggers import WandbLogger

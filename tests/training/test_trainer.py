@@ -10,6 +10,7 @@ import lightning
 import pytest
 import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger
 
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.step_seed import StepSeed
@@ -162,19 +163,19 @@ def missing(name: str) -> Any:
     return construct
 
 
-@pytest.mark.parametrize(
-    ("logger", "options", "message"),
-    [
-        ("WandbLogger", {"wandb": True}, r'--wandb needs: pip install "ctxzoo\[wandb\]"'),
-        ("TensorBoardLogger", {"tensorboard": True}, r'pip install "ctxzoo\[tensorboard\]", or --tensorboard false'),
-    ],
-)
-def test_a_logger_that_is_not_installed_is_an_error_that_names_the_extra(
-    tmp_path, monkeypatch, logger, options, message
-):
-    monkeypatch.setattr(f"lightning.pytorch.loggers.{logger}", missing(logger))
-    with pytest.raises(ImportError, match=message):
-        build_loggers(TrainerSettings(**{"tensorboard": False, **options}), tmp_path)
+def test_wandb_that_is_asked_for_and_not_installed_is_an_error_that_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setattr("lightning.pytorch.loggers.WandbLogger", missing("wandb"))
+    with pytest.raises(ImportError, match=r'--wandb needs: pip install "ctxzoo\[wandb\]"'):
+        build_loggers(TrainerSettings(tensorboard=False, wandb=True), tmp_path)
+
+
+def test_tensorboard_that_is_not_installed_is_said_once_and_left_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger", missing("tensorboard"))
+    monkeypatch.setattr("ctxzoo.training.notices._said", set())
+    for _ in range(2):
+        (logger,) = build_loggers(TrainerSettings(), tmp_path)
+        assert isinstance(logger, CSVLogger)
+    assert capsys.readouterr().out == 'without TensorBoard logs: pip install "ctxzoo[tensorboard]"\n'
 
 
 def test_without_its_package_the_real_wandb_logger_fails_so(tmp_path, monkeypatch):
