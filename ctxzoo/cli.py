@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     parser = argparse.ArgumentParser(prog="ctxzoo", description="Context-aware text models: look, score, ask, publish.")
-    parser.add_argument("--version", action="version", version=f"ctxzoo {ctxzoo.__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -580,6 +580,14 @@ def _quieten() -> None:
     transformers.utils.logging.disable_progress_bar()
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Version(argparse.Action):
+    """argparse's own action wants the version before anybody has asked for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        print(f"ctxzoo {ctxzoo.__version__}")
+        parser.exit()
 
 
 def _positive(text: str) -> int:

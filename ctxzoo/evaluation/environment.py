@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import re
 import shlex
-import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import torch
 
 from ctxzoo.training.process_memory import peak_resident_bytes
+from ctxzoo.version import git, version
 
 LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn")
 
@@ -30,11 +29,11 @@ def git_commit() -> str:
         what this run computes.
     """
     folder = _script().parent
-    sha = _git(folder, "rev-parse", "HEAD")
+    sha = git(folder, "rev-parse", "HEAD")
     if not sha:
         return "unknown"
     counted = (":(top)", ":(top,exclude)results", ":(top,exclude)benchmarks/results")
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
+    changes = git(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
     return sha if changes == "" else f"{sha}-dirty"
 
 
@@ -48,7 +47,7 @@ def hardware() -> dict[str, str | int | float | list[str]]:
 
 def versions() -> dict[str, str]:
     """Versions of Python, ctxzoo and the libraries that decide a result; ``not installed`` where one is missing."""
-    found = {"python": platform.python_version(), "ctxzoo": _ctxzoo_version()}
+    found = {"python": platform.python_version(), "ctxzoo": version()}
     for library in LIBRARIES:
         try:
             found[library] = metadata.version(library)
@@ -77,7 +76,7 @@ def command_line() -> str:
     """
     script = _script()
     if script.suffix == ".py":
-        root = _git(script.parent, "rev-parse", "--show-toplevel")
+        root = git(script.parent, "rev-parse", "--show-toplevel")
         words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _shown(str(script))]
     else:
         words = [shlex.quote(script.name)]  # an installed console script
@@ -116,18 +115,6 @@ def _shown(part: str) -> str:
     return shlex.quote(f"<...>/{os.path.basename(os.path.normpath(path))}")
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
-    """Output of one git command in ``folder``; None where it fails or git is missing."""
-    # Inside a git hook these variables point at the hook's own repository.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", str(folder), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
-
-
 def _cpu_model() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -135,9 +122,3 @@ def _cpu_model() -> str:
         text = ""
     match = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
     return match.group(1).strip() if match else platform.processor() or platform.machine()
-
-
-def _ctxzoo_version() -> str:
-    # The imported package decides: its installed metadata may be older than the checkout in use.
-    version = getattr(importlib.import_module("ctxzoo"), "__version__", None)
-    return version if isinstance(version, str) else "unknown"

@@ -41,8 +41,9 @@ def task_in(folder: Path) -> TaskFacts:
 
 
 def without_scores(card: str) -> str:
-    """Machines differ in the last digits."""
-    return re.sub(r"'score': [0-9.e-]+", "'score': …", card)
+    """Machines differ in the last digits; the code may have been saved at an earlier commit, if it is the same."""
+    card = re.sub(r"'score': [0-9.e-]+", "'score': …", card)
+    return re.sub(r"\d+\.\d+\.\d+(\.dev\d+)?(\+g[0-9a-f.dirty]+)?(?=\. These files)", "…", card)
 
 
 def test_every_folder_is_entered() -> None:

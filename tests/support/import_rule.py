@@ -35,12 +35,13 @@ AUTO_CLASS_FILES = {"__init__", "registration"}
 
 # Folder (or file) of ctxzoo -> those it may import beside itself.
 PACKAGE_ARROWS: dict[str, set[str]] = {
-    "__init__": {"models"},
+    "__init__": {"models", "version"},
+    "version": set(),
     "metrics": {"models"},
     "data": {"models"},
     "training": {"models", "metrics", "data"},
-    "evaluation": {"models", "metrics", "data", "training"},
-    "hub": {"models", "metrics", "data", "training", "evaluation"},
+    "evaluation": {"models", "metrics", "data", "training", "version"},
+    "hub": {"models", "metrics", "data", "training", "evaluation", "version"},
     "cli": {"models", "metrics", "data", "training", "evaluation", "hub"},
 }
 

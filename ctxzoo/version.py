@@ -1,0 +1,57 @@
+"""Which release this is. Between releases the version names the commit.
+
+The build backend runs this file by itself to name what it builds, so it imports the standard library alone. An sdist
+and a wheel keep the name that they were built with.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+NEXT_RELEASE = "0.1.0.dev0"  # a release itself has no ".dev0", nor a commit in its version
+COMMIT_DIGITS = 12
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@cache
+def version() -> str:
+    """`0.1.0`, or between releases `0.1.0.dev0+g<commit>`, with `.dirty` at the end where the package's files differ.
+
+    In a checkout git tells the commit; an installed package says what it was built as. Neither is known of files that
+    were copied: `0.1.0.dev0`.
+    """
+    if ".dev" not in NEXT_RELEASE:
+        return NEXT_RELEASE
+    root = _PACKAGE.parent
+    if (root / ".git").exists():
+        commit = git(root, "rev-parse", f"--short={COMMIT_DIGITS}", "HEAD")
+        if commit:
+            changes = git(root, "status", "--porcelain", "--", _PACKAGE.name, "pyproject.toml")
+            return f"{NEXT_RELEASE}+g{commit}" + ("" if changes == "" else ".dirty")
+    return _built_as() or NEXT_RELEASE
+
+
+def git(folder: Path, *arguments: str) -> str | None:
+    """Output of one git command in a folder; None where it fails or git is missing."""
+    # Inside a git hook these variables point at the hook's own repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def _built_as() -> str | None:
+    """The version of the installed package, if these are its files."""
+    try:
+        installed = metadata.distribution("ctxzoo")
+    except metadata.PackageNotFoundError:
+        return None
+    same = Path(str(installed.locate_file("ctxzoo"))).resolve() == _PACKAGE
+    return installed.version if same else None
