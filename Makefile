@@ -9,6 +9,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
+# Threads that wait spin no longer, as in ctxzoo/openmp.py; a value that is set, or a policy, wins.
+ifndef OMP_WAIT_POLICY
+export GOMP_SPINCOUNT ?= 10000
+endif
+
 .PHONY: help demo test data quick lint docs resolve constraints clean
 
 help:

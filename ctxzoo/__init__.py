@@ -3,6 +3,8 @@
 Importing the package registers every architecture with transformers' Auto classes.
 """
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from ctxzoo.models import ARCHITECTURES
 
 __all__ = ["ARCHITECTURES", "__version__"]

@@ -13,6 +13,8 @@ settings from these.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path

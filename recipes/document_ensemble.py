@@ -10,6 +10,8 @@ that which the runs were given.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 import time
 from dataclasses import dataclass, field
 from pathlib import Path

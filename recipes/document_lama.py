@@ -13,6 +13,8 @@ other settings from them. A YAML file of settings may come first.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any

@@ -11,6 +11,8 @@ documents together: nothing is picked. Nothing is drawn either, so one seed is e
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 

@@ -14,6 +14,8 @@ may come first.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path

@@ -15,6 +15,8 @@ Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `f
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -14,6 +14,8 @@ silent; --name tells runs with other settings from them. A YAML file of settings
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 

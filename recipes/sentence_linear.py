@@ -11,6 +11,8 @@ with the tenth of it that neural models hold out to pick their best epoch: nothi
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path

@@ -11,6 +11,8 @@ YAML file of settings may come first.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any

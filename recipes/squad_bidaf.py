@@ -11,6 +11,8 @@ settings may come first. docs/models/bidaf.md describes variants and levers.
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field

@@ -14,6 +14,8 @@ to architecture (learning rate, schedule, random window, gradient of CBOW) is cu
 
 from __future__ import annotations
 
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
 from dataclasses import dataclass, field
 
 from rich.console import Console

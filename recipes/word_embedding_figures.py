@@ -14,6 +14,8 @@ Each writes a CSV file and PNG files into --figures_dir; `figures.json` tells ho
 
 from __future__ import annotations
 
+import ctxzoo.openmp
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

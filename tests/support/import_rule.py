@@ -35,7 +35,8 @@ AUTO_CLASS_FILES = {"__init__", "registration"}
 
 # Folder (or file) of ctxzoo -> those it may import beside itself.
 PACKAGE_ARROWS: dict[str, set[str]] = {
-    "__init__": {"models", "version"},
+    "__init__": {"models", "openmp", "version"},
+    "openmp": set(),
     "version": set(),
     "metrics": {"models"},
     "data": {"models"},
