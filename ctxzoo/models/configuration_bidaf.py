@@ -1,6 +1,6 @@
 """Configuration of the BiDAF family."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -46,6 +46,14 @@ class BidafConfig(ZooConfig):
     """
 
     model_type = "ctxzoo_bidaf"
+    largest: ClassVar[dict[str, int]] = {
+        "max_position_embeddings": 10_000_000,
+        "char_vocab_size": 2_000_000,
+        "char_kernel_size": 1000,
+        "max_word_length": 1000,
+        "max_answer_length": 10_000,
+        "num_highway_layers": 1000,
+    }
 
     vocab_size: int = 2
     word_embedding_size: int = 300
@@ -95,6 +103,8 @@ class BidafConfig(ZooConfig):
             raise ValueError(f"num_highway_layers must not be negative, got {self.num_highway_layers}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        if self.no_answer_threshold is not None and not 0 <= self.no_answer_threshold <= 1:
+            raise ValueError(f"no_answer_threshold must be in [0, 1], or null; got {self.no_answer_threshold}")
 
     def validate_combinations(self) -> None:
         """Settings that only mean something together."""

@@ -1,6 +1,6 @@
 """Configuration of the Contextualizer and its variants."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -30,6 +30,7 @@ class ContextualizerConfig(TextConfig):
     """
 
     model_type = "ctxzoo_contextualizer"
+    largest: ClassVar[dict[str, int]] = {"num_steps": 10_000, "eval_context_samples": 10_000}
 
     word_dim: int = 500
     freeze_embeddings: bool = True

@@ -1,9 +1,10 @@
 """Configuration of LAMA and its variants."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from huggingface_hub.dataclasses import strict
 
+from .configuration_base import LARGEST_TABLE
 from .configuration_text import TextConfig
 
 
@@ -35,6 +36,7 @@ class LamaConfig(TextConfig):
     """
 
     model_type = "ctxzoo_lama"
+    largest: ClassVar[dict[str, int]] = {"ngram_buckets": LARGEST_TABLE}
 
     word_dim: int = 100
     position_dim: int = 0

@@ -1,7 +1,7 @@
 """Configuration of the baselines for text classification."""
 
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -33,6 +33,7 @@ class TextBaselineConfig(TextConfig):
     """
 
     model_type = "ctxzoo_text_baseline"
+    largest: ClassVar[dict[str, int]] = {"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000}
 
     encoder: Literal["mean", "attention", "cnn", "bigru", "transformer", "self_attentive", "bilinear_attention"] = (
         "mean"
@@ -86,7 +87,7 @@ class TextBaselineConfig(TextConfig):
             raise ValueError(f"kernel_sizes must hold numbers of words, at least 1, got {self.kernel_sizes}")
 
     def validate_heads(self) -> None:
-        if self.encoder == "transformer" and self.pooled_size % self.num_heads:
+        if self.encoder == "transformer" and self.num_heads > 0 and self.pooled_size % self.num_heads:
             width = "transformer_size" if self.transformer_size else "word_dim + position_dim"
             raise ValueError(f"{width} = {self.pooled_size} must be a multiple of num_heads = {self.num_heads}")
 

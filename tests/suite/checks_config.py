@@ -7,8 +7,10 @@ import json
 import pickle
 from dataclasses import fields
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, PreTrainedConfig
 
 from tests.suite.subjects import Subject
@@ -50,6 +52,43 @@ class ConfigChecks:
             with pytest.raises(Exception, match=name) as caught:
                 config_class(**{name: object()})
             assert "Validation" in type(caught.value).__name__
+
+    def test_numbers_without_end_are_refused_by_name(self, family: Subject) -> None:
+        config_class, refused = type(family.config()), set()
+        for field in fields(config_class):
+            if field.name in {field.name for field in fields(PreTrainedConfig)}:
+                continue
+            kinds = {field.type, *get_args(field.type)}
+            wrong: list[Any] = []
+            if float in kinds:
+                wrong = [float("nan"), float("inf"), -float("inf"), 1e39]
+            elif int in kinds:
+                wrong = [10**20] if field.name == "embedding_seed" else [10**9, 10**10, 10**12]
+            if list in kinds or list[int] in kinds:
+                wrong = [[10**9], [3] * 10**6]
+            for value in wrong:
+                with pytest.raises((ValueError, StrictDataclassError), match=field.name):
+                    config_class(**{field.name: value})
+                refused.add(field.name)
+        assert "vocab_size" in refused
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"num_labels": 1}, "num_labels must be a whole number from 2 to 100,000, got 1"),
+            ({"num_labels": 10**10}, "got 10000000000"),
+            ({"num_labels": "3"}, "got '3'"),
+            ({"id2label": {0: "one"}}, "num_labels must be a whole number from 2 .*got 1"),
+            ({"id2label": {0: "one", 2: "two"}}, r"id2label has the keys \[0, 2\]; expected 0, 1 and so on"),
+            ({"problem_type": "multi_label_classification"}, "problem_type='multi_label_classification': .* one label"),
+            ({"problem_type": "regression"}, "problem_type='regression'"),
+            ({"pad_token_id": 3}, "pad_token_id must be 0, .* got 3"),
+        ],
+        ids=str,
+    )
+    def test_labels_and_padding_that_cannot_be(self, family: Subject, given: dict[str, Any], message: str) -> None:
+        with pytest.raises((ValueError, StrictDataclassError), match=message):
+            type(family.config())(**given)
 
     def test_config_of_another_architecture_is_refused(self, family: Subject) -> None:
         config_class = type(family.config())

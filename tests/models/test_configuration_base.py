@@ -1,0 +1,73 @@
+"""What is the same in every configuration: bounds, and models too large to build."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoModel, AutoModelForSequenceClassification
+
+from ctxzoo.hub.folder_checks import empty_model
+from ctxzoo.models.configuration_bidaf import BidafConfig
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
+
+TINY = ContextualizerConfig(vocab_size=9, word_dim=4, rank=2)
+
+
+def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:
+    assert TextBaselineConfig(vocab_size=100_000_000, num_steps=10_000, kernel_sizes=[1000]).num_steps == 10_000
+    assert LamaConfig(embedding_seed=2**63 - 1).embedding_seed == 2**63 - 1
+    assert LamaConfig(embedding_seed=-5).embedding_seed == -5
+    for settings, message in (
+        ({"vocab_size": 100_000_001}, "vocab_size must be at most 100,000,000, got 100000001"),
+        ({"num_steps": 10_001}, "num_steps must be at most 10,000, got 10001"),
+        ({"kernel_sizes": [3, 1001]}, "kernel_sizes must be at most 1,000, got 1001"),
+        ({"recurrent_size": 100_001}, "recurrent_size must be at most 100,000, got 100001"),
+        (
+            {"embedding_bound": float("inf")},
+            r"embedding_bound must be a finite number, at most 1e\+30 in size; got inf",
+        ),
+        ({"embedding_bound": 10**400}, "embedding_bound must be a finite number"),
+        ({"overlap_penalty": float("nan")}, "overlap_penalty must be a finite number, .* got nan"),
+        ({"encoder": "transformer", "num_heads": 0}, "num_heads must be at least 1, got 0"),
+    ):
+        with pytest.raises(StrictDataclassError, match=message):
+            TextBaselineConfig(**settings)
+    with pytest.raises(StrictDataclassError, match="logit_scale must be a finite number, .* got nan"):
+        LamaConfig(logit_scale=float("nan"))
+    with pytest.raises(StrictDataclassError, match=r"no_answer_threshold must be in \[0, 1\], or null; got 7"):
+        BidafConfig(no_answer_threshold=7.0)
+
+
+def test_a_number_without_end_is_not_saved(tmp_path: Path) -> None:
+    config = LamaConfig()
+    config.logit_scale = float("inf")
+    with pytest.raises(StrictDataclassError, match="logit_scale"):
+        config.save_pretrained(tmp_path)
+
+
+def test_a_frozen_table_that_no_file_holds_is_not_allocated(tmp_path: Path) -> None:
+    """Such a table follows from a seed: a file of a few kilobytes could ask for any size."""
+    ContextualizerForSequenceClassification(TINY).save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "vocab_size": 100_000_000, "word_dim": 100_000}))
+    for auto in (AutoModel, AutoModelForSequenceClassification):
+        with pytest.raises(ValueError, match=r"of 10,000,00[\d,]+ numbers; expected at most 4,294,967,296: choose"):
+            auto.from_pretrained(tmp_path)
+
+
+def test_a_model_without_memory_draws_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> torch.Tensor:
+        raise AssertionError("a table was drawn")
+
+    monkeypatch.setattr("ctxzoo.models.layers_random_embedding.seeded_uniform", refuse)
+    model = empty_model(ContextualizerForSequenceClassification, TINY)
+    assert {x.device.type for x in model.parameters()} == {"meta"}
+    with pytest.raises(AssertionError, match="a table was drawn"):
+        ContextualizerForSequenceClassification(TINY)
