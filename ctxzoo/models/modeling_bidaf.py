@@ -18,6 +18,7 @@ from .layers_recurrent import MaskedBiRNN
 from .layers_self_attention import ContextSelfAttention, SingleHeadSelfAttention
 from .layers_similarity import AttentionFlow
 from .modeling_base import ZooPreTrainedModel
+from .ops_integers import as_integers
 from .ops_masking import mask_logits
 from .outputs import ContextQuestionModelOutput, ExtractiveQuestionAnsweringOutput
 
@@ -110,15 +111,17 @@ class BidafModel(BidafPreTrainedModel):
             ValueError: a needed input is missing, empty or of the wrong shape, ids lie outside their table, or a mask
                 is not ones followed by zeros.
         """
-        context_mask = _mask_of(input_ids, attention_mask, "input_ids")
-        question_mask = _mask_of(question_input_ids, question_attention_mask, "question_input_ids")
+        context_ids = as_integers("input_ids", input_ids)
+        question_ids = as_integers("question_input_ids", question_input_ids)
+        context_mask = _mask_of(context_ids, attention_mask, "input_ids")
+        question_mask = _mask_of(question_ids, question_attention_mask, "question_input_ids")
         # size(0), not len(): the latter would fix the batch size in an export.
-        if input_ids.size(0) != question_input_ids.size(0):
+        if context_ids.size(0) != question_ids.size(0):
             raise ValueError(
-                f"input_ids holds {input_ids.size(0)} contexts, question_input_ids {question_input_ids.size(0)}"
+                f"input_ids holds {context_ids.size(0)} contexts, question_input_ids {question_ids.size(0)}"
             )
-        context, context_maps = self._encode(input_ids, context_mask, char_ids, word_features, output_attentions)
-        question, _ = self._encode(question_input_ids, question_mask, question_char_ids, question_word_features, False)
+        context, context_maps = self._encode(context_ids, context_mask, char_ids, word_features, output_attentions)
+        question, _ = self._encode(question_ids, question_mask, question_char_ids, question_word_features, False)
 
         flow, to_question, to_context = self.attention_flow(context, question, context_mask, question_mask)
         attentions = [to_question, to_context, *context_maps]
@@ -152,6 +155,8 @@ class BidafModel(BidafPreTrainedModel):
         output_attentions: bool | None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Steps 1 to 6, shared by context and question: (B, n) -> (B, n, 2h), and attention maps on request."""
+        if char_ids is not None:
+            char_ids = as_integers("char_ids", char_ids)
         self._check_ids(ids, char_ids, features)
         maps = []
         x = self.embeddings(ids)
@@ -163,7 +168,8 @@ class BidafModel(BidafPreTrainedModel):
         if self.char_cnn is not None:
             parts.append(self.char_cnn(char_ids).to(x.dtype))
         if self.config.word_features and features is not None:
-            parts.append(features.to(x.dtype))
+            # Not a product: what a caller has left in the place of padding may be no number.
+            parts.append(torch.where(mask.unsqueeze(-1), features.to(x.dtype), x.new_zeros(())))
         x = self.highway(torch.cat(parts, dim=-1) if len(parts) > 1 else x)
         if self.config.variational_dropout:
             return self.encoder(self.drop(x), mask), maps
@@ -240,8 +246,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             no-answer head, the NLL of the right span (or of "no answer") among all spans and "no answer".
 
         Raises:
-            ValueError: labels outside the context, of another shape than (B,), or only one of the two; see also
-                `BidafModel.forward`.
+            ValueError: labels of another shape than (B,) or another type, at padding or beyond the context, an end
+                before its start, or only one of the two; see also `BidafModel.forward`.
         """
         outputs = self.bidaf(
             input_ids,
@@ -281,7 +287,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
-            _check_labels(start_positions, end_positions, input_ids)
+            start_positions, end_positions = _checked_labels(start_positions, end_positions, mask)
             loss = span_loss(start_logits, end_logits, no_answer_logits, start_positions, end_positions)
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
@@ -333,8 +339,6 @@ def span_loss(
 def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
     if ids.dim() != 2:
         raise ValueError(f"{name} must be (batch, words), got shape {tuple(ids.shape)}")
-    if ids.is_floating_point():
-        raise ValueError(f"{name} must hold integers, got {ids.dtype}")
     if ids.size(1) == 0:
         raise ValueError(f"{name} holds no words, not even the extra token in front; the tokenizer adds it")
     if attention_mask is None:
@@ -354,12 +358,30 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
     return mask
 
 
-def _check_labels(start: torch.Tensor, end: torch.Tensor, input_ids: torch.Tensor) -> None:
-    batch, length = input_ids.shape
+def _checked_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Labels as int64. Values are only read on the CPU."""
+    start, end = as_integers("start_positions", start), as_integers("end_positions", end)
     for name, values in (("start_positions", start), ("end_positions", end)):
-        if values.shape != (batch,):
-            raise ValueError(f"{name} must have shape ({batch},), one for each context, got {tuple(values.shape)}")
-        if torch.compiler.is_compiling() or values.is_cuda:
-            continue
-        if values.numel() and (values.min() < 0 or values.max() >= length):
-            raise ValueError(f"{name} must lie in 0..{length - 1}, got {values.tolist()}")
+        if values.shape != mask.shape[:1]:
+            raise ValueError(
+                f"{name} must have shape ({mask.size(0)},), one for each context, got {tuple(values.shape)}"
+            )
+    if torch.compiler.is_compiling() or mask.is_cuda:
+        return start, end
+    words = mask.sum(dim=1)
+    for name, values in (("start_positions", start), ("end_positions", end)):
+        outside = (values < 0) | (values >= words)
+        if outside.any():
+            row = int(outside.nonzero()[0])
+            raise ValueError(
+                f"{name} must lie in 0..{words[row] - 1}, the words of context {row} with the extra token; got "
+                f"{values[row]}"
+            )
+    impossible = (end < start) | ((start == 0) & (end > 0))
+    if impossible.any():
+        row = int(impossible.nonzero()[0])
+        raise ValueError(
+            f"the answer in context {row} begins at {start[row]} and ends at {end[row]}; expected an end that is not "
+            "before the start, and 0 for both where there is no answer"
+        )
+    return start, end

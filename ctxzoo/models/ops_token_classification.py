@@ -3,6 +3,8 @@
 import torch
 from torch.nn import functional as F
 
+from .ops_integers import as_integers
+
 IGNORED = -100  # label of a word that does not count, as everywhere in transformers
 
 
@@ -17,10 +19,11 @@ def token_classification_loss(
         mask: (B, n), 0 at padding, which does not count whatever its labels are; None: no padding.
 
     Raises:
-        ValueError: labels of another shape, or other numbers (read on the CPU only: on a device it would wait for the
-            queue).
+        ValueError: labels of another shape or type, or other numbers (read on the CPU only: on a device it would wait
+            for the queue).
     """
     classes = logits.size(2)
+    labels = as_integers("labels", labels)
     if labels.shape != logits.shape[:2]:
         raise ValueError(
             f"labels must have shape {tuple(logits.shape[:2])}, one for each word, got {tuple(labels.shape)}"

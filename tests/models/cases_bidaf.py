@@ -118,7 +118,10 @@ class BidafCase(ModelCase):
             BadInput("no_question", _drop("question_input_ids"), "question_input_ids", TypeError),
             BadInput("one_row_as_vector", _map("input_ids", lambda x: x[0]), r"input_ids must be \(batch, words\)"),
             BadInput("no_words", _cut("question_", 0), "question_input_ids holds no words"),
-            BadInput("float_ids", _map("input_ids", torch.Tensor.float), "must hold integers, got torch.float32"),
+            BadInput(
+                "float_ids", _map("input_ids", torch.Tensor.float), "input_ids must be integers, got torch.float32"
+            ),
+            BadInput("bool_ids", _map("question_input_ids", torch.Tensor.bool), "question_input_ids must be integers"),
             BadInput("fewer_questions", _rows("question_", 1), "3 contexts, question_input_ids 1"),
             BadInput(
                 "short_mask", _map("attention_mask", lambda x: x[:, 1:]), "mask of shape .* does not fit input_ids"
@@ -136,6 +139,7 @@ class BidafCase(ModelCase):
                 BadInput("no_question_characters", _drop("question_char_ids"), "question_char_ids"),
                 BadInput("unknown_character", _put("char_ids", (0, 0, 0), 11), "character id 11 is outside the table"),
                 BadInput("long_word", _map("char_ids", lambda x: x.repeat(1, 1, 2)), "14 characters .* takes 7"),
+                BadInput("float_characters", _map("char_ids", torch.Tensor.float), "char_ids must be integers, got"),
                 BadInput("flat_characters", _map("char_ids", lambda x: x[..., 0]), "char ids of shape"),
             ]
         if config.word_features:
@@ -145,8 +149,16 @@ class BidafCase(ModelCase):
             ]
         if head == QUESTION_ANSWERING:
             mistakes += [
-                BadInput("late_answer", _put("end_positions", 0, 99), "end_positions must lie in"),
-                BadInput("negative_answer", _put("start_positions", 0, -100), "start_positions must lie in"),
+                BadInput("late_answer", _put("end_positions", 0, 99), r"end_positions must lie in 0\.\.6.* got 99"),
+                BadInput(
+                    "negative_answer", _put("start_positions", 0, -100), "start_positions must lie in .* got -100"
+                ),
+                BadInput("answer_at_padding", _span(1, 1, 1), r"start_positions must lie in 0\.\.0, .* context 1 "),
+                BadInput("end_at_padding", _span(2, 1, 4), r"end_positions must lie in 0\.\.3, .* context 2 .* got 4"),
+                BadInput("end_before_start", _span(0, 3, 2), "context 0 begins at 3 and ends at 2; expected an end"),
+                BadInput("half_an_answer", _span(0, 0, 2), "context 0 begins at 0 and ends at 2; .* 0 for both"),
+                BadInput("float_labels", _map("end_positions", torch.Tensor.float), "end_positions must be integers"),
+                BadInput("bool_labels", _map("start_positions", torch.Tensor.bool), "start_positions must be integers"),
                 BadInput("only_starts", _drop("end_positions"), "belong together"),
                 BadInput("label_column", _map("start_positions", lambda x: x.unsqueeze(1)), r"must have shape \(3,\)"),
             ]
@@ -202,3 +214,11 @@ def _lengthen(times: int) -> Any:
 
 
 CASE = BidafCase()
+
+
+def _span(row: int, start: int, end: int) -> Any:
+    def change(batch: Batch) -> None:
+        _put("start_positions", row, start)(batch)
+        _put("end_positions", row, end)(batch)
+
+    return change

@@ -49,6 +49,10 @@ class BilstmTaggerCase(TextCase):
 
     def bad_labels(self) -> list[BadInput]:
         return [
+            BadInput(
+                "float_labels", changed("labels", torch.Tensor.float), "labels must be integers, got torch.float32"
+            ),
+            BadInput("bool_labels", changed("labels", torch.Tensor.bool), "labels must be integers, got torch.bool"),
             BadInput("unknown_label", put("labels", (0, 1), 3), r"labels must lie in 0\.\.2, or be -100; got 3"),
             BadInput("negative_label", put("labels", (0, 1), -1), r"labels must lie in 0\.\.2, or be -100; got -1"),
             BadInput("label_of_a_row", changed("labels", lambda x: x[:, 0]), r"shape \(3, 7\), one for each word"),

@@ -66,8 +66,11 @@ class WordEmbeddingCase(ModelCase):
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
         mistakes = [
             BadInput("no_words", drop("input_ids"), "input_ids", TypeError),
-            BadInput("one_row_as_vector", changed("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
-            BadInput("float_ids", changed("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
+            BadInput("one_row_as_vector", changed("input_ids", lambda x: x[0]), r"shape \(batch, words\), got \(7,\)"),
+            BadInput(
+                "float_ids", changed("input_ids", torch.Tensor.float), r"integers, got torch.float32 of shape \(3, "
+            ),
+            BadInput("bool_ids", changed("input_ids", torch.Tensor.bool), "input_ids must be integers, got torch.bool"),
             BadInput("empty_batch", all_changed(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
             BadInput(
                 "short_mask", changed("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
@@ -78,6 +81,12 @@ class WordEmbeddingCase(ModelCase):
         ]
         if head == HEAD:
             mistakes += [
+                BadInput(
+                    "float_labels", changed("labels", torch.Tensor.float), "labels must be integers, got torch.flo"
+                ),
+                BadInput(
+                    "bool_labels", changed("labels", torch.Tensor.bool), "labels must be integers, got torch.bool"
+                ),
                 BadInput("unknown_label", put("labels", (0, 1), 30), "label 30 is no word; expected 2 to 29, or -100"),
                 BadInput("special_label", put("labels", (0, 1), 1), "label 1 is no word"),
                 BadInput("label_of_a_row", changed("labels", lambda x: x[:, 0]), r"labels must have shape \(3, 7\)"),

@@ -31,7 +31,7 @@ def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:
         ({"recurrent_size": 100_001}, "recurrent_size must be at most 100,000, got 100001"),
         (
             {"embedding_bound": float("inf")},
-            r"embedding_bound must be a finite number, at most 1e\+30 in size; got inf",
+            r"embedding_bound must be a finite number, at most 1e\+30 .*; got inf",
         ),
         ({"embedding_bound": 10**400}, "embedding_bound must be a finite number"),
         ({"overlap_penalty": float("nan")}, "overlap_penalty must be a finite number, .* got nan"),
@@ -39,7 +39,7 @@ def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:
     ):
         with pytest.raises(StrictDataclassError, match=message):
             TextBaselineConfig(**settings)
-    with pytest.raises(StrictDataclassError, match="logit_scale must be a finite number, .* got nan"):
+    with pytest.raises(StrictDataclassError, match=r"logit_scale must be a finite number, .* got nan"):
         LamaConfig(logit_scale=float("nan"))
     with pytest.raises(StrictDataclassError, match=r"no_answer_threshold must be in \[0, 1\], or null; got 7"):
         BidafConfig(no_answer_threshold=7.0)

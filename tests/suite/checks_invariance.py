@@ -1,7 +1,8 @@
-"""Neither padding nor the other rows of a batch change outputs or gradients (float64)."""
+"""Neither padding, nor the other rows of a batch, nor the width of integers change outputs or gradients (float64)."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -44,6 +45,31 @@ class InvarianceChecks:
         _assert_same_gradients(ours, theirs)
         if subject.has_loss:
             _assert_same_gradients(gradients(padded.loss, model), gradients(whole.loss, model))
+
+    def test_what_is_no_number_at_padding_changes_nothing(self, subject: Subject) -> None:
+        model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
+        takes_vectors = "inputs_embeds" in inspect.signature(model.forward).parameters
+        if takes_vectors and not getattr(subject.config(), "ngram_buckets", 0):  # n-grams are told by their ids
+            batch["inputs_embeds"] = model.get_input_embeddings()(batch.pop("input_ids")).detach()
+            batch["inputs_embeds"].requires_grad_()
+        spoilt = dict(batch)
+        for mask, names in {**subject.case.sequences, "attention_mask": ("inputs_embeds", "word_features")}.items():
+            for name in names:
+                if name in batch and batch[name].is_floating_point():
+                    spoilt[name] = batch[name].masked_fill(batch[mask].unsqueeze(-1) == 0, float("nan"))
+        if all(spoilt[name] is x for name, x in batch.items()):
+            pytest.skip("reads ids alone")
+        whole, found = model(**batch, **EVERYTHING), model(**spoilt, **EVERYTHING)
+        assert_same_outputs(named_tensors(found), named_tensors(whole), rtol=0, atol=0)
+        _assert_same_gradients(
+            gradients(probe(named_tensors(found)), model), gradients(probe(named_tensors(whole)), model)
+        )
+
+    def test_integers_may_be_narrow(self, subject: Subject) -> None:
+        model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
+        narrow = {name: x if x.is_floating_point() else x.int() for name, x in batch.items()}
+        found, expected = named_tensors(model(**narrow, **EVERYTHING)), named_tensors(model(**batch, **EVERYTHING))
+        assert_same_outputs(found, expected, rtol=0, atol=0)
 
     def test_other_rows_change_nothing(self, subject: Subject) -> None:
         model, batch = _model(subject), subject.batch(dtype=torch.float64)

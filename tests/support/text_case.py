@@ -37,8 +37,12 @@ class TextCase(ModelCase):
         mistakes = [
             BadInput("no_words", drop("input_ids"), "pass either input_ids or inputs_embeds"),
             BadInput("words_twice", _embeds(6, keep_ids=True), "pass either input_ids or inputs_embeds"),
-            BadInput("one_row_as_vector", changed("input_ids", lambda x: x[0]), r"integers of shape \(batch, words\)"),
-            BadInput("float_ids", changed("input_ids", torch.Tensor.float), r"torch.float32 of shape \(3, "),
+            BadInput("one_row_as_vector", changed("input_ids", lambda x: x[0]), r"shape \(batch, words\), got \(7,\)"),
+            BadInput(
+                "float_ids", changed("input_ids", torch.Tensor.float), r"integers, got torch.float32 of shape \(3, "
+            ),
+            BadInput("bool_ids", changed("input_ids", torch.Tensor.bool), "input_ids must be integers, got torch.bool"),
+            BadInput("vectors_of_integers", _embeds(6, dtype=torch.long), "must be vectors, got torch.int64; ids are"),
             BadInput("empty_batch", all_changed(lambda x: x[:0]), r"input_ids of shape \(0, \d+\) is an empty batch"),
             BadInput(
                 "short_mask", changed("attention_mask", lambda x: x[:, 1:]), "attention_mask of shape .* does not fit"
@@ -52,6 +56,10 @@ class TextCase(ModelCase):
 
     def bad_labels(self) -> list[BadInput]:
         return [
+            BadInput(
+                "float_labels", changed("labels", torch.Tensor.float), "labels must be integers, got torch.float32"
+            ),
+            BadInput("bool_labels", changed("labels", torch.Tensor.bool), "labels must be integers, got torch.bool"),
             BadInput("unknown_label", put("labels", 0, 3), r"labels must lie in 0\.\.2, got \[3, "),
             BadInput("negative_label", put("labels", 0, -100), r"labels must lie in 0\.\.2"),
             BadInput("label_column", changed("labels", lambda x: x.unsqueeze(1)), r"labels must have shape \(3,\)"),
@@ -64,9 +72,9 @@ def drop_second_word(batch: Batch) -> None:
     batch["attention_mask"][0, 1] = 0
 
 
-def _embeds(width: int, keep_ids: bool = False) -> Callable[[Batch], None]:
+def _embeds(width: int, keep_ids: bool = False, dtype: torch.dtype = torch.float32) -> Callable[[Batch], None]:
     def change(batch: Batch) -> None:
-        batch["inputs_embeds"] = torch.zeros(*batch["input_ids"].shape, width)
+        batch["inputs_embeds"] = torch.zeros(*batch["input_ids"].shape, width, dtype=dtype)
         if not keep_ids:
             del batch["input_ids"]
 
