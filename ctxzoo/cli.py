@@ -329,10 +329,13 @@ def _predict_labels(options: argparse.Namespace) -> int:
     if options.explain is not None:
         _check_explanation_file(options.explain)
 
-    from ctxzoo.evaluation.text_predictions import classify_texts, load_classifier, read_text_lines
+    from ctxzoo.evaluation.text_predictions import classify_texts, left_out_note, load_classifier, read_text_lines
 
     texts = [options.text] if options.file is None else read_text_lines(options.file)
     classifier = load_classifier(options.checkpoint)
+    note = left_out_note(classifier.tokenizer, texts)
+    if note is not None:
+        print(f"ctxzoo: {note}", file=sys.stderr)
     if options.explain is not None:
         _explain(classifier, texts, options.explain)
     if options.text is not None or options.output is not None:

@@ -349,6 +349,28 @@ def document_classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+def test_words_beyond_the_limit_are_counted(
+    document_classifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(document_classifier, tmp_path / "limited"))
+    build_word_tokenizer(["the", "lamp", "is", "solid"], model_max_length=2).save_pretrained(folder)
+    assert main(["predict", str(folder), "--text", "the new lamp is very solid"]) == 0
+    captured = capsys.readouterr()
+    whole = load_classifier(str(folder))
+    assert json.loads(captured.out) == {**whole("the lamp")[0], "words_left_out": 2}
+    note = "ctxzoo: the model reads the first 2 words that it knows: 2 behind them were left out, in 1 of 1 texts\n"
+    assert captured.err.endswith(note)
+
+    lines, labels, page = (tmp_path / name for name in ("t.txt", "l.json", "p.html"))
+    lines.write_text("the lamp\n" + "the lamp is solid " * 500)
+    assert main(["predict", str(folder), "--file", str(lines), "--output", str(labels), "--explain", str(page)]) == 0
+    assert [row.get("words_left_out") for row in json.loads(labels.read_text())] == [None, 1998]
+    assert "2 words that it knows: 1,998 behind them were left out, in 1 of 2 texts" in capsys.readouterr().err
+    assert "1,998 more behind them" in page.read_text(encoding="utf-8")
+    assert main(["predict", document_classifier, "--text", "the lamp is solid"]) == 0
+    assert "left out" not in capsys.readouterr().err
+
+
 def test_explain_labels(document_classifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, picture, lines, labels = (tmp_path / name for name in ("p.html", "p.png", "t.txt", "l.json"))
     for out in (page, picture):

@@ -57,8 +57,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         min_word_count: a word needs this many occurrences.
         min_words: texts with fewer words, known or not, are left out.
         lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
-        max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit.
-            `truncated` tells how many were cut.
+        max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
+            that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
+            comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
         word_vectors: file of pretrained vectors for `vector_table`.
         word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
         word2vec_epochs: of this training.
@@ -144,7 +145,6 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.char_ngrams = char_ngrams
         self.ngram_buckets = ngram_buckets
         self.char_ngram_buckets = char_ngram_buckets
-        self.max_length = max_length
         self.word_vectors = word_vectors
         self.word2vec_dim = word2vec_dim
         self.word2vec_epochs = word2vec_epochs
@@ -152,7 +152,14 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.eval_batch_size = eval_batch_size
         self.seed = seed
         self.num_workers = num_workers
-        self._tokenizer: TokenizersBackend | None = tokenizer if init_from is None else _tokenizer_of(init_from)
+        self._tokenizer: TokenizersBackend | None = tokenizer
+        self.max_length = max_length
+        if init_from is not None:
+            self._tokenizer = _tokenizer_of(init_from)
+            if max_length is not None:
+                self._tokenizer.model_max_length = max_length
+        if max_length is None and isinstance(self._tokenizer, WordTokenizer):
+            self.max_length = self._tokenizer.word_limit
         self._data: TextSplits | None = None
         self._texts: dict[str, datasets.Dataset] = {}
         self._rows: dict[str, Rows] = {}
@@ -370,6 +377,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             char_ngram_buckets=self.char_ngram_buckets,
             ngram_order=self.ngram_order,
             char_ngrams=self.char_ngrams,
+            model_max_length=self.max_length,
         )
 
     def _words(self) -> list[str]:

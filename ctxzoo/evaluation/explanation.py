@@ -25,7 +25,10 @@ class Explanation:
         offsets: first character and the one after the last of each word that was read, from left to right.
         weights: (rows, words): how much each of these words counts for each head or step.
         row_name: what a row is: "head" or "step".
-        num_ngrams: hashed n-grams that were read too; their weights stand at no place of the text and are left out.
+        num_ngrams: hashed n-grams that were read too; they stand at no place of the text.
+        ngram_weight: how much all of them together count, the mean over the rows; 0 where the attention does not see
+            n-grams and they decide in another way.
+        has_other_ways: whether words, or n-grams, also decide in a way that the weights do not tell of.
         num_cut_off: known words behind the tokenizer's limit, which were not read.
     """
 
@@ -35,6 +38,8 @@ class Explanation:
     weights: NDArray[np.float64]
     row_name: str
     num_ngrams: int = 0
+    ngram_weight: float = 0.0
+    has_other_ways: bool = False
     num_cut_off: int = 0
 
     @property
@@ -49,8 +54,9 @@ class Explanation:
 
     @property
     def uniform_weight(self) -> float:
-        """What each word would have if all that was read counted alike."""
-        return 1 / max(1, len(self.offsets) + self.num_ngrams)
+        """What each word would have if all that is weighed counted alike."""
+        weighed = len(self.offsets) + (self.num_ngrams if self.ngram_weight > 0 else 0)
+        return 1 / max(1, weighed)
 
     def mean_weights(self) -> NDArray[np.float64]:
         """(words,): mean over the rows."""
@@ -112,14 +118,16 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     tensors = tensors.to(model.device)
     with torch.inference_mode():
         probabilities = model(**tensors).logits[0].double().softmax(dim=-1).tolist()
-        weights = token_weights(**tensors)[0, :, : len(offsets)].double().cpu().numpy()
+        weights = token_weights(**tensors)[0, :, : len(places)].double().cpu().numpy()
     return Explanation(
         text=text,
         probabilities={model.config.id2label[place]: share for place, share in enumerate(probabilities)},
         offsets=offsets,
-        weights=weights,
+        weights=weights[:, : len(offsets)],
         row_name=_row_name(model.config),
         num_ngrams=len(places) - len(offsets),
+        ngram_weight=float(weights[:, len(offsets) :].sum(axis=1).mean()),
+        has_other_ways=getattr(model.config, "decides_beyond_attention", False),
         num_cut_off=encoded["num_truncated_tokens"][0],
     )
 

@@ -161,10 +161,15 @@ def _notes(explanation: Explanation) -> list[str]:
             "are unknown to the model and were not read."
         ]
     if explanation.num_ngrams:
-        rest = 1 - float(explanation.mean_weights().sum())
+        also = f"The model also read {explanation.num_ngrams:,} n-grams, which stand at no one place of the text; "
+        if explanation.ngram_weight > 0:
+            notes.append(f"{also}they have {percent(explanation.ngram_weight)} of the weight.")
+        else:
+            notes.append(f"{also}these weights are of words alone, and do not tell how much the n-grams decide.")
+    if explanation.has_other_ways:
         notes.append(
-            f"The model also read {explanation.num_ngrams:,} n-grams, which stand at no one place of the text; "
-            f"they have {percent(max(0.0, rest))} of the weight."
+            "Another part of the model reads all words and n-grams without these weights: a word without colour may "
+            "still decide."
         )
     if explanation.num_cut_off:
         notes.append(

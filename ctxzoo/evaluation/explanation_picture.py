@@ -84,6 +84,8 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int =
 def _notes(explanation: Explanation) -> list[str]:
     """At most three lines."""
     notes = ["grey words were not read"]
+    if explanation.has_other_ways:
+        notes[0] += "; colours are not all that decides"
     if explanation.num_cut_off:
         notes.append(f"{explanation.num_cut_off:,} known words are beyond the limit")
     if explanation.offsets:

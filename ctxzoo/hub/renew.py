@@ -3,7 +3,8 @@
 python -m ctxzoo.hub.renew                          every folder of model_cards/published.json, with the present code
 python -m ctxzoo.hub.renew NAME CHECKPOINT RESULT   model_cards/NAME, from the checkpoint and results file of a run
 
-Weights and tokenizer stay as they are; code, configuration and card are made anew.
+Weights and vocabulary stay as they are; code, configuration and card are made anew. A tokenizer without a limit gets
+that of the training, where its results file has one (`max_length`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.tasks import task_of
+from ctxzoo.models.tokenization_word import WordTokenizer
 
 FOLDER, INDEX = Path("model_cards"), "published.json"
 
@@ -41,6 +43,9 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
     task = task_of(architecture, config["architectures"][0])
     model = getattr(transformers, task.auto_model).from_pretrained(checkpoint)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    trained_on = result.settings.get("max_length")
+    if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
+        tokenizer.model_max_length = trained_on
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     card = build_card(result, model.config, task=task, example=example)
     write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result)

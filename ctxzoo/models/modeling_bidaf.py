@@ -287,8 +287,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
-            start_positions, end_positions = _checked_labels(start_positions, end_positions, mask)
-            loss = span_loss(start_logits, end_logits, no_answer_logits, start_positions, end_positions)
+            starts, ends = _checked_labels(start_positions, end_positions, mask)
+            loss = span_loss(start_logits, end_logits, no_answer_logits, starts, ends)
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
             start_logits=start_logits,

@@ -354,6 +354,25 @@ def test_tokenizers_that_make_no_batches_are_refused():
             TextClassificationDataModule("sample", tokenizer=tokenizer, max_length=max_length)
 
 
+def test_the_tokenizer_keeps_the_limit_of_the_training(tmp_path):
+    AutoTokenizer.register(ToyConfig, fast_tokenizer_class=WordTokenizer, exist_ok=True)
+    data = ready(max_length=3)
+    assert data.tokenizer.word_limit == 3
+    data.tokenizer.save_pretrained(tmp_path / "three")
+    (tmp_path / "three" / "config.json").write_text('{"model_type": "ctxzoo_toy"}')
+    assert ready().tokenizer.word_limit is None
+
+    # The same texts are read with the checkpoint's tokenizer, whoever gives it.
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "three")
+    for again in (ready(init_from=str(tmp_path / "three")), ready(tokenizer=loaded)):
+        assert (again.max_length, again.tokenizer.word_limit) == (3, 3)
+        assert again.truncated("test") == data.truncated("test") > 0
+    longer = ready(init_from=str(tmp_path / "three"), max_length=5)
+    assert (longer.max_length, longer.tokenizer.word_limit) == (5, 5)
+    assert ready(tokenizer=loaded, max_length=4).max_length == 4
+    assert loaded.word_limit == 3  # a caller's stays as it is
+
+
 def test_the_tokenizer_of_a_checkpoint_is_used(tmp_path):
     AutoTokenizer.register(ToyConfig, fast_tokenizer_class=WordTokenizer, exist_ok=True)
     build_word_tokenizer(["screen", "not"], ngram_order=2, ngram_buckets=4).save_pretrained(tmp_path / "word")

@@ -127,6 +127,26 @@ def test_ngrams_stand_nowhere_in_the_text() -> None:
     assert "knows no word" in explanation_html([only])
 
 
+def test_ngrams_that_the_attention_does_not_see_are_not_said_to_weigh_nothing(tmp_path: Path) -> None:
+    tokenizer = build_word_tokenizer(WORDS, ngram_buckets=8, ngram_order=2)
+    model = lama(vocab_size=tokenizer.num_ids, linear_mean=True, ngram_buckets=8)
+    found = explain_text(model, tokenizer, "the lamp is solid")
+    assert (len(found.offsets), found.num_ngrams, found.ngram_weight, found.has_other_ways) == (4, 3, 0, True)
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1, rtol=1e-6)
+    assert found.uniform_weight == 1 / 4  # of the words, among which the heads share out their weights
+    written = explanation_html([found])
+    assert "25.0%" in written
+    assert "0% of the weight" not in written
+    assert "also read 3 n-grams" in written
+    assert "do not tell how much the n-grams decide" in written
+    assert "a word without colour may still decide" in written
+    for plain in (lama(), lama(append_pooled=True)):
+        other = explain_text(plain, build_word_tokenizer(WORDS), "the lamp")
+        assert other.has_other_ways == plain.config.append_pooled
+        assert ("may still decide" in explanation_html([other])) == plain.config.append_pooled
+    draw_explanation(found, tmp_path / "out.png")
+
+
 def test_steps_are_called_steps() -> None:
     torch.manual_seed(0)
     sizes = {"vocab_size": 30, "word_dim": 6, "position_dim": 2, "num_steps": 3}

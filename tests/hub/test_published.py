@@ -109,6 +109,17 @@ def test_renewing_keeps_weights_and_mends_code(tmp_path: Path) -> None:
         assert (copy / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_renewing_gives_the_limit_of_the_training(tmp_path: Path) -> None:
+    folder, result = next((folder, result) for folder, result in PUBLISHED.items() if folder.name == "lama-reuters8")
+    copy = Path(shutil.copytree(folder, tmp_path / folder.name))
+    file = copy / "tokenizer_config.json"
+    for before, after in ((None, 512), (99, 99)):
+        content = json.loads(file.read_text())
+        file.write_text(json.dumps({**content, "model_max_length": before}))
+        renew(copy, copy, result)
+        assert AutoTokenizer.from_pretrained(copy).word_limit == after
+
+
 def test_a_new_folder_is_entered_and_other_results_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

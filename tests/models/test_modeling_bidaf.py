@@ -583,8 +583,8 @@ def test_bad_input_is_named() -> None:
             changed(batch, char_ids=torch.ones(1, 5, 17, dtype=torch.long)),
             "17 characters for each word, the model takes",
         ),
-        (changed(batch, **labels([5], [4])), r"start_positions must lie in 0\.\.4, got \[5\]"),
-        (changed(batch, **labels([1], [-1])), r"end_positions must lie in 0\.\.4, got \[-1\]"),
+        (changed(batch, **labels([5], [4])), r"start_positions must lie in 0\.\.4, .* got 5"),
+        (changed(batch, **labels([1], [-1])), r"end_positions must lie in 0\.\.4, .* got -1"),
     ]
     for inputs, message in cases:
         with pytest.raises(ValueError, match=message):
