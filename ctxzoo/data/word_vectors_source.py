@@ -27,7 +27,8 @@ _BUFFER_BYTES = 1 << 20
 _GZIP_MARK = b"\x1f\x8b"
 _ZIP_MARK = b"PK\x03\x04"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_HEADER = re.compile(rb"(\d+)[ \t]+(\d+)")
+_HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})")
+_LARGEST_DIM = 1 << 16
 _PRECISIONS = (".fp16", ".bf16", ".fp32")
 _ENDINGS = (
     ".safetensors",
@@ -208,12 +209,17 @@ def checked_header(name: str, line: bytes) -> tuple[int, int]:
     """(rows, dim) of the first line of a word2vec file.
 
     Raises:
-        ValueError: one of them is zero.
+        ValueError: one of them is zero, or the dimension is none that vectors have.
     """
     header = parse_header(line)
     if header is None or 0 in header:
         raise ValueError(
             f"{name}: line 1: the header is {quoted(line.strip())}, expected the number of rows and the dimension, "
             "both above 0"
+        )
+    if header[1] > _LARGEST_DIM:
+        raise ValueError(
+            f"{name}: line 1: the header is {quoted(line.strip())}, expected a dimension of at most {_LARGEST_DIM:,}; "
+            "correct the header, or get the file again"
         )
     return header

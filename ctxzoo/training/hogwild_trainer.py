@@ -21,7 +21,14 @@ from ctxzoo.data.unigrams import alias_table, keep_probabilities, noise_probabil
 from ctxzoo.data.whole_file import whole_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.interrupted import TrainingInterrupted
-from ctxzoo.training.word_embedding_checks import check_same_training, check_vocabulary, model_fields
+from ctxzoo.training.word_embedding_checks import (
+    check_at_least,
+    check_loss,
+    check_same_training,
+    check_vocabulary,
+    model_fields,
+    untrained_loss,
+)
 from ctxzoo.training.word_embedding_kernel import KernelPlan, Text, Workspace, build_kernel, workspace
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
@@ -75,8 +82,7 @@ class HogwildTrainer:
         checkpoint_seconds: float = 300.0,
         report: Callable[[EmbeddingProgress], None] | None = None,
     ) -> None:
-        if threads < 1:
-            raise ValueError(f"threads is {threads}; expected 1 or more")
+        check_at_least(1, threads=threads)
         config = model.config
         check_vocabulary(model, corpus)
         self.model = model
@@ -101,6 +107,7 @@ class HogwildTrainer:
         )
         self.kernel = build_kernel(self.plan)
         self.text = self._text()
+        self._untrained_loss = untrained_loss(model, training.negative_samples)
         self.weights = weights_of(model)
         self.progress = EmbeddingProgress(total_words=training.epochs * len(corpus.ids))
         self._stop = threading.Event()
@@ -117,7 +124,8 @@ class HogwildTrainer:
 
         Raises:
             TrainingInterrupted: Ctrl-C; the checkpoint is written.
-            FloatingPointError: weights or loss are no longer finite; the message has the words read and the rate.
+            FloatingPointError: weights or loss are no longer finite, or the loss is far above that of a model that
+                knows nothing; the message has the words read and the rate.
             ValueError: the checkpoint is of another training.
         """
         self._shards = self._new_shards([_seed(self.training.seed, thread) for thread in range(self.threads)])
@@ -189,12 +197,9 @@ class HogwildTrainer:
                 self.progress.rate = rate
                 told = sum(one.centres for one in self._shards)
                 self.progress.loss = sum(one.loss for one in self._shards) / told if told else float("nan")
-            if not np.isfinite(loss):
-                self._stop.set()
-                step = f"{self.progress.words:,} words"
-                raise FloatingPointError(
-                    f"the loss is {loss} after {step}, with the learning rate {rate:.3g}; lower it"
-                )
+            if told:
+                place = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
+                check_loss(self.progress.loss, self._untrained_loss, place)
 
     def _text(self) -> Text:
         counts = self.corpus.counts

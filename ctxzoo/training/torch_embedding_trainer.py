@@ -14,14 +14,13 @@ from ctxzoo.data.window_batches import WindowBatches
 from ctxzoo.data.window_datamodule import WindowDataModule
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, training_seconds
-from ctxzoo.training.word_embedding_checks import check_vocabulary, model_fields
+from ctxzoo.training.word_embedding_checks import check_precision, check_vocabulary, model_fields
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 from ctxzoo.training.word_prediction_task import WordPredictionTask
 
 CHECKPOINT_STEPS = 2000
 REPORT_SECONDS = 0.5
-PRECISIONS = ("32-true", "bf16-mixed")
 
 Report = Callable[[EmbeddingProgress], None]
 
@@ -63,8 +62,7 @@ class TorchEmbeddingTrainer:
         check_vocabulary(model, corpus)
         if training.shared_noise:
             raise ValueError("shared_noise=True saves nothing in batches; leave it to the trainer of numba")
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision is {precision!r}; expected {' or '.join(PRECISIONS)}")
+        check_precision(precision)
         self.model = model
         self.folder = folder
         self.report = report

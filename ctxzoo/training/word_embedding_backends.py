@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.training.word_embedding_checks import check_at_least, check_precision
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 
@@ -44,9 +45,16 @@ class EmbeddingBackend(Protocol):
 
 @dataclass(frozen=True)
 class NumbaBackend:
-    """`HogwildTrainer` with so many threads."""
+    """`HogwildTrainer` with so many threads.
+
+    Raises:
+        ValueError: no thread.
+    """
 
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_at_least(1, threads=self.threads)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -69,13 +77,22 @@ class NumbaBackend:
 
 @dataclass(frozen=True)
 class TorchBackend:
-    """`TorchEmbeddingTrainer` with these options."""
+    """`TorchEmbeddingTrainer` with these options.
+
+    Raises:
+        ValueError: an option out of range.
+    """
 
     batch_size: int
     num_workers: int = 0
     accelerator: str = "auto"
     devices: str = "1"
     precision: str = "32-true"
+
+    def __post_init__(self) -> None:
+        check_at_least(1, batch_size=self.batch_size)
+        check_at_least(0, num_workers=self.num_workers)
+        check_precision(self.precision)
 
     @property
     def told(self) -> dict[str, Any]:

@@ -2,11 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ctxzoo.data.corpus import Corpus
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+
+PRECISIONS = ("32-true", "bf16-mixed")  # of training by PyTorch
+FAR_ABOVE = 3  # times the loss of a model that knows nothing
+
+
+def check_at_least(least: int, **values: int) -> None:
+    """Raise ValueError for the first of these options that is below `least`."""
+    for name, value in values.items():
+        if value < least:
+            raise ValueError(f"{name} is {value}; expected {least} or more")
+
+
+def check_precision(precision: str) -> None:
+    """Raise ValueError unless it is one of `PRECISIONS`."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision is {precision!r}; expected {' or '.join(PRECISIONS)}")
+
+
+def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
+    """What a centre costs a model that knows nothing, at most, in nats: log 2 for the centre and each noise word.
+
+    Where each context word predicts by itself it is that of a full window.
+    """
+    predictions = model.config.num_positions if model.config.predicts_from_each_word else 1
+    return predictions * (negative_samples + 1) * math.log(2)
+
+
+def check_loss(loss: float, untrained: float, place: str) -> None:
+    """Raise where training has gone astray.
+
+    Args:
+        loss: the mean of the centres of this pass until now.
+        untrained: see `untrained_loss`.
+        place: where training is, with the learning rate there and what to do, for the message.
+
+    Raises:
+        FloatingPointError: the loss is not finite, or more than `FAR_ABOVE` times that of a model that knows nothing.
+    """
+    if not loss <= FAR_ABOVE * untrained:
+        above = f" (a model that knows nothing: at most {untrained:.3g})" if math.isfinite(loss) else ""
+        raise FloatingPointError(f"the loss is {loss:.4g}{above} {place}")
 
 
 def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:

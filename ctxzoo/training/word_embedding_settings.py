@@ -11,7 +11,10 @@ LEAST_RATE = 1e-4  # of the rate at the beginning, which the linear schedule kee
 
 
 class Customs(NamedTuple):
-    """What is customary for an architecture: of the paper for attention_cbow, else of word2vec and its relatives."""
+    """What is customary for an architecture: of the paper for attention_cbow, else of word2vec and its relatives.
+
+    The rate of cwindow is half of theirs, at which it diverges with b = 20, see docs/models/word_embedding.md.
+    """
 
     learning_rate: float
     schedule: Schedule
@@ -23,7 +26,7 @@ CUSTOMS = {
     "attention_cbow": Customs(0.05, "constant", False, "exact"),
     "cbow": Customs(0.05, "linear", True, "word2vec"),
     "positional_cbow": Customs(0.05, "linear", False, "exact"),
-    "cwindow": Customs(0.05, "linear", False, "exact"),
+    "cwindow": Customs(0.025, "linear", False, "exact"),
     "skip_gram": Customs(0.025, "linear", True, "exact"),
     "structured_skip_gram": Customs(0.025, "linear", False, "exact"),
 }

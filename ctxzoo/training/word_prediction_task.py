@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM
 
 from ctxzoo.training.gathered_gradients import sum_gradients
 from ctxzoo.training.row_limited_sgd import RowLimitedSGD
-from ctxzoo.training.word_embedding_checks import check_same_training
+from ctxzoo.training.word_embedding_checks import check_loss, check_same_training, untrained_loss
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 
@@ -42,7 +42,8 @@ class WordPredictionTask(lightning.LightningModule):
 
     Raises:
         ValueError: a value out of range; when it is resumed, from a checkpoint of another training.
-        FloatingPointError: the loss of a step or the weights after an epoch are not finite; names step and rate.
+        FloatingPointError: the weights after an epoch or the loss of this epoch are not finite, or the loss is far
+            above that of a model that knows nothing; names step and rate.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class WordPredictionTask(lightning.LightningModule):
         self.model = AutoModelForMaskedLM.from_config(AutoConfig.for_model(**model_config))
         self.model.set_sparse_gradients(True)
         self.model.train()
+        self._untrained_loss = untrained_loss(self.model, self.settings.negative_samples)
         self.progress = EmbeddingProgress(total_words=total_words)
         self._loss = 0.0  # sum over the centres of this epoch
         self._centres = 0.0
@@ -82,11 +84,13 @@ class WordPredictionTask(lightning.LightningModule):
         # Not `manual_backward`, which would make DistributedDataParallel expect gradients to sum up itself.
         losses.sum().backward()
         loss, centres = _summed(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
-        if not math.isfinite(loss):
-            raise FloatingPointError(f"the loss is {loss} at {self._place(rate)}")
+        self._add_loss(loss, centres)
+        if centres:
+            check_loss(self.progress.loss, self._untrained_loss, f"at {self._place(rate)}")
         sum_gradients(self.model.parameters())
         optimiser.step()
-        self._count(loss, centres, rate)
+        self.progress.rate = rate
+        self.progress.words = self.progress.total_words * self.global_step // self._steps()
 
     def on_train_epoch_end(self) -> None:
         progress = self.progress
@@ -124,12 +128,10 @@ class WordPredictionTask(lightning.LightningModule):
             group["lr"] = self.settings.logit_rate_at(share) if group["logits"] else rate
         return rate
 
-    def _count(self, loss: float, centres: float, rate: float) -> None:
+    def _add_loss(self, loss: float, centres: float) -> None:
         self._loss += loss
         self._centres += centres
-        self.progress.rate = rate
         self.progress.loss = self._loss / self._centres if self._centres else math.nan
-        self.progress.words = self.progress.total_words * self.global_step // self._steps()
 
     def _place(self, rate: float) -> str:
         return f"step {self.global_step}, with the learning rate {rate:.3g}; lower it, or the batch size"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import re
 import struct
 import zipfile
@@ -292,6 +293,15 @@ TEXT_FAULTS = {
     "too many rows": (b"1 3\na 1 2 3\nb 1 2 3\n", ["line 3: more rows than the 1 that the header in line 1 promises"]),
     "header only": (b"3 3\n", ["0 rows, expected the 3"]),
     "header of zero": (b"3 0\na\n", ["line 1: the header is '3 0'", "both above 0"]),
+    "header of a width that nobody has": (
+        b"2 99999999999999\na 1 2\nb 1 2\n",
+        ["line 1: the header is '2 99999999999999'", "at most 65,536"],
+    ),
+    "header of more digits than an int takes": (
+        b"2 " + b"9" * 5000 + b"\na 1 2\nb 1 2\n",
+        ["line 1: 1 numbers after the word '2', expected 2"],
+    ),
+    "header of rows that nobody has": (b"99999999999999 2\na 1 2\nb 1 2\n", ["2 rows, expected the 99999999999999"]),
     "blank line": (b"a 1 2 3\n\nb 1 2 3\n", ["line 2: the line is empty, expected a word and 3 numbers"]),
     "latin 1": (b"a 1 2 3\ncaf\xe9 1 2 3\n", ["line 2: the word b'caf\\xe9' is not UTF-8 (byte 3 is 0xe9)"]),
     "utf-16": ("a 1 2 3\n".encode("utf-16"), ["byte 0: the file is UTF-16"]),
@@ -376,6 +386,14 @@ BINARY_FAULTS = {
     "no word": (binary((b"", ROW)), ["row 1: the word is empty"]),
     "no blank": (b"2 4\n" + b"\x01" * 70_000, ["row 1 (byte 4): no blank in 65,536 bytes"]),
     "header of zero": (b"0 4\n\x01\x02", ["line 1: the header is '0 4'"]),
+    "header of a width that nobody has": (
+        binary((b"a", ROW), (b"b", ROW), dim=99999999999999),
+        ["line 1: the header is '2 99999999999999'", "at most 65,536"],
+    ),
+    "header of rows that nobody has": (
+        binary((b"a", ROW), count=99999999999999),
+        ["row 2 (byte 35)", "expected the 99999999999999 rows"],
+    ),
 }
 
 
@@ -402,6 +420,17 @@ def test_safetensors_words_and_rows_must_match(tmp_path: Path) -> None:
             read_word_vectors(path)
     words.write_bytes(b"a\ncaf\xe9\n")
     with pytest.raises(ValueError, match=re.escape(f"{words}: line 2: the word b'caf\\xe9' is not UTF-8")):
+        read_word_vectors(path)
+
+
+@pytest.mark.parametrize("shape", [[2, 99999999999999], [99999999999999, 0], [2**62, 2**62]], ids=str)
+def test_a_shape_in_safetensors_that_the_file_does_not_hold(tmp_path: Path, shape: list[int]) -> None:
+    size = 0 if 0 in shape else 16
+    header = json.dumps({"vectors": {"dtype": "F32", "shape": shape, "data_offsets": [0, size]}}).encode()
+    path = tmp_path / "v.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    (tmp_path / "v.words.txt").write_text("a\nb\n")
+    with pytest.raises(ValueError, match=r"v.safetensors: (is no whole|the tensor .vectors. has shape)"):
         read_word_vectors(path)
 
 

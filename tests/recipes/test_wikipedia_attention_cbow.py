@@ -130,6 +130,16 @@ def test_wrong_options_are_told_in_one_line(tmp_path: Path, options: tuple[str, 
     assert not list((tmp_path / RESULTS_DIR).rglob("*.json"))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--threads", "0"), ("--backend", "torch", "--batch_size", "0"), ("--backend", "torch", "--precision", "8")],
+)
+def test_what_is_wrong_in_itself_is_told_before_the_text_is_prepared(tmp_path: Path, options: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit, match=r"^error: \w+ is .*expected"):
+        run(tmp_path, *SAMPLE, *options)
+    assert not (tmp_path / "cache").exists()
+
+
 @pytest.mark.slow
 def test_every_architecture_trains_and_is_told_apart(tmp_path: Path) -> None:
     finished = recipe(tmp_path, *SAMPLE, "--architecture", *CUSTOMS, name=NAME)

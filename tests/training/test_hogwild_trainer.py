@@ -123,6 +123,19 @@ def test_a_rate_that_is_too_large_is_named(corpus: Corpus, threads: int) -> None
         trainer.fit()
 
 
+def test_a_loss_far_above_that_of_a_model_that_knows_nothing_stops_the_training(corpus: Corpus) -> None:
+    """Numbers can stay finite to the end where vectors only grow."""
+    wild = settings(learning_rate=1.0, schedule="constant", random_window=False, subsampling=0.0)
+    trainer = HogwildTrainer(model_of(corpus, architecture="cwindow"), corpus, wild)
+    message = (
+        r"the loss is [\d.e+]+ \(a model that knows nothing: at most 2\.77\) after [\d,]+ words, "
+        "with the learning rate 1; lower it"
+    )
+    with pytest.raises(FloatingPointError, match=message):
+        trainer.fit()
+    assert all(np.isfinite(values).all() for values in trainer.weights)
+
+
 def test_bad_input_is_named(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="threads is 0; expected 1 or more"):
         trainer_of(corpus, threads=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,20 @@ def test_only_what_decides_the_result_is_told() -> None:
     assert NumbaBackend(2).told == {"threads": 2}
     told = TorchBackend(batch_size=512, num_workers=3, accelerator="cpu", devices="2").told
     assert told == {"backend": "torch", "batch_size": 512, "devices": "2", "precision": "32-true"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "message"),
+    [
+        (NumbaBackend, {"threads": 0}, "threads is 0; expected 1 or more"),
+        (TorchBackend, {"batch_size": 0}, "batch_size is 0; expected 1 or more"),
+        (TorchBackend, {"batch_size": 8, "num_workers": -1}, "num_workers is -1; expected 0 or more"),
+        (TorchBackend, {"batch_size": 8, "precision": "8"}, "precision is '8'; expected 32-true or bf16-mixed"),
+    ],
+)
+def test_options_out_of_range_do_not_wait_for_the_text(backend: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        backend(**options)
 
 
 def test_what_trains_with_torch_is_imported_without_numba() -> None:
