@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.document_tables import document_attention
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
+from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
 from ctxzoo.evaluation.results import write_atomically
 from ctxzoo.evaluation.table_parts import markdown
@@ -92,6 +93,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "word_embedding": word_embedding,
     "preparation": preparation,
     "import_time": import_time,
+    "waiting_threads": waiting_threads,
 }
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -32,23 +33,28 @@ class Worker:
         side: a dataclass with a `label`, beside a `Runner` in its module.
         threads: of PyTorch.
         arguments: what `Runner` takes after the side.
+        variables: of the environment of the process; None takes one away.
     """
 
-    def __init__(self, side: Any, threads: int, *arguments: str) -> None:
+    def __init__(
+        self, side: Any, threads: int, *arguments: str, variables: Mapping[str, str | None] | None = None
+    ) -> None:
         self.side = side
         about = [f"--module={type(side).__module__}", f"--side={json.dumps(asdict(side))}", f"--threads={threads}"]
+        environment = {
+            "KINETO_LOG_LEVEL": "99",  # PyTorch's profiler tells of every start
+            **os.environ,
+            "OMP_NUM_THREADS": str(threads),
+            "MKL_NUM_THREADS": str(threads),
+            **(variables or {}),
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.worker", *about, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={
-                "KINETO_LOG_LEVEL": "99",  # PyTorch's profiler tells of every start
-                **os.environ,
-                "OMP_NUM_THREADS": str(threads),
-                "MKL_NUM_THREADS": str(threads),
-            },
+            env={name: value for name, value in environment.items() if value is not None},
         )
 
     def __enter__(self) -> Worker:
