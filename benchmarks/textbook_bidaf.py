@@ -32,6 +32,7 @@ KNOWN_FIELDS = (
     "dropout",
     "position_embedding",
     "max_position_embeddings",
+    "trained_positions",
     "char_vocab_size",
     "char_embedding_size",
     "char_channels",

@@ -184,6 +184,9 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     }
     if settings.init_from is not None:
         task = QuestionAnsweringTask(pretrained=settings.init_from, **optimiser)
+        config = task.model.config
+        if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
+            config.trained_positions = max(config.trained_positions, data.trained_positions())
     else:
         config = bidaf_variant(
             settings.variant,

@@ -7,6 +7,7 @@ import shutil
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,11 +116,21 @@ def test_info_of_a_checkpoint(checkpoint: Path, capsys: pytest.CaptureFixture[st
     assert rows["hidden_size"][1:] == ["8", "100"]
     assert rows["words:"][1] == "17"
     assert rows["characters:"][1] == "24"
-    assert "position rows 401 to 1023 were never trained" in text
+    assert "position rows 90 to 1023 were never trained" in text
 
 
-def test_info_of_a_short_table_has_no_untrained_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_tiny(tmp_path / "short", max_position_embeddings=401)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"max_position_embeddings": 90},
+        {"trained_positions": None},  # not known
+        {"position_embedding": "none"},
+    ],
+)
+def test_info_without_untrained_rows(
+    changes: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_tiny(tmp_path / "short", **changes)
     assert main(["info", str(folder)]) == 0
     assert "never trained" not in capsys.readouterr().out
 

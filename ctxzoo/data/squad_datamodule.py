@@ -128,12 +128,20 @@ class SquadDataModule(lightning.LightningDataModule):
     def model_sizes(self) -> dict[str, int | bool]:
         """The fields of a model's config that follow from the data."""
         vectors, char_vocab = self._vectors, self.tokenizer.char_vocab
+        sizes = {"trained_positions": self.trained_positions()} if "train" in self._rows else {}
         return {
+            **sizes,
             "vocab_size": len(self.tokenizer),
             "word_embedding_size": vectors.dim if vectors else self.learned_embedding_size,
             "train_word_embeddings": vectors is None,
             "char_vocab_size": SPECIAL_ROWS + len(char_vocab) if char_vocab is not None else 0,
         }
+
+    def trained_positions(self) -> int:
+        """Places that training reads: the words of its longest context or question, and the extra token."""
+        split, rows = self.prepared("train"), self.rows("train")
+        contexts, questions = split.contexts.lengths()[split.context_of[rows]], split.questions.lengths()[rows]
+        return 1 + int(max(contexts.max(), questions.max()))
 
     def vector_table(self) -> torch.Tensor | None:
         """(vocab_size, dim) pretrained vectors, or None when they are learned."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from ctxzoo.data.squad_batches import TRAINING_LIMITS
 from ctxzoo.hub.code_files import travelling_files
 from ctxzoo.hub.folder_checks import architecture_of, empty_model, head_class, read_architecture, read_config
 from ctxzoo.models import Architecture
@@ -90,13 +89,13 @@ def widest_head(architecture: Architecture) -> type[ZooPreTrainedModel]:
 
 
 def untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
-    """First and last row of a table of learned positions that no training example reached; None if there is none.
+    """First and last row of a table of learned positions that no training example reached.
 
-    Training drops contexts beyond its limit; one place more is the extra token's.
+    None if there is none, or if the checkpoint does not say what training reached (`trained_positions`).
     """
-    if getattr(config, "position_embedding", None) != "learned":
+    trained = getattr(config, "trained_positions", None)
+    if trained is None or getattr(config, "position_embedding", None) != "learned":
         return None
-    trained = TRAINING_LIMITS.context + 1
     rows = int(config.max_position_embeddings)
     return (trained, rows - 1) if rows > trained else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS
+from ctxzoo.data.squad_batches import EVALUATION_LIMITS
 from ctxzoo.evaluation.plots import plot_similarity
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
@@ -90,10 +90,9 @@ def _limits(config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         )
     if hasattr(config, "max_answer_length"):
         yield f"Answers are at most {config.max_answer_length} words long."
-    yield (
-        f"It was trained on texts of up to {TRAINING_LIMITS.context} words and scored on up to "
-        f"{EVALUATION_LIMITS.context}; the pipeline reads longer ones in windows."
-    )
+    places = getattr(config, "trained_positions", None)
+    trained = "" if places is None else f"trained on texts of up to {places - 1} words and "
+    yield f"It was {trained}scored on up to {EVALUATION_LIMITS.context}; the pipeline reads longer ones in windows."
     untrained = untrained_positions(config)
     if untrained is not None:
         yield f"Position rows {untrained[0]} to {untrained[1]} were never trained: expect less from words beyond them."

@@ -1,8 +1,9 @@
 """`ZooConfig`: the base of every configuration. Strict types, numbers within bounds, and no unknown names."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
+from types import MappingProxyType
 from typing import Any, ClassVar, get_args
 
 from huggingface_hub.dataclasses import strict
@@ -67,7 +68,7 @@ class ZooConfig(PreTrainedConfig):
 
     # Set by the registry: imports and registers the models of this config. None in the code of a checkpoint.
     before_first_use: ClassVar[Callable[[], object] | None] = None
-    largest: ClassVar[dict[str, int]] = {"vocab_size": LARGEST_TABLE}
+    largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
 
     def __post_init__(self, **kwargs: Any) -> None:
         load = type(self).before_first_use

@@ -1,6 +1,7 @@
 """Configuration of the BiDAF family."""
 
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -22,6 +23,8 @@ class BidafConfig(ZooConfig):
         dropout: rate at every place of the paper.
         position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
         max_position_embeddings: rows of the learned table; a longer input is an error.
+        trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
+            from here on are as they were drawn. None: not known.
         position_scale: [ours] factor of the sinusoids; 1 in the paper.
         scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
         self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
@@ -46,14 +49,17 @@ class BidafConfig(ZooConfig):
     """
 
     model_type = "ctxzoo_bidaf"
-    largest: ClassVar[dict[str, int]] = {
-        "max_position_embeddings": 10_000_000,
-        "char_vocab_size": 2_000_000,
-        "char_kernel_size": 1000,
-        "max_word_length": 1000,
-        "max_answer_length": 10_000,
-        "num_highway_layers": 1000,
-    }
+    largest = MappingProxyType(
+        {
+            "max_position_embeddings": 10_000_000,
+            "trained_positions": 10_000_000,
+            "char_vocab_size": 2_000_000,
+            "char_kernel_size": 1000,
+            "max_word_length": 1000,
+            "max_answer_length": 10_000,
+            "num_highway_layers": 1000,
+        }
+    )
 
     vocab_size: int = 2
     word_embedding_size: int = 300
@@ -62,6 +68,7 @@ class BidafConfig(ZooConfig):
     dropout: float | int = 0.2
     position_embedding: Literal["none", "sinusoidal", "learned"] = "none"
     max_position_embeddings: int = 1024
+    trained_positions: int | None = None
     position_scale: float | int = 1.0
     scale_embeddings: float | int = 1.0
     self_attention: bool = False
@@ -97,6 +104,8 @@ class BidafConfig(ZooConfig):
         )
         if self.vocab_size < 2:
             raise ValueError(f"vocab_size must be at least 2 (padding and unknown), got {self.vocab_size}")
+        if self.trained_positions is not None:
+            self.check_counts("trained_positions")
         if self.char_vocab_size != 0 and self.char_vocab_size < 2:
             raise ValueError(f"char_vocab_size must be 0 (no characters) or at least 2, got {self.char_vocab_size}")
         if self.num_highway_layers < 0:

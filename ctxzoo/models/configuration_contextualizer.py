@@ -1,6 +1,7 @@
 """Configuration of the Contextualizer and its variants."""
 
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -30,7 +31,7 @@ class ContextualizerConfig(TextConfig):
     """
 
     model_type = "ctxzoo_contextualizer"
-    largest: ClassVar[dict[str, int]] = {"num_steps": 10_000, "eval_context_samples": 10_000}
+    largest = MappingProxyType({"num_steps": 10_000, "eval_context_samples": 10_000})
 
     word_dim: int = 500
     freeze_embeddings: bool = True

@@ -1,6 +1,7 @@
 """Configuration of LAMA and its variants."""
 
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -36,7 +37,7 @@ class LamaConfig(TextConfig):
     """
 
     model_type = "ctxzoo_lama"
-    largest: ClassVar[dict[str, int]] = {"ngram_buckets": LARGEST_TABLE}
+    largest = MappingProxyType({"ngram_buckets": LARGEST_TABLE})
 
     word_dim: int = 100
     position_dim: int = 0

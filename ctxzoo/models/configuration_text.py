@@ -1,6 +1,6 @@
 """What the configurations of models that read the words of texts have in common."""
 
-from typing import ClassVar
+from types import MappingProxyType
 
 from huggingface_hub.dataclasses import strict
 
@@ -21,7 +21,7 @@ class TextConfig(ZooConfig):
         embedding_bound: word vectors are drawn from U(-bound, bound).
     """
 
-    largest: ClassVar[dict[str, int]] = {"embedding_seed": 2**63 - 1}
+    largest = MappingProxyType({"embedding_seed": 2**63 - 1})
 
     vocab_size: int = 10_000
     word_dim: int = 250

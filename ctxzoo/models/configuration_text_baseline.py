@@ -1,7 +1,8 @@
 """Configuration of the baselines for text classification."""
 
 from dataclasses import field
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -33,7 +34,7 @@ class TextBaselineConfig(TextConfig):
     """
 
     model_type = "ctxzoo_text_baseline"
-    largest: ClassVar[dict[str, int]] = {"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000}
+    largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
 
     encoder: Literal["mean", "attention", "cnn", "bigru", "transformer", "self_attentive", "bilinear_attention"] = (
         "mean"

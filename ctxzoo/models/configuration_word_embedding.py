@@ -1,6 +1,7 @@
 """Configuration of word embeddings: CBOW with attention and its relatives."""
 
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -27,7 +28,7 @@ class WordEmbeddingConfig(ZooConfig):
     """
 
     model_type = "ctxzoo_word_embedding"
-    largest: ClassVar[dict[str, int]] = {"window": 1000}
+    largest = MappingProxyType({"window": 1000})
 
     vocab_size: int = 10_000
     num_special_tokens: int = 2

@@ -124,6 +124,7 @@ def test_a_dataset_without_a_train_split_needs_a_tokenizer(tmp_path):
     data = ready(tmp_path / "test only", train=0, validation=0, tokenizer=full.tokenizer)
     rows = [row for batch in data.split_dataloader("test") for row in batch["row"].tolist()]
     assert sorted(rows) == list(range(16))
+    assert "trained_positions" not in data.model_sizes()
 
 
 def test_sizes_and_vocabulary_belong_together(tmp_path):
@@ -133,6 +134,13 @@ def test_sizes_and_vocabulary_belong_together(tmp_path):
     assert sizes["train_word_embeddings"] is True
     assert sizes["word_embedding_size"] == 8
     assert data.vector_table() is None
+    # Padding makes batches longer than that.
+    longest = max(
+        int(batch[name].sum(dim=1).max())
+        for batch in data.train_dataloader()
+        for name in ("attention_mask", "question_attention_mask")
+    )
+    assert sizes["trained_positions"] == longest < 401
     largest = {"input_ids": 0, "char_ids": 0}
     for batch in data.train_dataloader():
         for name in largest:

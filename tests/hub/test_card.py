@@ -61,7 +61,11 @@ def test_every_section_has_content() -> None:
     assert "| exact match | 40.25 | – |" in found["Results"]
     assert "stand beside no published SQuAD 2.0 score" in found["Results"]
     assert "54.40 of a reader that never answers" in found["Limits"]
-    assert "Position rows 401 to 1023 were never trained" in found["Limits"]
+    assert "Position rows 90 to 1023 were never trained" in found["Limits"]
+    assert "It was trained on texts of up to 89 words and scored on up to 1000; the" in found["Limits"]
+    unknown = sections(reader_card(tiny_result(), tiny_config(trained_positions=None), example=EXAMPLE))["Limits"]
+    assert "It was scored on up to 1000; the" in unknown
+    assert "never trained" not in unknown
     assert "One seed" in found["Limits"]
     assert "modeling_bidaf.py" in found["Code"]
     assert "--data_dir $CTXZOO_DATA" in found["Reproduce"]

@@ -36,6 +36,7 @@ def tiny_config(**changes: Any) -> BidafConfig:
         "vocab_size": len(WORDS) + 2,
         "word_embedding_size": 6,
         "char_vocab_size": len(CHARACTERS) + 2,
+        "trained_positions": 90,
     }
     return bidaf_variant("learned_char3", **{**settings, **changes})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -156,8 +157,14 @@ def test_an_unknown_monitor_stops_it_before_training(tmp_path: Path) -> None:
 
 def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[Path, str], tmp_path: Path) -> None:
     run = only_run(finished[0])
-    more = recipe(tmp_path, *TINY, "--init_from", str(run / "checkpoint"), "--name", "more")
+    # As if the checkpoint had seen longer texts than the sample has.
+    start = Path(shutil.copytree(run / "checkpoint", tmp_path / "start" / run.name / "checkpoint"))
+    content = json.loads((start / "config.json").read_text())
+    assert 10 < content["trained_positions"] < 400
+    (start / "config.json").write_text(json.dumps({**content, "trained_positions": 400}))
+    more = recipe(tmp_path, *TINY, "--init_from", str(start), "--name", "more")
     assert more.returncode == 0, more.stdout + more.stderr
+    assert json.loads((only_run(tmp_path) / "checkpoint" / "config.json").read_text())["trained_positions"] == 400
     (result,) = read_results(tmp_path / RESULTS_DIR)
     assert (result.variant, result.settings["levers"]) == ("learned_char7", [])
     assert (result.settings["init_from"], result.settings["word_vectors"]) == (run.name, "learned")
