@@ -12,8 +12,11 @@ from .ops_dropout import dropout
 
 
 def product_bound(width: int) -> float:
-    """Bound of the uniform start of w_cq, for words that are `width` wide."""
-    return math.sqrt(6 / (width + 1))
+    """Bound of the uniform start of w_cq, for words that are `width` wide.
+
+    The course starter's: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1, `width`).
+    """
+    return math.sqrt(3 / width)
 
 
 class TrilinearSimilarity(nn.Module):

@@ -40,6 +40,17 @@ def test_dropout_reaches_the_similarity_alone() -> None:
     assert not torch.allclose(to_question, evaluated)
 
 
+@pytest.mark.parametrize("width", [1, 6, 200])
+def test_the_product_starts_as_that_of_the_starter(width: int) -> None:
+    """Whose weight has the shape (1, 1, d), of which Xavier's rule takes d for both of its widths."""
+    torch.manual_seed(0)
+    expected = torch.nn.init.xavier_uniform_(torch.empty(1, 1, width, dtype=torch.float64))
+    torch.manual_seed(0)
+    bound = product_bound(width)
+    ours = torch.empty(1, 1, width, dtype=torch.float64).uniform_(-bound, bound)
+    torch.testing.assert_close(ours, expected, rtol=1e-14, atol=0)
+
+
 def test_initial_values_are_xavier_uniform_with_zero_bias() -> None:
     torch.manual_seed(0)
     module = TrilinearSimilarity(400)
