@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.evaluation.paired_test import PairedTest, paired_test
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.table_parts import NOTHING, mean_and_deviation, refuse_repeats
+from ctxzoo.evaluation.table_parts import NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats
 
 
 def check_folds(runs: Sequence[RunResult]) -> None:
@@ -17,18 +17,7 @@ def check_folds(runs: Sequence[RunResult]) -> None:
         ValueError: settings or data differ, or a seed and fold is there twice.
     """
     refuse_repeats(runs)
-    for run in runs[1:]:
-        names = [
-            key for key in {**runs[0].settings, **run.settings} if run.settings.get(key) != runs[0].settings.get(key)
-        ]
-        if run.data["fingerprint"] != runs[0].data["fingerprint"]:
-            names.append("data")
-        if names:
-            raise ValueError(
-                f"folds of {run.recipe}, {run.variant}, tag {run.tag!r} on {run.dataset} were not made alike: seed"
-                f" {run.seed}, fold {run.fold} differs from seed {runs[0].seed}, fold {runs[0].fold} in"
-                f" {', '.join(names)}; the recipe's --resume runs again what has other settings"
-            )
+    refuse_mixtures(runs)
 
 
 def score_cell(runs: Sequence[RunResult], metric: str) -> str:

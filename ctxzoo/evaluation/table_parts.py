@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxzoo.evaluation.results import RunResult
@@ -36,14 +36,47 @@ def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric
     return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
 
 
-def changed_settings(pairs: Iterable[tuple[RunResult, RunResult]]) -> str:
-    """`` (name value, …)``: the settings of the first runs that differ from those of the second; empty without any."""
-    told: dict[str, None] = {}
-    for ours, plain in pairs:
-        for key in sorted({**ours.settings, **plain.settings}):
-            if ours.settings.get(key) != plain.settings.get(key):
-                told[f"{key} {json.dumps(ours.settings.get(key))}"] = None
-    return f" ({', '.join(told)})" if told else ""
+def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
+    """`` (name value, …; for COLUMN: name value, …)``: what the first runs were told that the second were not.
+
+    Args:
+        pairs: by the column of a row that they stand in. What all have in common is told first.
+    """
+    told = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
+    shared = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]
+    columns: dict[str, list[str]] = {}
+    for column, notes in told.items():
+        if own := [note for note in notes if note not in shared]:
+            columns.setdefault(", ".join(own), []).append(column)
+    parts = [", ".join(shared)] if shared else []
+    parts += [f"for {', '.join(members)}: {own}" for own, members in columns.items()]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _changes(ours: RunResult, plain: RunResult) -> list[str]:
+    keys = sorted({**ours.settings, **plain.settings})
+    changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
+    return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
+
+
+def refuse_mixtures(runs: Sequence[RunResult]) -> None:
+    """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
+
+    Raises:
+        ValueError: settings or data differ.
+    """
+    for run in runs[1:]:
+        names = [
+            key for key in {**runs[0].settings, **run.settings} if run.settings.get(key) != runs[0].settings.get(key)
+        ]
+        if run.data["fingerprint"] != runs[0].data["fingerprint"]:
+            names.append("data")
+        if names:
+            raise ValueError(
+                f"results of {run.recipe}, {run.variant}, tag {run.tag!r} on {run.dataset} were not made alike: seed"
+                f" {run.seed}, fold {run.fold} differs from seed {runs[0].seed}, fold {runs[0].fold} in"
+                f" {', '.join(names)}; the recipe's --resume runs again what has other settings"
+            )
 
 
 def refuse_repeats(runs: Sequence[RunResult]) -> None:

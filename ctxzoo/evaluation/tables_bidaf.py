@@ -18,6 +18,7 @@ from ctxzoo.evaluation.table_parts import (
     markdown,
     mean_and_deviation,
     metric,
+    refuse_mixtures,
     refuse_repeats,
     signed,
     with_commands,
@@ -35,6 +36,8 @@ EPOCHS = {V1_MINI: 8, V2_MINI: 4}
 MORE = {V1_MINI: f"--epochs {EPOCHS[V1_MINI]}", V2_MINI: f"--epochs {EPOCHS[V2_MINI]} --monitor span_f1"}
 CONTINUED = ("finish_source", "init_from")  # settings of runs that go on from a checkpoint
 LEVER_VARIANT = "learned_char7"
+# What results that do not tell it were made with: batches of similar length, and w_cq from ±sqrt(6 / 201).
+UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
 LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
 
@@ -64,6 +67,16 @@ PAPER = (
 # CS224N starter model (100 units, wiki2015_cbow vectors, Adadelta 0.5, batches of 64) on squad_v2_mini, one seed: span
 # EM and F1 on the answerable validation questions after so many epochs. From the README of the data.
 STARTER = {1: (9.1, 15.6), 2: (18.0, 27.7)}
+
+# The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
+RANDOM, STARTERS_START = {"pool_batches": 1}, {"product_start": 0.122474}
+CONDITIONS = (UNTOLD, UNTOLD | STARTERS_START, UNTOLD | RANDOM, UNTOLD | STARTERS_START | RANDOM)
+CONDITION_SEEDS = (1, 2, 3)
+WIDER_START_COMMIT = "fd21e49"
+FIRST_EPOCH = (
+    f"python recipes/squad_bidaf.py --dataset {V2_MINI} --variant baseline --word_vectors FILE --precision bf16-mixed "
+    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch"
+)
 
 V1_COLUMNS = (
     PARAMETERS,
@@ -163,7 +176,7 @@ def starter(results: list[RunResult]) -> str:
     How long a run went on does not matter here, so runs that differ in nothing else share a row.
     """
     plain = [run for run in _bidaf(results, V2_MINI) if is_plain(run)]
-    runs = [replace(run, settings={**run.settings, "epochs": None}) for run in plain]
+    runs = [_without_epochs(run) for run in plain]
     keys = {
         f"span {shown}, epoch {epoch}": f"validation/epoch{epoch}/span_{name}"
         for epoch in STARTER
@@ -176,8 +189,46 @@ def starter(results: list[RunResult]) -> str:
     return markdown(["model", *keys, "seeds"], rows)
 
 
+def first_epoch(results: list[RunResult]) -> str:
+    """Reading after one epoch by the order of batches and the start of w_cq, each compared at equal seeds."""
+    score = "validation/epoch1/span_{}".format
+    ours = [
+        _without_epochs(run)
+        for split in ("test", "validation")
+        for run in _bidaf(results, V2_MINI, split)
+        if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
+    ]
+    base: Sequence[RunResult] = []
+    rows = []
+    commands: dict[bool, list[str]] = {False: [], True: []}  # by whether the start is that of an earlier commit
+    for condition in CONDITIONS:
+        runs = [run for run in ours if condition.items() <= run.settings.items() and score("f1") in run.metrics]
+        refuse_repeats(runs)
+        refuse_mixtures(runs)
+        base = base or runs
+        at_random = condition["pool_batches"] == 1
+        label = ["random" if at_random else "of similar length", f"±{condition['product_start']:.3f}"]
+        if runs:
+            plain = {run.seed: run.metrics[score("f1")] for run in base}
+            gains = [run.metrics[score("f1")] - plain[run.seed] for run in runs if run.seed in plain]
+            gain = signed(mean_and_deviation(gains))
+            seeds = f" ({len(gains)} seed{'s' if len(gains) > 1 else ''})" if gains else ""
+            means = [mean_and_deviation(run.metrics[score(name)] for run in runs) for name in ("exact", "f1")]
+            rows.append([*label, *means, NOTHING if runs is base else gain + seeds, str(len(runs))])
+        else:
+            rows.append([*label, NOT_RUN])
+        if left := [str(seed) for seed in CONDITION_SEEDS if seed not in {run.seed for run in runs}]:
+            earlier = condition["product_start"] == UNTOLD["product_start"]
+            more = " --pool_batches 1" if at_random else ""
+            commands[earlier].append(f"{FIRST_EPOCH}{more} --seeds {' '.join(left)}")
+    headings = ["rows of a batch", "start of w_cq", "span EM", "span F1", "difference F1", "seeds"]
+    told = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
+    lines = [line for earlier, found in commands.items() if found for line in (told[earlier], *found)]
+    return with_commands(markdown(headings, rows, left=2), lines)
+
+
 def lever_ablation(results: list[RunResult]) -> str:
-    """Each lever against the plain variant, as differences at equal seed, fold, epochs and data."""
+    """Each lever against the plain variant, as differences between runs that are alike in all else."""
     runs = [run for run in _bidaf(results, V1_MINI) if run.variant == LEVER_VARIANT]
     plain = [run for run in runs if is_plain(run)]
     headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
@@ -213,13 +264,23 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     "bidaf-squad-v1-mini": v1_mini,
     "bidaf-squad-v2-mini": v2_mini,
     "bidaf-starter": starter,
+    "bidaf-first-epoch": first_epoch,
     "bidaf-levers": lever_ablation,
     "bidaf-paper": paper,
 }
 
 
-def _bidaf(results: Iterable[RunResult], dataset: str) -> list[RunResult]:
-    return [run for run in results if run.architecture == "bidaf" and run.dataset == dataset]
+def _bidaf(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
+    """The runs that report this split; those that chose something on validation never stand beside test scores."""
+    return [
+        replace(run, settings={**UNTOLD, **run.settings})
+        for run in results
+        if (run.architecture, run.dataset, run.split) == ("bidaf", dataset, split)
+    ]
+
+
+def _without_epochs(run: RunResult) -> RunResult:
+    return replace(run, settings={**run.settings, "epochs": None})
 
 
 def _results_table(
@@ -247,18 +308,13 @@ def _results_table(
 
 
 def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None:
-    """The plain run to compare with: same seed, fold, epochs and data; other settings decide between several."""
+    """The plain run to compare with, which differs in nothing else."""
 
-    def place(other: RunResult) -> tuple[Any, ...]:
-        return other.seed, other.fold, other.settings.get("epochs"), other.data["fingerprint"]
+    def rest(other: RunResult) -> tuple[Any, ...]:
+        told = {key: value for key, value in other.settings.items() if key not in ("levers", "finish_source")}
+        return other.seed, other.fold, other.data["fingerprint"], told
 
-    def rest(other: RunResult) -> dict[str, Any]:
-        return {key: value for key, value in other.settings.items() if key not in ("levers", *CONTINUED)}
-
-    candidates = [other for other in plain if place(other) == place(run)]
-    if len(candidates) > 1:
-        candidates = [other for other in candidates if rest(other) == rest(run)]
-    return candidates[0] if len(candidates) == 1 else None
+    return next((other for other in plain if rest(other) == rest(run)), None)
 
 
 def _minus(run: RunResult, other: RunResult, key: str) -> float | None:

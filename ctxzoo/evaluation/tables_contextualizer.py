@@ -77,7 +77,7 @@ class Row:
 MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
 OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
 DROPOUT = Row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", SENTENCE_RECIPE, LEARNED, "dropout")
-STRONGEST = Row("Contextualizer, strongest settings", SENTENCE_RECIPE, LEARNED, BEST)
+STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
 LINEAR_ROWS = tuple(
     Row(label, LINEAR_RECIPE, variant)
     for label, variant in zip(
@@ -146,17 +146,17 @@ def climb(results: Runs) -> str:
     """
     results = [run for run in results if DEV_ACCURACY in run.metrics]
     headings = ["settings", *(heading for name in DATASETS for heading in (name, f"{name}, difference"))]
-    base = {dataset: OURS.runs(results, dataset) for dataset in DATASETS.values()}
+    base = {heading: OURS.runs(results, dataset) for heading, dataset in DATASETS.items()}
     rows = [[OURS.label, *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
     commands = [] if all(map(is_complete, base.values())) else [COMMAND.format(recipe=SENTENCE_RECIPE, more="")]
     ours = [run for run in results if (run.recipe, run.variant) == (SENTENCE_RECIPE, LEARNED)]
-    for tag in sorted({run.tag for run in ours if run.dataset in base} - {OURS.tag}):
+    for tag in sorted({run.tag for run in ours if run.dataset in DATASETS.values()} - {OURS.tag}):
         row = Row(tag, SENTENCE_RECIPE, LEARNED, tag)
-        found = {dataset: row.runs(results, dataset) for dataset in base}
+        found = {heading: row.runs(results, dataset) for heading, dataset in DATASETS.items()}
         cells = [
             cell
-            for dataset, runs in found.items()
-            for cell in (_score(runs, DEV_ACCURACY, absent=NOTHING), difference_cell(runs, base[dataset], DEV_ACCURACY))
+            for heading, runs in found.items()
+            for cell in (_score(runs, DEV_ACCURACY, absent=NOTHING), difference_cell(runs, base[heading], DEV_ACCURACY))
         ]
         rows.append([row.label + _changes(found, base), *cells])
     if len(rows) == 1:
@@ -223,8 +223,8 @@ def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
 
 
 def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
-    """What a row was told that the base row on the same dataset was not."""
-    return changed_settings([(runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]])
+    """What a row was told that the base row was not, by the heading of the column."""
+    return changed_settings({name: (runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]})
 
 
 def _not_run(commands: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from ctxzoo.evaluation.table_parts import (
     markdown,
     mean_and_deviation,
     mean_difference,
+    refuse_mixtures,
     refuse_repeats,
     signed,
     with_commands,
@@ -100,7 +101,7 @@ def documents(results: Runs) -> str:
     strongest = {data: _score(runs) for data in LEVER_DATA if (runs := _strongest(results, data))}
     if strongest:
         cells = [strongest.get(data, NOTHING) for data in COLUMNS]
-        rows.insert(2, ["LAMA+ctx, strongest settings", NOTHING, cells[0], NOTHING, *cells[1:]])
+        rows.insert(2, ["LAMA+ctx, strongest settings of each set", NOTHING, cells[0], NOTHING, *cells[1:]])
     # Its weights come from the Hub: where there are no runs, none are asked for.
     bert = [runs_of(results, BERT_RECIPE, BERT, data) for data in COLUMNS]
     cells = [_score(runs) if runs else NOTHING for runs in bert]
@@ -134,7 +135,7 @@ def climb(results: Runs) -> str:
     rows += _together(results, base, "")
     for tag in tags:
         found = {data: by_tag.get(tag, []) for data, by_tag in levers.items()}
-        pairs = [(runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]]
+        pairs = {data.heading: (runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]}
         cells = []
         for data, runs in found.items():
             cells += [_score(runs, DEV_ACCURACY) if runs else NOTHING, mean_difference(runs, base[data], DEV_ACCURACY)]
@@ -150,8 +151,14 @@ def runs_of(results: Sequence[RunResult], recipe: str, variant: str, data: Data,
     """The seeds of one cell, without trials of a few batches.
 
     Raises:
-        ValueError: a seed twice.
+        ValueError: a seed twice, or seeds that were not made alike.
     """
+    found = _named(results, recipe, variant, data, name)
+    refuse_mixtures(found)
+    return found
+
+
+def _named(results: Sequence[RunResult], recipe: str, variant: str, data: Data, name: str) -> Runs:
     tag = "-".join(part for part in (data.part, name) if part)
     found = [
         run
@@ -192,7 +199,7 @@ def _strongest(results: Runs, data: Data) -> Runs:
 
 def _together(results: Runs, base: dict[Data, Runs], tag: str) -> list[list[str]]:
     """The row of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
-    found = {data: runs_of(results, ENSEMBLE_RECIPE, "lama_ctx", data, tag) for data in base}
+    found = {data: _named(results, ENSEMBLE_RECIPE, "lama_ctx", data, tag) for data in base}
     if not any(found.values()):
         return []
     cells = []

@@ -14,6 +14,7 @@ from ctxzoo.evaluation.table_parts import (
     markdown,
     mean_and_deviation,
     mean_difference,
+    refuse_mixtures,
     refuse_repeats,
     with_commands,
 )
@@ -121,6 +122,7 @@ def _runs(results: Runs, use: Use, tag: str) -> Runs:
         check_folds(found)
     else:
         refuse_repeats(found)
+        refuse_mixtures(found)
     return found
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ctxzoo.evaluation.table_parts import markdown, mean_and_deviation, refuse_repeats, signed, with_commands
+from ctxzoo.evaluation.table_parts import (
+    changed_settings,
+    markdown,
+    mean_and_deviation,
+    refuse_mixtures,
+    refuse_repeats,
+    signed,
+    with_commands,
+)
 from tests.support.result_tables import make_run
 
 
@@ -34,3 +42,21 @@ def test_a_run_is_counted_once() -> None:
     refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(seed=2, fold=0)])
     with pytest.raises(ValueError, match="two results for baseline on ctxzoo-data/squad_v1_mini with seed 1, fold 1"):
         refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(fold=1, f1=3.0)])
+
+
+def test_changed_settings_of_several_columns_say_to_which_they_belong() -> None:
+    plain = make_run(settings={"dropout": 0.0, "bound": 1.0})
+    narrow, wide = (make_run(settings={"dropout": 0.5, "bound": bound}) for bound in (0.1, 0.5))
+    assert changed_settings({"MR": (narrow, plain), "CR": (narrow, plain)}) == " (bound 0.1, dropout 0.5)"
+    found = changed_settings({"MR": (narrow, plain), "CR": (narrow, plain), "MPQA": (wide, plain)})
+    assert found == " (dropout 0.5; for MR, CR: bound 0.1; for MPQA: bound 0.5)"
+    assert changed_settings({"MR": (narrow, plain), "CR": (plain, plain)}) == " (for MR: bound 0.1, dropout 0.5)"
+    assert changed_settings({"MR": (plain, plain)}) == ""
+
+
+def test_a_mean_is_of_runs_that_were_made_alike() -> None:
+    refuse_mixtures([make_run(seed=1), make_run(seed=2)])
+    with pytest.raises(ValueError, match=r"were not made alike: seed 2, fold None differs from .* in batch_size"):
+        refuse_mixtures([make_run(seed=1), make_run(seed=2, settings={"batch_size": 32})])
+    with pytest.raises(ValueError, match=r"differs from .* in data"):
+        refuse_mixtures([make_run(seed=1), make_run(seed=2, data={"source": "x", "fingerprint": "ff"})])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.evaluation.results import RunResult
 from ctxzoo.evaluation.tables_bidaf import PAPER, TABLES
 from ctxzoo.models.configuration_bidaf import VARIANTS
 from tests.support.result_tables import make_run, rows
@@ -125,6 +126,59 @@ def test_runs_for_the_starter_table_do_not_stand_in_that_of_whole_trainings() ->
     assert [line.split(" | ")[2] for line in found.splitlines() if line.startswith("| baseline ")] == ["33.00"]
 
 
+def test_trials_on_validation_stand_in_no_table_of_test_scores() -> None:
+    trial = make_run(split="validation", f1=99.0, settings={"epochs": 1})
+    trial.metrics = {"validation/f1": 99.0}
+    assert TABLES["bidaf-squad-v1-mini"]([make_run(), trial]) == TABLES["bidaf-squad-v1-mini"]([make_run()])
+
+
+def first_epoch(seed: int, f1: float, **settings: Any) -> RunResult:
+    scores = {"validation/epoch1/span_exact": f1 - 6, "validation/epoch1/span_f1": f1}
+    settings = {"precision": "bf16-mixed", **settings}
+    return make_run(seed=seed, dataset="ctxzoo-data/squad_v2_mini", metrics=scores, settings=settings)
+
+
+def test_the_first_epoch_by_order_of_batches_and_start() -> None:
+    told = {"pool_batches": 50, "product_start": 0.122474}
+    results = [
+        first_epoch(1, 13.0, epochs=4),  # neither setting was told then
+        first_epoch(2, 15.0, epochs=1),
+        first_epoch(1, 90.0, precision="32-true"),
+        first_epoch(1, 14.0, **told),
+        first_epoch(2, 15.0, **told),
+        first_epoch(3, 16.0, **told),
+        first_epoch(2, 18.0, **told | {"pool_batches": 1}),
+    ]
+    table = TABLES["bidaf-first-epoch"](results)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:6]]
+    assert cells == [
+        ["of similar length", "±0.173", "8.00 ± 1.41", "14.00 ± 1.41", "–", "2"],
+        ["of similar length", "±0.122", "9.00 ± 1.00", "15.00 ± 1.00", "+0.50 ± 0.71 (2 seeds)", "3"],
+        ["random", "±0.173", "not run yet", "", "", ""],
+        ["random", "±0.122", "12.00", "18.00", "+3.00 (1 seed)", "1"],
+    ]
+    commands = table.splitlines()[8:-1]
+    assert [line.partition("first_epoch")[2].removesuffix(" --results_dir results") for line in commands] == [
+        "",
+        " --pool_batches 1 --seeds 1 3",
+        "",
+        " --seeds 3",
+        " --pool_batches 1 --seeds 1 2 3",
+    ]
+    assert [commands[0], commands[2]] == ["# not run yet", "# not run yet, at commit fd21e49"]
+
+
+def test_runs_before_the_start_was_told_are_those_of_the_wider_start() -> None:
+    plain = make_run()
+    same = make_run(seed=2, settings={"pool_batches": 50, "product_start": 0.172774})
+    other = make_run(seed=3, settings={"pool_batches": 50, "product_start": 0.122474})
+    labels = [line.split(" | ")[0] for line in TABLES["bidaf-squad-v1-mini"]([plain, same, other]).splitlines()]
+    assert [label for label in labels if label.startswith("| baseline")] == [
+        "| baseline (product_start 0.122474)",
+        "| baseline (product_start 0.172774)",
+    ]
+
+
 def test_levers_are_compared_at_equal_seed_and_epochs() -> None:
     results = [
         make_run("learned_char7", seed=1, f1=50.0),
@@ -145,7 +199,7 @@ def test_levers_are_compared_at_equal_seed_and_epochs() -> None:
     assert list(found) == ["learned_char7 + ema", "learned_char7 + gru", "learned_char7 + qanet"]
     shown = {name: (row["difference F1"], row["difference EM"], row["pairs"]) for name, row in found.items()}
     assert shown == {
-        "learned_char7 + ema": ("-3.00", "-3.00", "1"),
+        "learned_char7 + ema": ("–", "–", "0"),  # no plain run has its batches
         "learned_char7 + gru": ("+2.00 ± 1.41", "+2.00 ± 1.41", "2"),
         "learned_char7 + qanet": ("–", "–", "0"),
     }

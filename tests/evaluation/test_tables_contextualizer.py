@@ -124,7 +124,7 @@ def test_sentences() -> None:
     }
     assert found["CNN"] == dict.fromkeys(DATASETS, "not run yet") | {"weights, at most": ""}
     assert list(found["NBSVM, words and pairs [lit]"].values())[:4] == ["79.4", "81.8", "93.2", "86.3"]
-    assert "Contextualizer, strongest settings" not in found
+    assert "Contextualizer, strongest settings of each set" not in found
     commands = table.split("```bash\n")[1].splitlines()
     assert commands[1:-1] == [
         "python recipes/sentence_linear.py --resume --results_dir results",
@@ -144,7 +144,7 @@ def test_the_strongest_settings_beside_the_best_linear_baseline_of_each_dataset(
     better_on_cr = make_folds(OURS, recipe="sentence_linear", variant=LINEAR_BASELINES[2])
     table = TABLES["contextualizer-sentences"]([*results, *better_on_cr])
     found = rows(table)
-    assert list(found["Contextualizer, strongest settings"].values())[:4] == [MEANS["OURS"]] * 4
+    assert list(found["Contextualizer, strongest settings of each set"].values())[:4] == [MEANS["OURS"]] * 4
     difference = "+1.00 (p = 0.233)"
     assert list(found["strongest settings − best linear baseline"].values()) == [
         difference,

@@ -65,7 +65,7 @@ def test_runs_stand_in_the_cell_of_their_model_data_and_tag() -> None:
         "News headlines": "not run yet",
     }
     assert table["LAMA"]["Reuters"] == "not run yet"
-    strongest = table["LAMA+ctx, strongest settings"]  # by validation; on IMDB those of the paper
+    strongest = table["LAMA+ctx, strongest settings of each set"]  # by validation; on IMDB those of the paper
     assert (strongest["Reuters"], strongest["IMDB"], strongest["Yelp, our sample"]) == ("98.00 ± 0.00", "–", "–")
     assert table["words and pairs, NB-weighted logistic regression"]["IMDB"] == "91.50"
     assert table["Transformer encoder"]["News headlines"] == "–"
@@ -87,6 +87,12 @@ def test_commands_name_what_is_missing() -> None:
     assert "python recipes/document_linear.py --resume" in table
     done = [run for variant in MODELS for run in seeds([1.0, 2.0, 3.0], variant)]
     assert "--dataset reuters8" not in TABLES["lama-documents"](done)
+
+
+def test_seeds_of_one_cell_were_made_alike() -> None:
+    results = [*seeds([96.0, 96.5]), replace(seeds([97.0])[0], seed=2, settings={"dropout": 0.5})]
+    with pytest.raises(ValueError, match="were not made alike"):
+        TABLES["lama-documents"](results)
 
 
 def test_levers_by_validation_alone() -> None:
