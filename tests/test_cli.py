@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -542,6 +543,20 @@ def test_doctor_on_this_machine(capsys: pytest.CaptureFixture[str], monkeypatch:
     text = capsys.readouterr().out
     assert all(name in text for name in ("python", "torch", "transformers", "Hub", "CTXZOO_DATA", "extra wandb"))
     assert "offline mode" in text
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 reads no TOML")
+def test_doctor_reads_every_requirement_of_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise doctor.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.metadata, "metadata", absent)
+    python, requirements = doctor._declared()
+    assert python == ">=3.10"
+    markers = {one.name: str(one.marker) for one in requirements if one.marker is not None}
+    assert markers["gensim"] == 'extra == "word2vec"'
+    assert 'platform_system == "Linux"' in markers["triton"]
+    assert markers["triton"].endswith('extra == "test"')
 
 
 @pytest.mark.usefixtures("no_hub")

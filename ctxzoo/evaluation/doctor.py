@@ -21,7 +21,7 @@ from ctxzoo.data.cache import default_cache_folder
 from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS
 
 PACKAGE = "ctxzoo"
-EXTRAS = ("plots", "tensorboard", "wandb")
+EXTRAS = ("plots", "tensorboard", "word2vec", "embeddings", "wandb")
 Status = Literal["ok", "note", "missing"]
 
 
@@ -67,7 +67,9 @@ def _from_checkout() -> tuple[str, list[str]]:
     project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
     lines = list(project["dependencies"])
     for extra, more in project["optional-dependencies"].items():
-        lines += [f"{line} ; extra == '{extra}'" for line in more]
+        for line in more:
+            what, _, marker = line.partition(";")
+            lines.append(f"{what} ; {f'({marker}) and ' if marker else ''}extra == '{extra}'")
     return project["requires-python"], lines
 
 
