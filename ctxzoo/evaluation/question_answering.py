@@ -8,6 +8,7 @@ from transformers import AutoTokenizer
 
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.models.pipeline_question_answering import check_probability
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 
 
@@ -39,7 +40,11 @@ def evaluate_reader(
 
     Returns:
         Split name to metrics, named as in `QuestionAnsweringTask` without the split's name in front.
+
+    Raises:
+        TypeError, ValueError: a threshold that is no number, or not from 0 to 1.
     """
+    check_probability("no_answer_threshold", no_answer_threshold)
     task = QuestionAnsweringTask(pretrained=checkpoint)
     tuned = getattr(task.model.config, "no_answer_threshold", None)
     task.no_answer_threshold = tuned if no_answer_threshold is None else no_answer_threshold

@@ -3,6 +3,7 @@
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import torch
@@ -46,7 +47,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
 
     Raises:
         ValueError: a question or context that is missing or has no words; a parameter out of range.
-        TypeError: a question or context that is not a string; an unknown parameter.
+        TypeError: a question or context that is not a string; an unknown parameter, or one of another type.
     """
 
     default_input_names = "question,context"
@@ -84,12 +85,11 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         sizes = {"top_k": top_k, "max_answer_len": max_answer_len, "max_seq_len": max_seq_len}
         for name, value in {**sizes, "max_question_len": max_question_len}.items():
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if doc_stride is not None and doc_stride < 0:
-            raise ValueError(f"doc_stride must be at least 0, got {doc_stride}")
-        if no_answer_threshold is not None and not 0 <= no_answer_threshold <= 1:
-            raise ValueError(f"no_answer_threshold must be in [0, 1], got {no_answer_threshold}")
+            _check_size(name, value, least=1)
+        _check_size("doc_stride", doc_stride, least=0)
+        check_probability("no_answer_threshold", no_answer_threshold)
+        if handle_impossible_answer not in (None, True, False):
+            raise TypeError(f"handle_impossible_answer must be True or False, got {handle_impossible_answer!r}")
         if handle_impossible_answer and not self._refusable:
             raise ValueError("handle_impossible_answer=True needs a model with squad_version='2.0'; this one has '1.1'")
         preprocess = {"max_seq_len": max_seq_len, "doc_stride": doc_stride, "max_question_len": max_question_len}
@@ -302,6 +302,26 @@ def _checked(example: Any, name: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a string, got {type(text).__name__}")
     return text
+
+
+def _check_size(name: str, value: Any, least: int) -> None:
+    """Refuse what is neither None nor a whole number of at least `least`."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a number from 0 to 1."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
+    if not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value}")
 
 
 def _given(parameters: dict[str, Any]) -> dict[str, Any]:

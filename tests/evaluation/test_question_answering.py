@@ -73,6 +73,14 @@ def test_reader_of_squad_1_1_answers_everything(tmp_path: Path) -> None:
     assert "NoAns_total" not in scores
 
 
+def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> None:
+    for threshold, error in (("0.5", TypeError), (1.5, ValueError), (float("nan"), ValueError)):
+        with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
+            evaluate_reader(str(reader), str(questions), no_answer_threshold=threshold, progress=False)
+        with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
+            answer_questions(load_reader(str(reader)), read_questions(questions), no_answer_threshold=threshold)
+
+
 def test_unknown_split(reader: Path, questions: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no split 'dev'; it has \['test'\]"):
         evaluate_reader(str(reader), str(questions), ("dev",), cache_dir=str(tmp_path), progress=False)

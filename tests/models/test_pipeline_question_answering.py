@@ -343,6 +343,32 @@ def test_merging_survives_certainty(log_probability: float) -> None:
         ({"inputs": ["a"]}, TypeError, "must be a dict .*got str"),
         ({"question": ["a", "b"], "context": ["c"]}, ValueError, "2 questions do not match 1 contexts"),
         ({"question": "a", "context": "b", "top_k": 0}, ValueError, "top_k must be at least 1, got 0"),
+        ({"question": "a", "context": "b", "top_k": 2.5}, TypeError, r"top_k must be a whole number, got 2\.5"),
+        ({"question": "a", "context": "b", "top_k": "3"}, TypeError, "top_k must be a whole number, got '3'"),
+        ({"question": "a", "context": "b", "top_k": True}, TypeError, "top_k must be a whole number, got True"),
+        ({"question": "a", "context": "b", "max_seq_len": 9.0}, TypeError, r"max_seq_len must be a whole .* got 9\.0"),
+        ({"question": "a", "context": "b", "max_answer_len": "9"}, TypeError, "max_answer_len must be a whole number"),
+        (
+            {"question": "a", "context": "b", "max_question_len": []},
+            TypeError,
+            "max_question_len must be a whole number",
+        ),
+        ({"question": "a", "context": "b", "doc_stride": "1"}, TypeError, "doc_stride must be a whole number, got '1'"),
+        (
+            {"question": "a", "context": "b", "no_answer_threshold": "0.5"},
+            TypeError,
+            r"no_answer_threshold must be a number from 0 to 1, got '0\.5'",
+        ),
+        (
+            {"question": "a", "context": "b", "no_answer_threshold": float("nan")},
+            ValueError,
+            r"no_answer_threshold must be in \[0, 1\], got nan",
+        ),
+        (
+            {"question": "a", "context": "b", "handle_impossible_answer": "no"},
+            TypeError,
+            "handle_impossible_answer must be True or False, got 'no'",
+        ),
         ({"question": "a", "context": "b", "max_answer_len": 0}, ValueError, "max_answer_len"),
         ({"question": "a", "context": "b", "doc_stride": -1}, ValueError, "doc_stride"),
         (

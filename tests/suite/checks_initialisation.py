@@ -28,6 +28,10 @@ def poisoned_memory() -> Iterator[None]:
 
         return allocate_and_fill
 
+    # torch notes its constructors at the first such context, and should note the true ones: else no later model of the
+    # process could be made without memory.
+    with torch.device("meta"):
+        torch.empty(0)
     with (
         mock.patch.object(torch, "empty", poisoned(torch.empty)),
         mock.patch.object(torch, "empty_like", poisoned(torch.empty_like)),
