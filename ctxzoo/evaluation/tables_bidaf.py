@@ -70,12 +70,17 @@ STARTER = {1: (9.1, 15.6), 2: (18.0, 27.7)}
 
 # The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
 RANDOM, STARTERS_START = {"pool_batches": 1}, {"product_start": 0.122474}
-CONDITIONS = (UNTOLD, UNTOLD | STARTERS_START, UNTOLD | RANDOM, UNTOLD | STARTERS_START | RANDOM)
+CONDITIONS = {
+    "before": UNTOLD,
+    "start": UNTOLD | STARTERS_START,
+    "random": UNTOLD | RANDOM,
+    "both": UNTOLD | STARTERS_START | RANDOM,
+}
 CONDITION_SEEDS = (1, 2, 3)
 WIDER_START_COMMIT = "fd21e49"
 FIRST_EPOCH = (
     f"python recipes/squad_bidaf.py --dataset {V2_MINI} --variant baseline --word_vectors FILE --precision bf16-mixed "
-    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch"
+    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch-"
 )
 
 V1_COLUMNS = (
@@ -201,7 +206,7 @@ def first_epoch(results: list[RunResult]) -> str:
     base: Sequence[RunResult] = []
     rows = []
     commands: dict[bool, list[str]] = {False: [], True: []}  # by whether the start is that of an earlier commit
-    for condition in CONDITIONS:
+    for name, condition in CONDITIONS.items():
         runs = [run for run in ours if condition.items() <= run.settings.items() and score("f1") in run.metrics]
         refuse_repeats(runs)
         refuse_mixtures(runs)
@@ -213,14 +218,14 @@ def first_epoch(results: list[RunResult]) -> str:
             gains = [run.metrics[score("f1")] - plain[run.seed] for run in runs if run.seed in plain]
             gain = signed(mean_and_deviation(gains))
             seeds = f" ({len(gains)} seed{'s' if len(gains) > 1 else ''})" if gains else ""
-            means = [mean_and_deviation(run.metrics[score(name)] for run in runs) for name in ("exact", "f1")]
+            means = [mean_and_deviation(run.metrics[score(kind)] for run in runs) for kind in ("exact", "f1")]
             rows.append([*label, *means, NOTHING if runs is base else gain + seeds, str(len(runs))])
         else:
             rows.append([*label, NOT_RUN])
         if left := [str(seed) for seed in CONDITION_SEEDS if seed not in {run.seed for run in runs}]:
             earlier = condition["product_start"] == UNTOLD["product_start"]
             more = " --pool_batches 1" if at_random else ""
-            commands[earlier].append(f"{FIRST_EPOCH}{more} --seeds {' '.join(left)}")
+            commands[earlier].append(f"{FIRST_EPOCH}{name}{more} --seeds {' '.join(left)}")
     headings = ["rows of a batch", "start of w_cq", "span EM", "span F1", "difference F1", "seeds"]
     told = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
     lines = [line for earlier, found in commands.items() if found for line in (told[earlier], *found)]

@@ -158,12 +158,12 @@ def test_the_first_epoch_by_order_of_batches_and_start() -> None:
         ["random", "±0.122", "12.00", "18.00", "+3.00 (1 seed)", "1"],
     ]
     commands = table.splitlines()[8:-1]
-    assert [line.partition("first_epoch")[2].removesuffix(" --results_dir results") for line in commands] == [
+    assert [line.partition("first_epoch-")[2].removesuffix(" --results_dir results") for line in commands] == [
         "",
-        " --pool_batches 1 --seeds 1 3",
+        "both --pool_batches 1 --seeds 1 3",
         "",
-        " --seeds 3",
-        " --pool_batches 1 --seeds 1 2 3",
+        "before --seeds 3",
+        "random --pool_batches 1 --seeds 1 2 3",
     ]
     assert [commands[0], commands[2]] == ["# not run yet", "# not run yet, at commit fd21e49"]
 
