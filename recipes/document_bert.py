@@ -16,7 +16,6 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,9 @@ from transformers import AutoConfig
 from ctxzoo.data.document_datasets import document_dataset, tag_of
 from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.hub.document_training import DEV_SEED
-from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.pretrained_run import PretrainedRun
 from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.hub.training_runs import train_all
 from ctxzoo.hub.training_settings import TrainingSettings
 
 RECIPE = "document_bert"
@@ -62,9 +60,14 @@ def main(settings: Settings) -> None:
         ]
         for dataset in settings.dataset
     }
-    work = partial(train_classifier, resume=settings.resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
-    print_outcomes(outcomes, "documents: test accuracy, mean ± sd over seeds")
+    train_all(
+        runs,
+        "documents: test accuracy, mean ± sd over seeds",
+        resume=settings.resume,
+        processes=settings.processes,
+        threads=settings.threads,
+        progress=settings.progress,
+    )
 
 
 def run_of(

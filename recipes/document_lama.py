@@ -16,15 +16,13 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ctxzoo.data.document_datasets import tag_of
 from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.hub.document_training import DocumentSettings, document_run
-from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.hub.training_runs import train_all
 from ctxzoo.models.configuration_lama import VARIANTS as LAMA
 from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
 
@@ -100,9 +98,14 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.model
     }
-    work = partial(train_classifier, resume=settings.resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
-    print_outcomes(outcomes, "documents: test accuracy, mean ± sd over seeds")
+    train_all(
+        runs,
+        "documents: test accuracy, mean ± sd over seeds",
+        resume=settings.resume,
+        processes=settings.processes,
+        threads=settings.threads,
+        progress=settings.progress,
+    )
 
 
 def ngrams_of(settings: Settings) -> dict[str, Any]:

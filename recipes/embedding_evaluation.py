@@ -17,7 +17,6 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -31,11 +30,10 @@ from ctxzoo.evaluation.pos_induction import DATASET, RESTARTS
 from ctxzoo.evaluation.results import RESULTS_DIR
 from ctxzoo.hub.embedding_tagging import TASK as TAGGING
 from ctxzoo.hub.embedding_tagging import embedding_tagging_run
-from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.tagger_run import TaggerRun
 from ctxzoo.hub.tagging_run import TaggingSettings
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.hub.training_runs import train_all
 from ctxzoo.training.writable import check_writable
 
 RECIPE = "embedding_evaluation"
@@ -110,9 +108,8 @@ def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settin
 
 def train_taggers(runs: list[TaggerRun], settings: Settings) -> None:
     by_variant = {run.variant: [other for other in runs if other.variant == run.variant] for run in runs}
-    work = partial(train_classifier, resume=settings.resume, quiet=True)
-    outcomes = run_folds(by_variant, work, processes=settings.threads)
-    print_outcomes(outcomes, "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings")
+    title = "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings"
+    train_all(by_variant, title, resume=settings.resume, processes=settings.threads)
 
 
 def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:

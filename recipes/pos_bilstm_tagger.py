@@ -17,14 +17,12 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from ctxzoo.data.token_datasets import TOKEN_DATASETS
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.folds import print_outcomes, run_folds
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.tagging_run import TaggingSettings, tagging_run
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.hub.training_runs import train_all
 
 RECIPE = "pos_bilstm_tagger"
 NONE = "none"
@@ -63,9 +61,14 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for vectors in settings.vectors
     }
-    work = partial(train_classifier, resume=settings.resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
-    print_outcomes(outcomes, "tagging: test accuracy over words, mean ± sd over seeds")
+    train_all(
+        runs,
+        "tagging: test accuracy over words, mean ± sd over seeds",
+        resume=settings.resume,
+        processes=settings.processes,
+        threads=settings.threads,
+        progress=settings.progress,
+    )
 
 
 if __name__ == "__main__":

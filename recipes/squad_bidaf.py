@@ -16,6 +16,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import lightning
@@ -29,16 +30,20 @@ from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.training_settings import vectors_content
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.training.full_disk import telling_of_full_disk
+from ctxzoo.training.process_group import check_batches, in_first_process
 from ctxzoo.training.question_answering_task import QuestionAnsweringTask
+from ctxzoo.training.run_lock import LOCK, locked_run
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from ctxzoo.training.writable import check_writable
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
-# Scores of validation that can pick the best epoch; the last needs questions without an answer.
-MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc")
 SCORED = ("test", "validation")
+# Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
+MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll")
 VARIANT = "learned_char7"
 QUERIES_TO_CONTEXT = ("coattention", "max")
 QUERY_TO_CONTEXT = QUERIES_TO_CONTEXT[0]
@@ -140,16 +145,23 @@ def main(settings: Settings) -> None:
 
 def run(settings: Settings, seed: int, commit: str) -> None:
     assert settings.variant is not None  # __post_init__ has chosen
-    assert settings.query_to_context is not None
     tag = settings.name or what_differs(settings)
     name = "-".join(part for part in (settings.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     folder = Path(settings.output_dir) / RECIPE / name
-    last, best = (folder / "lightning" / file for file in (LAST, BEST))
+    last = folder / "lightning" / LAST
     resume = settings.resume and last.exists()
     if settings.resume and not resume:
         print(f"nothing to resume in {folder}; starting from the first step")
-    for place in (folder, Path(settings.results_dir)):
-        check_writable(place)
+    check_writable(folder)
+    check_writable(Path(settings.results_dir), "--results_dir")
+    with telling_of_full_disk(folder), locked_run(folder / LOCK, "--output_dir"):
+        train(settings, seed, commit, folder=folder, tag=tag, checkpoint=last if resume else None)
+
+
+def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str, checkpoint: Path | None) -> None:
+    """From the data to the results file, in a folder that is this run's own."""
+    assert settings.variant is not None
+    assert settings.query_to_context is not None
     data = SquadDataModule(
         settings.dataset,
         data_dir=settings.data_dir,
@@ -174,7 +186,10 @@ def run(settings: Settings, seed: int, commit: str) -> None:
             f"{settings.init_from} reads SQuAD {bidaf_checkpoint(settings.init_from).squad_version}, and "
             f"{settings.dataset} is SQuAD {data.squad_version}; say --squad_version, or choose other data"
         )
-    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor=f"validation/{settings.monitor}")
+    monitor = f"validation/{settings.monitor}"
+    lower = QuestionAnsweringTask.is_lower_better(monitor)
+    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor, lower_is_better=lower)
+    check_batches(data, tuple({"validation", settings.score}), trainer.world_size)
     lightning.seed_everything(seed)
     optimiser = {
         "optimiser": settings.optimiser,
@@ -199,15 +214,16 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         task = QuestionAnsweringTask(model_config=config.to_dict(), **optimiser)
         task.set_word_vectors(data.vector_table())
 
-    trainer.fit(task, data, ckpt_path=last if resume else None, weights_only=True if resume else None)
-    task.load_weights(best)
+    trainer.fit(task, data, ckpt_path=checkpoint, weights_only=None if checkpoint is None else True)
+    task.load_weights(folder / "lightning" / BEST)
     scores = score_splits(task, data, ("validation",), progress=settings.progress)
     task.tune_threshold(scores["validation"])
     # With a threshold, validation has a score at it as well.
     left = [] if task.no_answer_threshold is None else ["validation"]
     left += ["test"] if settings.score == "test" else []
     scores |= score_splits(task, data, tuple(left), progress=settings.progress)
-    finish_run(
+    finish = partial(
+        finish_run,
         task,
         data,
         trainer,
@@ -224,6 +240,7 @@ def run(settings: Settings, seed: int, commit: str) -> None:
         split=settings.score,
         push_to=settings.push_to,
     )
+    in_first_process(finish)
 
 
 def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
@@ -286,6 +303,7 @@ def reported(settings: Settings, data: SquadDataModule, task: QuestionAnsweringT
         "word_vectors": bidaf_checkpoint(settings.init_from).word_vectors
         if settings.init_from
         else data.vectors_name(),
+        **vectors_content(settings.word_vectors),
         "tiny": settings.tiny,
     }
 

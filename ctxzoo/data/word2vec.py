@@ -25,8 +25,8 @@ def word2vec_table(
     """(num_ids, dim) vectors of the tokenizer's words, trained on `texts`: CBOW, window 5, negative sampling 5.
 
     Words that the tokenizer does not know are removed before windows are laid. One thread: the same arguments give the
-    same table, bit for bit. Rows without a vector (words that are not in the texts, buckets of n-grams) are those of
-    `table_of_known`.
+    same table, bit for bit on one kind of machine with the same versions of the libraries. Rows without a vector (words
+    that are not in the texts, buckets of n-grams) are those of `table_of_known`.
 
     Args:
         texts: those that may be learned from.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import torch
@@ -139,13 +139,34 @@ def read_word_vectors(
     return WordVectors(words, vectors, plain_name(file), _fingerprint(files), folded)
 
 
+def word_vectors_fingerprint(path: str | Path) -> str:
+    """That of the vectors which `read_word_vectors` reads there, without reading them as such.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, ValueError: see `read_word_vectors`.
+    """
+    checkpoint = find_checkpoint(path)
+    if checkpoint is not None:
+        return _fingerprint(checkpoint.files)
+    file = find_vector_file(Path(path))
+    is_safetensors = recognise_format(*read_head(file)) == "safetensors"
+    return _fingerprint([file, find_words_file(file)] if is_safetensors else [file])
+
+
 def _fingerprint(files: Sequence[Path]) -> str:
     """SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
     whole = hashlib.sha256()
     for path in files:
-        one = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                one.update(block)
-        whole.update(one.digest())
+        known = path.stat()
+        whole.update(_sha256(path, known.st_size, known.st_mtime_ns))
     return whole.hexdigest()
+
+
+@lru_cache  # the folds of a cross-validation ask for the same files
+def _sha256(path: Path, size: int, changed: int) -> bytes:
+    """Of a file as it was then."""
+    one = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            one.update(block)
+    return one.digest()

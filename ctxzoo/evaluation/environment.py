@@ -15,7 +15,10 @@ import torch
 from ctxzoo.training.process_memory import peak_resident_bytes
 from ctxzoo.version import git, version
 
-LIBRARIES = ("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn")
+LIBRARIES: tuple[str, ...] = (
+    *("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn"),
+    *("numpy", "scipy", "numba", "gensim"),
+)
 
 
 def git_commit() -> str:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import lightning
 
+from ctxzoo.training.library_messages import leave_out_library_messages
 from ctxzoo.training.task import ZooTask
 
 
@@ -48,6 +49,7 @@ def score_splits(
 
 def build_scorer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
     """A Lightning trainer that runs over splits of `data` on one device and writes nothing."""
+    leave_out_library_messages()
     trainer = lightning.Trainer(
         accelerator=accelerator,
         devices=1,

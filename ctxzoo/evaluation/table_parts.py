@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.results import VECTORS_CONTENT, RunResult
 
 NOTHING = "–"
 NOT_RUN = "not run yet"
@@ -54,7 +54,8 @@ def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
 
 
 def _changes(ours: RunResult, plain: RunResult) -> list[str]:
-    keys = sorted({**ours.settings, **plain.settings})
+    """Of given word vectors the name is told, not the content."""
+    keys = sorted({**ours.settings, **plain.settings}.keys() - {VECTORS_CONTENT})
     changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
     return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
 
@@ -69,6 +70,8 @@ def refuse_mixtures(runs: Sequence[RunResult]) -> None:
         names = [
             key for key in {**runs[0].settings, **run.settings} if run.settings.get(key) != runs[0].settings.get(key)
         ]
+        if VECTORS_CONTENT in names and not (VECTORS_CONTENT in run.settings and VECTORS_CONTENT in runs[0].settings):
+            names.remove(VECTORS_CONTENT)  # earlier results do not tell it
         if run.data["fingerprint"] != runs[0].data["fingerprint"]:
             names.append("data")
         if names:

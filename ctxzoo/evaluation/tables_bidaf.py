@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.results import VECTORS_CONTENT, RunResult
 from ctxzoo.evaluation.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -131,7 +131,7 @@ def group_runs(runs: Iterable[RunResult]) -> list[Group]:
     """
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for run in runs:
-        identity = [run.settings, run.data["fingerprint"], run.parameters["trainable"]]
+        identity = [_of_rows(run.settings), run.data["fingerprint"], run.parameters["trainable"]]
         rows[run.variant, json.dumps(identity, sort_keys=True)].append(run)
     groups = []
     for (variant, _), members in sorted(rows.items()):
@@ -141,6 +141,11 @@ def group_runs(runs: Iterable[RunResult]) -> list[Group]:
         ]
         groups.append(Group(variant, _name(members[0]) + _difference(members[0], same_name), tuple(members)))
     return groups
+
+
+def _of_rows(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that tell rows apart: of word vectors the name, which all results tell, not the content."""
+    return {name: value for name, value in settings.items() if name != VECTORS_CONTENT}
 
 
 def _name(run: RunResult) -> str:
@@ -153,7 +158,12 @@ def _name(run: RunResult) -> str:
 
 def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
     """Settings in which ``run`` differs from its namesakes; epochs have a column of their own."""
-    keys = {key for other in others for key in (*run.settings, *other.settings)} - {"epochs", "levers", *CONTINUED}
+    keys = {key for other in others for key in (*run.settings, *other.settings)} - {
+        "epochs",
+        "levers",
+        VECTORS_CONTENT,
+        *CONTINUED,
+    }
     told = [key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)]
     notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in told]
     if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
@@ -316,7 +326,8 @@ def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None
     """The plain run to compare with, which differs in nothing else."""
 
     def rest(other: RunResult) -> tuple[Any, ...]:
-        told = {key: value for key, value in other.settings.items() if key not in ("levers", "finish_source")}
+        left_out = ("levers", VECTORS_CONTENT, *CONTINUED)
+        told = {key: value for key, value in other.settings.items() if key not in left_out}
         return other.seed, other.fold, other.data["fingerprint"], told
 
     return next((other for other in plain if rest(other) == rest(run)), None)

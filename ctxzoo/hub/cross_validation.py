@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.hub.classifier_run import ClassifierRun
-from ctxzoo.hub.folds import FoldSettings, Outcomes, print_outcomes, run_folds
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.hub.folds import FoldSettings, Outcomes
+from ctxzoo.hub.training_runs import train_all
 from ctxzoo.hub.training_settings import TrainingSettings, reported_vectors
 
 
@@ -83,10 +82,14 @@ def cross_validate(
         ]
         for cell in cells
     }
-    work = partial(train_classifier, resume=settings.resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
-    print_outcomes(outcomes, f"{architecture}: test accuracy over {settings.folds} folds, mean ± sd")
-    return outcomes
+    return train_all(
+        runs,
+        f"{architecture}: test accuracy over {settings.folds} folds, mean ± sd",
+        resume=settings.resume,
+        processes=settings.processes,
+        threads=settings.threads,
+        progress=settings.progress,
+    )
 
 
 def run_of(

@@ -18,6 +18,7 @@ from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import run_place
+from ctxzoo.hub.loading import loading_lines
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.hub.tasks import task_of
@@ -124,13 +125,8 @@ def _print_summary(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
     console.print(f"results    {path}\nfigures    {folder}\ncheckpoint {checkpoint}\n", soft_wrap=True, highlight=False)
-    console.print("load it:", highlight=False)
-    for line in (
-        "from transformers import pipeline",
-        f'model = pipeline("{facts.pipeline_tag}", model="{checkpoint}", trust_remote_code=True)',
-        f"model({facts.call})",
-    ):
-        console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
+    for line in loading_lines(checkpoint, facts):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
     for line in facts.example_lines(example):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -16,6 +16,8 @@ from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb
 from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
 from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, result_path, write_result
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
+from ctxzoo.training.full_disk import telling_of_full_disk
+from ctxzoo.training.run_lock import locked_run
 from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "linear"
@@ -96,12 +98,19 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
         resume: return the results of a finished run with the same settings.
 
     Raises:
-        OSError: the results folder cannot be written.
+        OSError: the results folder cannot be written, another process works on the run, or the disk is full.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done
-    check_writable(Path(run.results_dir))
+    folder = run.results_file.parent
+    check_writable(folder, "--results_dir")
+    lock = folder / f".{run.results_file.stem}.lock"
+    with telling_of_full_disk(folder), locked_run(lock, "--results_dir"):
+        return _fit(run)
+
+
+def _fit(run: LinearRun) -> RunResult:
     data = TextClassificationDataModule(
         run.dataset,
         data_dir=run.data_dir,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import lightning
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
@@ -45,9 +48,12 @@ class PretrainedRun(TrainingRun):
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
-        checkpoint = self.folder / "checkpoint"
-        task.model.save_pretrained(checkpoint)
-        data.tokenizer.save_pretrained(checkpoint)
+        with tempfile.TemporaryDirectory(prefix=".checkpoint-new-", dir=self.folder) as place:
+            new = Path(place) / "checkpoint"
+            task.model.save_pretrained(new)
+            data.tokenizer.save_pretrained(new)
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+            new.rename(self.checkpoint)
         # Last: a run whose results are there is taken for finished.
         curves = TEXT_CLASSIFICATION.curves
         write_result(

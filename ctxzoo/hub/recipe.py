@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from transformers import HfArgumentParser
 
+from ctxzoo.hub.setting_ranges import check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 Settings = TypeVar("Settings")
@@ -34,6 +36,9 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
+        check_settings(parsed)
+        if getattr(parsed, "wandb", False) and find_spec("wandb") is None:
+            raise ValueError('--wandb needs: pip install "ctxzoo[wandb]"')
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError) as error:
         sys.exit(f"error: {error}")

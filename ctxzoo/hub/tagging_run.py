@@ -8,7 +8,7 @@ from pathlib import Path
 from ctxzoo.data.token_datasets import token_dataset
 from ctxzoo.data.word_vectors_source import plain_name
 from ctxzoo.hub.tagger_run import TaggerRun
-from ctxzoo.hub.training_settings import TrainingSettings
+from ctxzoo.hub.training_settings import TrainingSettings, vectors_content
 
 ARCHITECTURE = "bilstm_tagger"
 NO_VECTORS = "random_vectors"
@@ -97,6 +97,7 @@ def tagging_run(
         **words,
         "tag_column": data["tag_column"],
         "word_vectors": "learned" if vectors is None else name,
+        **vectors_content(vectors),
         "freeze_embeddings": False,
         **task,
         "epochs": settings.epochs,

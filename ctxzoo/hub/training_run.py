@@ -14,7 +14,12 @@ import lightning
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, read_result, result_path
 from ctxzoo.evaluation.scoring import score_splits
+from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.training.classification_task import ClassificationTask
+from ctxzoo.training.full_disk import telling_of_full_disk
+from ctxzoo.training.process_group import check_batches, in_first_process
+from ctxzoo.training.run_lock import LOCK, locked_run
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from ctxzoo.training.writable import check_writable
 
@@ -38,6 +43,7 @@ class TrainingRun(ABC):
     """
 
     data_class: ClassVar[Any] = TextClassificationDataModule
+    task_facts: ClassVar[TaskFacts] = TEXT_CLASSIFICATION
 
     recipe: str
     architecture: str
@@ -57,6 +63,11 @@ class TrainingRun(ABC):
     def folder(self) -> Path:
         """Of checkpoints, logs and figures."""
         return Path(self.output_dir) / self.recipe / self.results_file.stem
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder of the finished model."""
+        return self.folder / "checkpoint"
 
     @property
     def results_file(self) -> Path:
@@ -106,28 +117,38 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
         quiet: what would be printed goes to log.txt in the folder of the run.
 
     Raises:
-        OSError: the folders cannot be written, before anything is trained.
+        OSError: the folders cannot be written, or another process works on the run, before anything is trained; the
+            disk is full.
+        ValueError: fewer batches than processes that train together.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done
-    for place in (run.folder, Path(run.results_dir)):
-        check_writable(place)
-    with _printing_to(run.folder / LOG if quiet else None):
+    check_writable(run.folder)
+    check_writable(Path(run.results_dir), "--results_dir")
+    with (
+        telling_of_full_disk(run.folder),
+        locked_run(run.folder / LOCK, "--output_dir"),
+        _printing_to(run.folder / LOG if quiet else None),
+    ):
         data = run.build_data()
         data.prepare_data()
         data.setup()
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
         scored = tuple(split for split in ("validation", "test") if split in data.splits)
         monitor = ClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
-        trainer = build_trainer(run.trainer, run.folder, monitor=monitor)
+        trainer = build_trainer(
+            run.trainer, run.folder, monitor, lower_is_better=ClassificationTask.is_lower_better(monitor)
+        )
+        check_batches(data, scored, trainer.world_size)
         lightning.seed_everything(run.seed, verbose=False)
         task = run.build_task(data, trainer.world_size)
         go_on = resume and last.exists()
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)
-        run.finish(task, data, trainer, score_splits(task, data, scored, progress=False))
+        scores = score_splits(task, data, scored, progress=False)
+        in_first_process(lambda: run.finish(task, data, trainer, scores))
     return read_result(run.results_file)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ctxzoo.data.word_vectors import word_vectors_fingerprint
 from ctxzoo.evaluation.environment import public_name
+from ctxzoo.evaluation.results import VECTORS_CONTENT
 from ctxzoo.hub.folds import RunSettings
 from ctxzoo.training.trainer import TrainerSettings
 
@@ -43,8 +45,21 @@ class TrainingSettings(RunSettings):
 
 
 def reported_vectors(vectors: str | None) -> dict[str, Any]:
-    """What settings tell of given word vectors, whose width is then the model's.
+    """What settings tell of given word vectors, by name and content; their width is then the model's.
 
     Without any nothing, so that results from before they could be given stay those of the same settings.
+
+    Raises:
+        OSError, ValueError: see `word_vectors_fingerprint`.
     """
-    return {} if vectors is None else {"word_vectors": public_name(vectors), "word_dim": None}
+    if vectors is None:
+        return {}
+    return {"word_vectors": public_name(vectors), "word_dim": None, **vectors_content(vectors)}
+
+
+def vectors_content(vectors: str | None) -> dict[str, Any]:
+    """What settings tell of the content of given word vectors, so that no other file of this name is taken for them.
+
+    It stands beside the fingerprint of the data: models that start from other vectors compare on the same rows.
+    """
+    return {} if vectors is None else {VECTORS_CONTENT: word_vectors_fingerprint(vectors)}

@@ -25,7 +25,9 @@ from ctxzoo.hub.task_fill_mask import FILL_MASK
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.training.full_disk import telling_of_full_disk
 from ctxzoo.training.process_group import in_first_process
+from ctxzoo.training.run_lock import LOCK, locked_run
 from ctxzoo.training.word_embedding_backends import EmbeddingBackend
 from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
@@ -146,7 +148,8 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
         resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
 
     Raises:
-        OSError: the folders cannot be written, or the text is not there.
+        OSError: the folders cannot be written, another process works on the run, the text is not there, or the disk
+            is full.
         ValueError: no such split; see also `load_corpus` and `HogwildTrainer`.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
         FloatingPointError: the training left the numbers; the message names the rate.
@@ -154,14 +157,15 @@ def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunR
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done
-    for place in (run.folder, Path(run.results_dir)):
-        check_writable(place)
-    test = _test_text(run)
-    corpus = run.load()
-    tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
-    with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
-        reached = run.backend.trainer(model, corpus, run.training, run.folder, report).fit(resume=resume)
-    in_first_process(lambda: _finish(run, corpus, model, tokenizer, test, reached))
+    check_writable(run.folder)
+    check_writable(Path(run.results_dir), "--results_dir")
+    with telling_of_full_disk(run.folder), locked_run(run.folder / LOCK, "--output_dir"):
+        test = _test_text(run)
+        corpus = run.load()
+        tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
+        with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
+            reached = run.backend.trainer(model, corpus, run.training, run.folder, report).fit(resume=resume)
+        in_first_process(lambda: _finish(run, corpus, model, tokenizer, test, reached))
     return read_result(run.results_file)
 
 

@@ -39,6 +39,7 @@ class ClassificationTask(ZooTask):
     """
 
     monitor = "validation/accuracy"
+    lower_is_better = ZooTask.lower_is_better | {"calibration_error"}
 
     def __init__(
         self,
@@ -83,7 +84,8 @@ class ClassificationTask(ZooTask):
             )
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        return {"row": batch["row"], "logits": self._output(batch).logits.float()}
+        rows = {"row": batch["row"]} if "row" in batch else {}
+        return {**rows, "logits": self._output(batch).logits.float()}
 
     def new_scores(self) -> ClassificationScores:
         return ClassificationScores(self.model.config.num_labels)

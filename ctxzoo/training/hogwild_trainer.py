@@ -55,7 +55,8 @@ class HogwildTrainer:
     """Trains a model on a corpus.
 
     Each thread reads its own part of the text in order. One thread and one seed give the same weights, bit for bit,
-    also over interruptions; several threads do not.
+    also over interruptions, on one kind of processor: the kernel is compiled for it, and sums in an order that suits it
+    (fastmath). Several threads do not.
 
     Args:
         model: its weights are the start and, after `fit`, the result. Row `num_special_tokens` + r of its tables is

@@ -29,15 +29,16 @@ def build_optimiser(
     total_steps: int | None = None,
     halve_after: int = 0,
     monitor: str = "",
+    lower_is_better: bool = False,
     fused: bool = False,
 ) -> dict[str, Any]:
     """What Lightning's `configure_optimizers` returns.
 
     Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW (default betas) and SGD (with `momentum`,
     0.9 where that is None) warm up linearly over `warmup_steps` and, when `total_steps` is given, decay linearly to
-    zero; or, with `halve_after`, their rate is halved each time that so many epochs in a row bring no higher score
-    `monitor`. All but AdamW add weight decay to the gradient. `fused`: they pass over each tensor once instead of a
-    dozen times.
+    zero; or, with `halve_after`, their rate is halved each time that so many epochs in a row bring no better score
+    `monitor`, by default a higher one. All but AdamW add weight decay to the gradient. `fused`: they pass over each
+    tensor once instead of a dozen times.
 
     Raises:
         ValueError: unknown name, a rate that is not positive, a momentum out of range or for another than SGD, a
@@ -65,7 +66,8 @@ def build_optimiser(
                 "schedule"
             )
         # torch's patience is the number of such epochs that it lets pass.
-        plateau = ReduceLROnPlateau(optimiser, mode="max", factor=0.5, patience=halve_after - 1, threshold=0.0)
+        mode: Literal["min", "max"] = "min" if lower_is_better else "max"
+        plateau = ReduceLROnPlateau(optimiser, mode=mode, factor=0.5, patience=halve_after - 1, threshold=0.0)
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": plateau, "monitor": monitor}}
 
     def factor(step: int) -> float:

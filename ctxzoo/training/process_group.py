@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import torch.distributed
 
@@ -21,10 +22,47 @@ def leave_group() -> None:
         torch.distributed.destroy_process_group()
 
 
-def in_first_process(work: Callable[[], None]) -> None:
-    """Call `work` in the first of the processes that train together, while the others wait."""
-    together = torch.distributed.is_available() and torch.distributed.is_initialized()
-    if not together or torch.distributed.get_rank() == 0:
+def in_first_process(work: Callable[[], object]) -> None:
+    """Call `work` in the first of the processes that train together, while the others wait.
+
+    Raises:
+        OSError: in the others, when `work` raised an error in the first; that one raises its own.
+    """
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         work()
-    if together:
-        torch.distributed.barrier()
+        return
+    told: list[str | None] = [None]
+    failed: Exception | None = None
+    if torch.distributed.get_rank() == 0:
+        try:
+            work()
+        except Exception as error:
+            failed = error
+            told = [f"{type(error).__name__}: {error}"]
+    torch.distributed.broadcast_object_list(told, src=0)
+    if failed is not None:
+        raise failed
+    if told[0] is not None:
+        raise OSError(f"the first process could not finish: {told[0]}")
+
+
+def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
+    """Refuse to train and score together what is too little to be shared out, before anything is trained.
+
+    Args:
+        data: a DataModule of the zoo after `setup`.
+        splits: that are scored.
+        processes: that train together.
+
+    Raises:
+        ValueError: a split has fewer batches than there are processes.
+    """
+    if processes == 1:
+        return
+    batches = {split: len(data.split_dataloader(split)) for split in splits}
+    for split, number in {"train": len(data.train_dataloader()), **batches}.items():
+        if number < processes:
+            raise ValueError(
+                f"{split} has {number} batches for {processes} processes, and each needs one; make the batches smaller "
+                "or take fewer devices"
+            )

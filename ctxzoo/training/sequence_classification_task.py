@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +19,8 @@ class SequenceClassificationTask(ClassificationTask):
     that are not named here: see `ClassificationTask`.
 
     Args:
-        label_names: labels of a `pretrained` encoder whose classification head is new. A checkpoint that has such a
-            head keeps the labels that it was trained for.
+        label_names: labels of a `pretrained` encoder. One without a classification head gets a new one; so does one
+            whose head is for other labels, or for these in another order, which a warning tells.
 
     Raises:
         ValueError: see `ClassificationTask`; label_names without pretrained.
@@ -41,19 +42,39 @@ class SequenceClassificationTask(ClassificationTask):
 
     def load_pretrained(self, pretrained: str) -> Any:
         label_names = self.hparams["label_names"]
-        if label_names is None or _has_classification_head(pretrained):
+        theirs = _labels_of_head(pretrained)
+        if label_names is None or theirs == list(label_names):
             return super().load_pretrained(pretrained)
-        return self.auto_class.from_pretrained(
+        model = self.auto_class.from_pretrained(
             pretrained,
             use_safetensors=True,
             dtype=torch.float32,  # to train in, whatever the checkpoint keeps
+            ignore_mismatched_sizes=theirs is not None,
             **label_fields(label_names),
         )
+        if theirs is not None:
+            warnings.warn(
+                f"the classification head of {pretrained} is for the labels {theirs}; it is replaced by a new one for "
+                f"{list(label_names)}",
+                stacklevel=2,
+            )
+            _renew_head(model, self.auto_class.from_config(model.config))
+        return model
 
     def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
 
 
-def _has_classification_head(pretrained: str) -> bool:
-    architectures = AutoConfig.from_pretrained(pretrained).architectures or []
-    return any(name.endswith("ForSequenceClassification") for name in architectures)
+def _labels_of_head(pretrained: str) -> list[str] | None:
+    """The labels of a checkpoint's classification head, in order; None where it has none."""
+    config = AutoConfig.from_pretrained(pretrained)
+    if not any(name.endswith("ForSequenceClassification") for name in config.architectures or []):
+        return None
+    return [name for _, name in sorted(config.id2label.items())]
+
+
+def _renew_head(model: Any, fresh: Any) -> None:
+    """Give a model the weights of another of its kind, but for those of its base model."""
+    base = f"{model.base_model_prefix}."
+    head = {name: value for name, value in fresh.state_dict().items() if not name.startswith(base)}
+    model.load_state_dict(head, strict=False)

@@ -36,7 +36,8 @@ class ZooTask(lightning.LightningModule, ABC):
 
     Logged: train/loss; train/epoch_loss, its mean over the rows of an epoch (of one resumed in the middle, over those
     after the checkpoint); and for validation and test what the subclass computes over the whole split, never means of
-    batches. A batch is a dict of model inputs and `row`, (B,) rows of the split.
+    batches. A batch is a dict of model inputs, each with the examples of the batch along its first dimension, and
+    where the data has it `row`, (B,) rows of the split, by which errors name examples and predictions are told apart.
 
     Args:
         model_config: a config as a plain dict with its `model_type`.
@@ -44,7 +45,7 @@ class ZooTask(lightning.LightningModule, ABC):
         optimiser: adadelta, adam, adamw or sgd.
         learning_rate, weight_decay, warmup_steps, momentum: of the optimiser; see `build_optimiser`.
         decay_steps: steps until the rate is zero; None keeps it constant.
-        halve_after: epochs in a row without a higher `monitor` after which the rate is halved; 0: never.
+        halve_after: epochs in a row without a better `monitor` after which the rate is halved; 0: never.
 
     Raises:
         ValueError: not exactly one of model_config and pretrained.
@@ -52,7 +53,8 @@ class ZooTask(lightning.LightningModule, ABC):
     """
 
     auto_class: ClassVar[Any]  # of transformers, for the head that the task trains
-    monitor: ClassVar[str]  # the score that tells a better epoch, the higher the better
+    monitor: ClassVar[str]  # the score that tells a better epoch
+    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "epoch_loss", "nll"})  # scores, without split
 
     def __init__(
         self,
@@ -82,6 +84,11 @@ class ZooTask(lightning.LightningModule, ABC):
     def load_pretrained(self, pretrained: str) -> Any:
         """The model of a checkpoint folder or Hub id; `hparams` are there, nothing else is."""
         return self.auto_class.from_pretrained(pretrained, use_safetensors=True)
+
+    @classmethod
+    def is_lower_better(cls, monitor: str | None) -> bool:
+        """Whether an epoch is better when a score, as it is logged (`validation/nll`), is lower; of none: no."""
+        return monitor is not None and monitor.rpartition("/")[2] in cls.lower_is_better
 
     @abstractmethod
     def new_scores(self) -> Scores:
@@ -157,6 +164,7 @@ class ZooTask(lightning.LightningModule, ABC):
             halve_after=settings["halve_after"],
             momentum=settings["momentum"],
             monitor=self.monitor,
+            lower_is_better=self.is_lower_better(self.monitor),
             fused=fused,
         )
 
@@ -164,7 +172,7 @@ class ZooTask(lightning.LightningModule, ABC):
         loss = self.training_loss(batch)
         if not torch.isfinite(loss):
             self._refuse_loss(loss, batch)
-        size = len(batch["row"])
+        size = len(next(iter(batch.values())))
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
         self.log("train/epoch_loss", loss, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
         return loss
@@ -194,9 +202,10 @@ class ZooTask(lightning.LightningModule, ABC):
 
     def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
         rates = [group["lr"] for optimiser in self.trainer.optimizers for group in optimiser.param_groups]
+        examples = f"{self.name_examples(batch['row'].tolist())}. " if "row" in batch else ""
         raise NonFiniteLossError(
             f"loss is {loss.item()} at step {self.global_step} (epoch {self.current_epoch}), learning rate {rates}; "
-            f"{self.name_examples(batch['row'].tolist())}. Lower the learning rate or clip gradients more; the last "
+            f"{examples}Lower the learning rate or clip gradients more; the last "
             "checkpoint is from before this step"
         )
 

@@ -16,6 +16,7 @@ from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.interrupt import StopOnInterrupt
+from ctxzoo.training.library_messages import leave_out_library_messages
 from ctxzoo.training.notices import say_once
 from ctxzoo.training.process_group import leave_group_at_exit
 from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
@@ -64,10 +65,18 @@ class TrainerSettings:
     limit_eval_batches: int | None = None
 
 
-def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) -> lightning.Trainer:
-    """A Trainer that writes `best.ckpt` (highest `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
+def build_trainer(
+    settings: TrainerSettings, folder: Path, monitor: str | None, *, lower_is_better: bool = False
+) -> lightning.Trainer:
+    """A Trainer that writes `best.ckpt` (best `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
 
     Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
+
+    Args:
+        settings: how to train.
+        folder: of the run.
+        monitor: the score that tells a better epoch.
+        lower_is_better: of that score; see `ZooTask.is_lower_better`.
 
     Raises:
         ValueError: patience without a score to wait for.
@@ -75,6 +84,8 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
     """
     check_writable(folder)
     leave_group_at_exit()
+    leave_out_library_messages()
+    mode = "min" if lower_is_better else "max"
     checkpoints = folder / "lightning"
     callbacks: list[Any] = [
         StepSeed(settings.seed),
@@ -86,12 +97,12 @@ def build_trainer(settings: TrainerSettings, folder: Path, monitor: str | None) 
     if settings.patience:
         if monitor is None:
             raise ValueError(f"patience={settings.patience} needs validation data; hold some out, or set patience=0")
-        callbacks += [EarlyStopping(monitor, mode="max", patience=settings.patience), StayStopped()]
+        callbacks += [EarlyStopping(monitor, mode=mode, patience=settings.patience), StayStopped()]
     callbacks += [
         KeepCsvRows(folder / CSV_LOG),
         StopOnInterrupt(checkpoints / LAST),
         ModelCheckpoint(
-            dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode="max", enable_version_counter=False
+            dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode=mode, enable_version_counter=False
         ),
         ResumeCheckpoint(checkpoints / LAST, every=settings.checkpoint_every),
     ]

@@ -7,8 +7,12 @@ import tempfile
 from pathlib import Path
 
 
-def check_writable(folder: Path) -> None:
+def check_writable(folder: Path, option: str = "--output_dir") -> None:
     """Make sure that a run can write into `folder` before hours are spent.
+
+    Args:
+        folder: is made where it is missing.
+        option: of the command line, which leads the run elsewhere.
 
     Raises:
         OSError: the folder cannot be made or written; the message says why.
@@ -20,4 +24,4 @@ def check_writable(folder: Path) -> None:
             probe.flush()
             os.fsync(probe.fileno())
     except OSError as error:
-        raise OSError(f"cannot write to {folder}: {error}; choose another --output_dir or free some space") from error
+        raise OSError(f"cannot write to {folder}: {error}; choose another {option} or free some space") from error

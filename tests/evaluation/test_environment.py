@@ -175,3 +175,8 @@ def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_dataset_given_by_its_path(dataset: str, shown: str) -> None:
     assert environment.public_name(dataset) == shown
+
+
+@pytest.mark.parametrize("library", ["numpy", "scipy", "numba", "gensim"])
+def test_versions_of_what_computes_are_told(library: str) -> None:
+    assert library in environment.versions()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import MISSING, fields, make_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from ctxzoo.evaluation.results import RESULTS_DIR
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.setting_ranges import check_settings, range_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]
@@ -49,3 +50,44 @@ def test_help_keeps_the_lines_of_the_description_and_tells_defaults(
     assert stopped.value.code == 0
     assert recipe.__doc__.strip() in printed
     assert "(default: " in printed
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_number_has_a_range_that_holds_its_default(name: str) -> None:
+    settings = recipe_of(name).Settings
+    numbers = [one for one in fields(settings) if any(kind in str(one.type) for kind in ("int", "float"))]
+    assert [one.name for one in numbers if range_of(one) is None] == []
+    defaults = {one.name: one.default for one in numbers if one.default is not MISSING}
+    check_settings(make_dataclass("Defaults", [(name, Any, value) for name, value in defaults.items()])())
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "message"),
+    [
+        ("squad_bidaf", ("--epochs", "-1"), "epochs=-1: expected 1 or more"),
+        ("squad_bidaf", ("--threads", "-2"), "threads=-2: expected 0 or more"),
+        ("document_lama", ("--threads", "0"), "threads=0: expected 1 or more"),
+        ("document_lama", ("--learning_rate", "nan"), "learning_rate=nan: expected more than 0"),
+        ("document_lama", ("--logit_scale", "inf"), "logit_scale=inf: expected a finite number"),
+        ("sentence_linear", ("--seeds", "0", "-1"), "seeds=-1: expected 0 or more, and at most 4.29497e+09"),
+        ("wikipedia_attention_cbow", ("--window", "0"), "window=0: expected 1 or more"),
+        ("pos_bilstm_tagger", ("--momentum", "1"), "momentum=1.0: expected 0 or more, and less than 1"),
+        ("sentence_contextualizer", ("--batch_size", "0"), "batch_size=0: expected 1 or more"),
+    ],
+)
+def test_numbers_out_of_range_end_it_before_anything_is_read(
+    name: str, option: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = recipe_of(name)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *option])
+    with pytest.raises(SystemExit) as stopped:
+        run_recipe(recipe.Settings, lambda settings: pytest.fail("it began"), recipe.__doc__)
+    assert stopped.value.code == f"error: {message}"
+
+
+def test_wandb_without_its_package_ends_it_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.hub.recipe.find_spec", lambda name: None)
+    recipe = recipe_of("document_lama")
+    monkeypatch.setattr(sys, "argv", ["document_lama.py", "--wandb"])
+    with pytest.raises(SystemExit, match=r'error: --wandb needs: pip install "ctxzoo\[wandb\]"'):
+        run_recipe(recipe.Settings, lambda settings: pytest.fail("it began"), recipe.__doc__)

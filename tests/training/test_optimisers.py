@@ -162,3 +162,14 @@ def test_a_rate_that_is_not_positive_is_refused(rate):
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="unknown optimiser 'lamb'; known: adadelta, adam, adamw, sgd"):
         build_optimiser("lamb", weights(), learning_rate=1.0)
+
+
+def test_the_rate_is_halved_when_a_loss_no_longer_falls():
+    options = {"learning_rate": 0.8, "halve_after": 1, "monitor": "validation/nll", "lower_is_better": True}
+    built = build_optimiser("sgd", weights(), **options)
+    plateau = built["lr_scheduler"]["scheduler"]
+    rates = []
+    for loss in (3.0, 2.0, 1.0, 1.5):
+        plateau.step(loss)
+        rates.append(built["optimizer"].param_groups[0]["lr"])
+    assert rates == [0.8, 0.8, 0.8, 0.4]

@@ -251,12 +251,41 @@ def test_a_pretrained_encoder_gets_the_labels_of_the_data(folder: Path, tmp_path
         assert torch.equal(restored.state_dict()[name], value)
 
 
-def test_a_head_that_is_trained_keeps_its_labels(folder: Path, tmp_path: Path) -> None:
+def test_a_head_for_other_labels_is_replaced_which_is_said_once(tmp_path: Path) -> None:
     encoder = str(save_tiny_bert(tmp_path / "bert"))
-    SequenceClassificationTask(pretrained=encoder, label_names=["no", "yes"]).model.save_pretrained(tmp_path / "yes")
-    task = SequenceClassificationTask(pretrained=str(tmp_path / "yes"), label_names=LABELS)
-    with pytest.raises(ValueError, match=r"labels are \['no', 'yes'\], those of the data \['bad', 'fair'"):
-        trainer(tmp_path).validate(task, toy_data(folder, tokenizer=tiny_tokenizer()), verbose=False)
+    first = SequenceClassificationTask(pretrained=encoder, label_names=["no", "yes"]).model
+    first.save_pretrained(tmp_path / "yes")
+    for labels in (LABELS, ["yes", "no"]):  # other labels; the same in another order
+        with pytest.warns(UserWarning, match=r"is for the labels \['no', 'yes'\]; it is replaced") as told:
+            model = SequenceClassificationTask(pretrained=str(tmp_path / "yes"), label_names=labels).model
+        assert len([one for one in told if "is replaced" in str(one.message)]) == 1
+        assert model.config.id2label == dict(enumerate(labels))
+        assert model.classifier.weight.shape[0] == len(labels)
+        assert not torch.equal(model.classifier.weight[:2], first.classifier.weight)
+        for name, value in first.bert.state_dict().items():
+            assert torch.equal(model.bert.state_dict()[name], value), name
+
+
+def test_a_head_for_these_labels_is_kept(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    encoder = str(save_tiny_bert(tmp_path / "bert"))
+    first = SequenceClassificationTask(pretrained=encoder, label_names=["no", "yes"]).model
+    first.save_pretrained(tmp_path / "yes")
+    again = SequenceClassificationTask(pretrained=str(tmp_path / "yes"), label_names=["no", "yes"]).model
+    assert torch.equal(again.classifier.weight, first.classifier.weight)
+    assert not [one for one in recwarn if "is replaced" in str(one.message)]
+
+
+def test_batches_need_no_rows(data: Any, tmp_path: Path) -> None:
+    kept = [{name: value for name, value in batch.items() if name != "row"} for batch in data.train_dataloader()]
+    batches = torch.utils.data.DataLoader(kept, batch_size=None)
+    task = SequenceClassificationTask(model_config=toy_config(data))
+    trainer(tmp_path).fit(task, batches, batches)
+    predictions = trainer(tmp_path).predict(task, batches)
+    assert predictions is not None
+    assert set(predictions[0]) == {"logits"}
+    task.model.classifier.weight.data.fill_(float("nan"))
+    with pytest.raises(NonFiniteLossError, match=r"learning rate \[.*\]; Lower the learning rate"):
+        trainer(tmp_path).fit(task, batches)
 
 
 def test_label_names_are_for_pretrained_encoders(data: Any) -> None:

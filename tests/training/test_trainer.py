@@ -12,6 +12,7 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
+from ctxzoo.training.classification_task import ClassificationTask
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.step_seed import StepSeed
 from ctxzoo.training.trainer import (
@@ -201,3 +202,33 @@ def test_a_new_run_in_the_same_folder_does_not_keep_the_curve_of_the_old(tmp_pat
     train(tmp_path / "data", tmp_path / "out", epochs=1)
     rows = list(csv.DictReader((tmp_path / "out" / "logs" / "csv" / "metrics.csv").open()))
     assert [int(row["epoch"]) for row in rows if row.get("validation/f1")] == [0]
+
+
+def test_of_a_loss_the_lowest_is_the_best(tmp_path):
+    settings = TrainerSettings(**QUIET, patience=2)
+    trainer = build_trainer(settings, tmp_path, "validation/nll", lower_is_better=True)
+    assert callback(trainer, EarlyStopping).mode == "min"
+    assert callback(trainer, ModelCheckpoint).mode == "min"
+
+
+@pytest.mark.parametrize(
+    ("monitor", "lower"),
+    [
+        ("validation/nll", True),
+        ("train/loss", True),
+        ("validation/calibration_error", True),
+        ("validation/accuracy", False),
+        (None, False),
+    ],
+)
+def test_a_task_knows_which_scores_are_better_when_lower(monitor, lower):
+    assert ClassificationTask.is_lower_better(monitor) is lower
+
+
+def test_messages_of_libraries_that_ask_for_nothing_are_left_out_and_others_are_not(tmp_path, caplog, recwarn):
+    with caplog.at_level("INFO"):
+        train(tmp_path / "data", tmp_path / "out", epochs=1)
+    told = [record.getMessage() for record in caplog.records] + [str(one.message) for one in recwarn]
+    for left_out in ("`weights_only` was not set", "Tip: ", "TPU available", "treespec"):
+        assert not [message for message in told if left_out in message]
+    assert "GPU available" in " ".join(told)

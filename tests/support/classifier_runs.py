@@ -1,0 +1,71 @@
+"""`train_classifier` of a tiny model on the generated sample, as a program that Lightning can start again.
+
+`python -m tests.support.classifier_runs <folder> [devices] [eval_batch_size] [epochs]`
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
+
+from ctxzoo.hub.classifier_run import ClassifierRun
+from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.training.trainer import TrainerSettings
+
+
+def classifier_run(
+    folder: Path, *, devices: int = 1, eval_batch_size: int = 64, epochs: int = 1, **changes: Any
+) -> ClassifierRun:
+    """One training on two batches of texts of the sample."""
+    trainer = TrainerSettings(
+        epochs=epochs,
+        precision="32-true",
+        ema_decay=0.0,
+        seed=0,
+        accelerator="cpu",
+        devices=devices,
+        tensorboard=False,
+        progress=False,
+        limit_train_batches=2,
+    )
+    values: dict[str, Any] = {
+        "recipe": "tiny_runs",
+        "architecture": "text_baseline",
+        "variant": "mean",
+        "config": {"model_type": "ctxzoo_text_baseline", "word_dim": 6, "position_dim": 0, "encoder": "mean"},
+        "data": {"dataset": "sample", "batch_size": 8, "eval_batch_size": eval_batch_size, "seed": 0},
+        "task": {"learning_rate": 0.01},
+        "trainer": trainer,
+        "settings": {"epochs": epochs, "tiny": True, "freeze_embeddings": False},
+        "seed": 0,
+        "fold": None,
+        "commit": "0123abc",
+        "output_dir": str(folder / "runs"),
+        "results_dir": str(folder / "results"),
+    }
+    return ClassifierRun(**{**values, **changes})
+
+
+class SlowToFinish(ClassifierRun):
+    """The first process takes its time to write; the others must not read before."""
+
+    def finish(self, *arguments: Any) -> None:
+        if rank_zero_only.rank == 0:
+            time.sleep(3)
+        super().finish(*arguments)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    options = dict(zip(("devices", "eval_batch_size", "epochs"), map(int, sys.argv[2:]), strict=False))
+    run = SlowToFinish(**vars(classifier_run(Path(sys.argv[1]), **options)))
+    try:
+        result = train_classifier(run)
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    print(f"process {rank_zero_only.rank} read {result.metrics['test/accuracy']}", flush=True)
