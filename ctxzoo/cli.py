@@ -58,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ImportError) as error:
         if options.debug:
             raise
-        print(f"ctxzoo: error: {_one_line(error)}", file=sys.stderr)
+        from ctxzoo.hub.advice import advice_for
+
+        print(f"ctxzoo: error: {advice_for(_one_line(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
         return 130
@@ -87,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
     sub.add_argument(
-        "--split", default="test", help="default: test; of a single file: train, validation or test by its name"
+        "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--batch_size", type=_positive, default=128)
@@ -262,6 +264,8 @@ def _score_classifier(options: argparse.Namespace, own: dict[str, Any]) -> dict[
     from ctxzoo.evaluation.text_classification import evaluate_classifier
 
     given = {name: value for name, value in own.items() if value is not None}
+    if Path(options.dataset).is_file():
+        given["dev_share"] = 0.0  # all its rows
     return evaluate_classifier(options.checkpoint, options.dataset, (options.split,), **_how_to_score(options), **given)
 
 

@@ -87,7 +87,7 @@ def main(settings: Settings) -> None:
     taggers = {source: tagger_of(source, settings, commit) for source in sources if TAGGING in settings.tasks}
     files = [(run.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
     refuse_shared_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
-    check_writable(Path(settings.results_dir) / RECIPE)
+    check_writable(Path(settings.results_dir) / RECIPE, "--results_dir")
     if tasks:
         for source, runs in evaluations.items():
             evaluate(source, runs, settings)

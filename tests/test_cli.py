@@ -14,6 +14,7 @@ import pytest
 
 import ctxzoo
 from ctxzoo.cli import main
+from ctxzoo.data.text_reader import read_texts
 from ctxzoo.data.token_datamodule import TokenClassificationDataModule
 from ctxzoo.evaluation import doctor
 from ctxzoo.evaluation.question_answering import evaluate_reader
@@ -242,6 +243,15 @@ def test_predict_refuses(
             ' {"id": "1", "question": "q"}]}]}]}',
             "two questions have the id '1'",
         ),
+        (
+            '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "a", "question": "q"},'
+            ' {"id": "b", "question": " \\t"}]}]}]}',
+            "q.json: the question of id 'b' is empty; leave it out",
+        ),
+        (
+            '{"data": [{"paragraphs": [{"context": " ", "qas": [{"id": "a", "question": "q"}]}]}]}',
+            "q.json: the context of id 'a' is empty; leave it out",
+        ),
     ],
 )
 def test_predict_refuses_files(
@@ -280,6 +290,28 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
         root = tmp_path_factory.mktemp("classifier")
         data = toy_data(root)
         yield str(write_toy(root / "toy-tiny", data)), data.dataset
+
+
+def test_evaluate_a_file_of_texts(
+    classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All rows of a file of one's own are scored; none is held out as in a training."""
+    checkpoint, dataset = classifier
+    texts = read_texts(dataset)
+    rows = texts.splits["train"]
+    file, out = tmp_path / "my texts.jsonl", tmp_path / "scores.json"
+    lines = [{"text": text, "label": texts.label_names[label]} for text, label in zip(*rows[:].values(), strict=True)]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    message = refused(["evaluate", checkpoint, "--dataset", str(file)], capsys)
+    assert message.endswith("gives no 'test' rows; it gives ['train'] (or set --split)\n")
+    assert main(["evaluate", checkpoint, "--dataset", str(file), "--split", "train", "--output", str(out)]) == 0
+    found = json.loads(out.read_text())["metrics"]
+    whole, held_out = (
+        evaluate_classifier(checkpoint, str(file), ("train",), progress=False, dev_share=share)["train"]
+        for share in (0.0, 0.1)
+    )
+    assert found == pytest.approx(whole, rel=1e-6)
+    assert found["nll"] != pytest.approx(held_out["nll"], rel=1e-6)
 
 
 def test_evaluate_a_classifier(classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ class CorpusSource:
         return Path(resolve_dataset(self.name, self.data_dir)).is_file()
 
     def _dataset(self) -> datasets.Dataset:
-        splits = load_splits(self.name, self.data_dir)
+        splits = load_splits(self.name, self.data_dir, sample=True)
         if self.split not in splits:
             raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)}")
         dataset = splits[self.split]

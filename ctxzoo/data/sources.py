@@ -17,9 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets.exceptions import DatasetGenerationError
 from huggingface_hub import constants, get_session
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
+
+from ctxzoo.data.arrow_text import plain_type
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
+FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
 
 
 class DatasetUnavailableError(OSError):
@@ -54,7 +59,9 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
     return str(folder) if folder is not None and folder.is_dir() else name
 
 
-def load_splits(name: str, data_dir: str | None = None, config: str | None = None) -> datasets.DatasetDict:
+def load_splits(
+    name: str, data_dir: str | None = None, config: str | None = None, *, sample: bool = False
+) -> datasets.DatasetDict:
     """The splits that `name` has.
 
     A folder is read the way the Hub reads a dataset repository (README.md with `configs`, or files named after
@@ -64,6 +71,7 @@ def load_splits(name: str, data_dir: str | None = None, config: str | None = Non
         name: as in `resolve_dataset`.
         data_dir: as in `resolve_dataset`.
         config: name of the configuration, for datasets that have several.
+        sample: whether the caller knows a generated dataset of that name, for the message where there is none.
 
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset or does not answer.
@@ -73,10 +81,13 @@ def load_splits(name: str, data_dir: str | None = None, config: str | None = Non
     source = resolve_dataset(name, data_dir)
     if Path(source).is_file():
         raise ValueError(f"{source} is a file; expected the folder that holds it, or a Hub id")
+    if not Path(source).is_dir() and not _can_be_hub_id(source):
+        raise DatasetUnavailableError(f"no file or folder {name!r}; expected one, or a Hub id such as 'user/name'")
     try:
         return _load(source, config) if Path(source).is_dir() else _load_from_hub(source, config)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
-        raise DatasetUnavailableError(_unavailable(name, data_dir, str(error))) from error
+        generated = " (or set `dataset` to sample, which is generated)" if sample else ""
+        raise DatasetUnavailableError(_unavailable(name, data_dir, str(error)) + generated) from error
     except DatasetGenerationError as error:
         raise DatasetFileError(_unreadable(source, error)) from error
 
@@ -88,7 +99,7 @@ def dataset_fingerprint(dataset: datasets.Dataset) -> str:
     order, the chunks of the Arrow table, or on how the rows were selected.
 
     Raises:
-        TypeError: a column of a type that cannot be hashed by value.
+        DatasetFileError: a column of a type that cannot be hashed by value.
     """
     table: pa.Table = dataset.with_format("arrow")[:]
     digest = hashlib.sha256()
@@ -105,6 +116,16 @@ def dataset_fingerprint(dataset: datasets.Dataset) -> str:
 def _folder_in_data_dir(name: str, data_dir: str | None) -> Path | None:
     root = data_dir or os.environ.get(DATA_DIR_VARIABLE)
     return Path(root) / name if root else None
+
+
+def _can_be_hub_id(name: str) -> bool:
+    if Path(name).suffix in FILE_SUFFIXES:
+        return False
+    try:
+        validate_repo_id(name)
+    except HFValidationError:
+        return False
+    return True
 
 
 def _load(source: str, config: str | None) -> datasets.DatasetDict:
@@ -143,8 +164,7 @@ def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
     looked = f"looked in {folder}" if folder is not None else "no data folder is set"
     return (
         f"Dataset {name!r} is not available: {looked}, and the Hub could not deliver it ({reason}). "
-        f"Use `--dataset sample` for the generated sample, or name a folder that holds <namespace>/<name> with "
-        f"`--data_dir` or the environment variable {DATA_DIR_VARIABLE}."
+        f"The environment variable {DATA_DIR_VARIABLE} names a folder that holds <namespace>/<name> (or set `data_dir`)"
     )
 
 
@@ -190,9 +210,13 @@ def _update(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
         _add(hashes, f"{path}:{kind}", values.astype(values.dtype.newbyteorder("<"), copy=False))
     elif pa.types.is_null(kind):
         _add(hashes, f"{path}:null", np.zeros(len(array), dtype=np.uint8))
+    elif plain_type(kind) != kind:
+        _update(hashes, path, array.cast(plain_type(kind)))
+    elif pa.types.is_temporal(kind):
+        _update(hashes, f"{path}:{kind}", array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
     else:
-        raise TypeError(
-            f"column {path!r} has the type {kind}; expected text, numbers, booleans, or lists or structs of them"
+        raise DatasetFileError(
+            f"column {path!r} has the type {kind}; expected text, numbers, booleans, times, or lists or structs of them"
         )
 
 

@@ -283,7 +283,7 @@ class SquadDataModule(lightning.LightningDataModule):
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
         if "train" not in prepared.counts:
             raise ValueError(
-                f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer"
+                f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one (or set `tokenizer`)"
             )
         counts = prepared.counts["train"]
         if self.word_vectors is not None:

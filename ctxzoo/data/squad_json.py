@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.utf8_text import read_utf8
 
 SquadVersion = Literal["1.1", "2.0"]
 
@@ -35,11 +36,11 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
     if not file.is_file():
         raise FileNotFoundError(f"no file {str(file)!r}; expected a SQuAD JSON file")
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DatasetFileError(f"{file}: not UTF-8 text at byte {error.start}") from error
+        content = json.loads(read_utf8(file))
     except json.JSONDecodeError as error:
         raise DatasetFileError(f"{file}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise DatasetFileError(f"{file}: nested too deeply to be of SQuAD's form") from error
     rows = list(_rows(str(file), content, answers))
     return rows, _declared_version(content.get("version"))
 

@@ -13,6 +13,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ctxzoo.data.arrow_text import plain_column, plain_type
 from ctxzoo.data.sample_squad import sample_squad, squad_features
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.data.squad_json import SquadFormatError, SquadVersion, read_squad_json
@@ -71,7 +72,7 @@ def read_squad(
     path = Path(resolve_dataset(source, data_dir))
     files = _json_files(path)
     if not files:
-        loaded = load_splits(source, data_dir, config)
+        loaded = load_splits(source, data_dir, config, sample=True)
         return check_squad(loaded, squad_version=squad_version, fix_answer_start=fix_answer_start)
     splits: dict[str, datasets.Dataset] = {}
     origin: dict[str, Path] = {}
@@ -139,11 +140,13 @@ def _version(
     wanted = declared if requested == "auto" else requested
     if wanted == "1.1" and unanswerable is not None:
         raise SquadFormatError(
-            f"{unanswerable}: no answers, but SQuAD 1.1 has answerable questions only; use squad_version='2.0'"
+            f"{unanswerable}: no answers, but SQuAD 1.1 has answerable questions only; leave it out "
+            "(or set `squad_version` to 2.0)"
         )
     if requested == "2.0" and unanswerable is None and declared != "2.0":
         raise SquadFormatError(
-            "squad_version='2.0', but every question of every split has an answer; use squad_version='1.1' or 'auto'"
+            "squad_version='2.0', but every question of every split has an answer; add some without "
+            "(or set `squad_version` to auto)"
         )
     return wanted or ("1.1" if unanswerable is None else "2.0")
 
@@ -169,8 +172,8 @@ def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
         found, target = table.schema.field(column).type, schema.field(column).type
         if column == "answers":
             values = _answers(where, table.column(column))
-        elif pa.types.is_string(found) or pa.types.is_large_string(found):
-            values = table.column(column).cast(target)
+        elif plain_type(found) == target:
+            values = plain_column(table.column(column))
         else:
             raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
         table = table.set_column(index, column, values)
@@ -323,7 +326,7 @@ def _misplaced(context: str, text: str, start: int, nearest: int | None) -> str:
         )
     if nearest is None:
         return f"{problem}; the context does not contain the answer {text!r} at all"
-    return f"{problem}; it is at {nearest}: fix_answer_start=True moves such offsets to the nearest occurrence"
+    return f"{problem}; it is at {nearest}; correct answer_start (or set `fix_answer_start` to True)"
 
 
 def _json_files(path: Path) -> list[Path]:

@@ -107,7 +107,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         if folds is None and fold != 0:
-            raise ValueError(f"fold={fold} without folds; set folds, for example folds=5")
+            raise ValueError(f"fold={fold} without folds; give both")
         if not 0 <= dev_share < 1:
             raise ValueError(f"dev_share is {dev_share}; expected 0 or more, and less than 1")
         if min_word_count < 1:
@@ -247,7 +247,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def rows(self, split: str) -> Rows:
         """The rows of `texts(split)` that belong to the split, ascending."""
         if split not in self._rows:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)} (or set `split`)"
+            )
         return self._rows[split]
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
@@ -276,7 +278,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if self._tokenizer is None:
             if "train" not in rows:
                 raise ValueError(
-                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer"
+                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one "
+                    "(or set `tokenizer`)"
                 )
             self._tokenizer = self._build_tokenizer(texts["train"], rows["train"])
         if self.word_vectors is not None:
@@ -347,11 +350,6 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return dict.fromkeys(rows, joined), rows
 
     def _own_splits(self, splits: dict[str, datasets.Dataset]) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
-        if "test" not in splits:
-            raise ValueError(
-                f"dataset {self.dataset!r} has no test split, only {sorted(splits)}; set folds for a cross-validation, "
-                "for example folds=5"
-            )
         texts = dict(splits)
         rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
         if "train" in splits and "validation" not in splits and self.dev_share:

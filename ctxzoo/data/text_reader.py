@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import datasets
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from ctxzoo.data.arrow_text import plain_column
+from ctxzoo.data.json_lines import json_object
+from ctxzoo.data.label_names import warn_of_lookalikes
 from ctxzoo.data.sample_texts import sample_texts
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.utf8_text import read_utf8
 
 SAMPLE = "sample"
 SPLITS = ("train", "validation", "test")
@@ -24,6 +27,8 @@ TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")
 LABEL_COLUMNS = ("label", "labels", "category", "class", "target")
 LABEL_TEXT = "label_text"
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
+MOST = 2**63 - 1  # that an int64 holds
+TOO_LARGE = "expected 0..L-1 for L labels; write other numbers as text"
 
 
 class TextFormatError(ValueError):
@@ -71,11 +76,11 @@ def read_texts(
         return check_texts(sample_texts(), text_column=text_column, label_column=label_column)
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
-        split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column)))
+        split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column, label_column)))
         return check_texts(
             {"train": split}, text_column=text_column, label_column=label_column, origin={"train": str(path)}
         )
-    loaded = load_splits(dataset, data_dir)
+    loaded = load_splits(dataset, data_dir, sample=True)
     found = {name: loaded[name] for name in SPLITS if name in loaded}
     if not found:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
@@ -105,6 +110,7 @@ def check_texts(
         for name, split in splits.items()
     ]
     label_names = _label_names(columns)
+    warn_of_lookalikes(", ".join(split.where for split in columns), label_names)
     checked = {name: split.numbered(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
@@ -126,16 +132,19 @@ class _Columns:
         table: pa.Table = split.with_format("arrow")[:]
         text_name = _column(where, split.column_names, "text", text_column, TEXT_COLUMNS)
         label_name = _column(where, split.column_names, "label", label_column, LABEL_COLUMNS)
-        texts = _plain(table.column(text_name))
+        texts = plain_column(table.column(text_name))
         if texts.type != pa.string():
             raise TextFormatError(f"{where}: column {text_name!r} has the type {texts.type}; expected text")
         _refuse(where, pc.is_null(texts), texts, f"no text in column {text_name!r}; leave the row out")
         blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
         _refuse(where, blank, texts, f"the text in column {text_name!r} is empty: {{value!r}}; leave the row out")
-        labels = _plain(table.column(label_name))
+        labels = plain_column(table.column(label_name))
         _refuse(where, pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
         if pa.types.is_integer(labels.type):
-            labels = labels.cast(pa.int64())
+            numbers = labels.cast(pa.int64(), safe=False)
+            if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
+                _refuse(where, pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
+            labels = numbers
         feature = split.features[label_name]
         class_names = list(feature.names) if isinstance(feature, datasets.ClassLabel) else None
         if class_names is not None:
@@ -171,14 +180,7 @@ def _column(where: str, present: Sequence[str], what: str, asked: str | None, us
         if name in present:
             return name
     wanted = f"no column of the usual names {', '.join(usual)}" if asked is None else f"no column {asked!r}"
-    raise TextFormatError(f"{where}: {wanted} for the {what}; set {what}_column to one of {list(present)}")
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text of any width and coding as strings; other types stay."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+    raise TextFormatError(f"{where}: {wanted} for the {what}; rename one of {list(present)} (or set `{what}_column`)")
 
 
 def _refuse(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: str) -> None:
@@ -235,18 +237,20 @@ def _some(values: Sequence[int]) -> str:
     return shown if len(values) <= 10 else f"{shown}, ... {values[-1]}"
 
 
-def _read_file(path: Path, text_column: str | None) -> pa.Table:
+def _read_file(path: Path, text_column: str | None, label_column: str | None) -> pa.Table:
     kind = path.suffix.lower()
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
     try:
         if kind == ".parquet":
+            _refuse_repeated(path, pa.parquet.read_schema(path).names)
             table: pa.Table = pa.parquet.read_table(path)
             return table.replace_schema_metadata()
         if kind == ".jsonl":
-            return _read_json_lines(path)
+            return _read_json_lines(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, text_column, label_column})
+        read_utf8(path)
         return _read_delimited(path, "," if kind == ".csv" else "\t", text_column)
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise DatasetFileError(f"{path} cannot be read: {error}") from error
 
 
@@ -255,34 +259,48 @@ def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.T
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     with pa.csv.open_csv(path, parse_options=parse) as reader:
         names = reader.schema.names
+    _refuse_repeated(path, names)
     texts = [name for name in (*TEXT_COLUMNS, text_column) if name in names]
     convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
     return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
 
 
-def _read_json_lines(path: Path) -> pa.Table:
-    rows: list[dict[str, Any]] = []
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise DatasetFileError(f"{path}, line {number} is not JSON ({error}): {line[:60]!r}") from error
-            if not isinstance(row, dict):
-                raise TextFormatError(f"{path}, line {number} is {line[:60]!r}; expected an object such as {{...}}")
-            rows.append(row)
-    columns = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            kinds = np.array([type(value).__name__ for value in values])
-            other = int(np.argmax(kinds != kinds[0]))
-            raise TextFormatError(
-                f"{path}: column {name!r} is {values[0]!r} in row 0 and {values[other]!r} in row {other}; "
-                "expected one type"
-            ) from None
-    return pa.table(columns)
+def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DatasetFileError(f"{path}: several columns are called {repeated[0]!r}; give each a name of its own")
+
+
+def _read_json_lines(path: Path, wanted: Container[str | None]) -> pa.Table:
+    """Columns that are not wanted stay empty: they may hold anything."""
+    rows = [
+        json_object(line, f"{path}, line {number}")
+        for number, line in enumerate(read_utf8(path).split("\n"), start=1)
+        if line.strip()
+    ]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table(
+        {
+            name: _array(path, name, [row.get(name) for row in rows]) if name in wanted else pa.nulls(len(rows))
+            for name in names
+        }
+    )
+
+
+def _array(path: Path, name: str, values: list[Any]) -> pa.Array:
+    """The values of one type.
+
+    Raises:
+        TextFormatError: they are of several types, or a number is too large.
+    """
+    for row, value in enumerate(values):
+        if isinstance(value, int) and abs(value) > MOST:
+            raise TextFormatError(f"{path}, row {row}: {str(value)[:30]} in column {name!r}; {TOO_LARGE}")
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        kinds = [type(value) for value in values]
+        other = next((row for row, kind in enumerate(kinds) if kind != kinds[0]), 0)
+        raise TextFormatError(
+            f"{path}: column {name!r} is {values[0]!r} in row 0 and {values[other]!r} in row {other}; expected one type"
+        ) from None

@@ -159,7 +159,8 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         if self._tokenizer is None:
             if "train" not in rows:
                 raise ValueError(
-                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; give a tokenizer"
+                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one "
+                    "(or set `tokenizer`)"
                 )
             source, places = rows["train"]
             self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(places)[TOKENS][:])

@@ -9,6 +9,8 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ctxzoo.data.arrow_text import plain_column
+from ctxzoo.data.label_names import warn_of_lookalikes
 from ctxzoo.data.sample_tags import sample_tags
 from ctxzoo.data.sources import dataset_fingerprint, load_splits
 from ctxzoo.data.text_reader import SAMPLE, SPLITS, TextFormatError
@@ -48,7 +50,7 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
         DatasetFileError: a file cannot be read.
         TextFormatError: a sentence or column is not as it should be; the message names split, row (from 0) and value.
     """
-    loaded = sample_tags() if dataset == SAMPLE else load_splits(dataset, data_dir)
+    loaded = sample_tags() if dataset == SAMPLE else load_splits(dataset, data_dir, sample=True)
     found = {name: loaded[name] for name in SPLITS if name in loaded}
     if not found:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
@@ -70,6 +72,7 @@ def check_tokens(
     """
     columns = {name: _columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
     label_names = _label_names(origin, splits, columns)
+    warn_of_lookalikes(origin, label_names)
     checked = {name: _numbered(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
@@ -116,13 +119,11 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
 
 
 def _list_column(where: str, name: str, table: pa.Table) -> pa.Array:
-    column = table.column(name).combine_chunks()
-    kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        raise TextFormatError(f"{where}: column {name!r} has the type {kind}; expected lists, one entry for each word")
-    values = kind.value_type
-    if pa.types.is_large_list(kind) or pa.types.is_large_string(values):
-        column = column.cast(pa.list_(pa.string() if pa.types.is_large_string(values) else values))
+    column = plain_column(table.column(name)).combine_chunks()
+    if not pa.types.is_list(column.type):
+        raise TextFormatError(
+            f"{where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
+        )
     _refuse_row(where, pc.is_null(column), f"nothing in column {name!r}; leave the row out")
     return column
 
@@ -171,7 +172,10 @@ def _label_names(origin: str, splits: Mapping[str, datasets.Dataset], columns: M
         raise TextFormatError(f"{origin}: the tags of the splits {list(splits)} have other names; expected the same")
     if given[0] is not None:
         return given[0]
-    return sorted({tag for one in columns.values() for tag in pc.unique(one.tags.flatten()).to_pylist()})
+    names = sorted({tag for one in columns.values() for tag in pc.unique(one.tags.flatten()).to_pylist()})
+    if len(names) < 2:
+        raise TextFormatError(f"{origin}: the only tag is {names[0]!r}; expected two or more")
+    return names
 
 
 def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:

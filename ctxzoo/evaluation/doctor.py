@@ -134,7 +134,11 @@ def _cache() -> Finding:
 def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
     value = os.environ.get(DATA_DIR_VARIABLE)
     if not value:
-        yield Finding("note", DATA_DIR_VARIABLE, "not set; data comes from the Hub, from --data_dir, or is the sample")
+        yield Finding(
+            "note",
+            DATA_DIR_VARIABLE,
+            "not set; data comes from the Hub, from a folder that a command is given, or is the sample",
+        )
         return
     root = Path(value)
     if not root.is_dir():

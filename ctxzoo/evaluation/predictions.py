@@ -50,7 +50,8 @@ def read_questions(file: Path) -> list[dict[str, str]]:
     Raises:
         FileNotFoundError: no such file.
         DatasetFileError: not UTF-8 or not JSON.
-        SquadFormatError: not of SQuAD's form, no question, or an id twice; the message names the place.
+        SquadFormatError: not of SQuAD's form, no question, an id twice, or a question or context without a word; the
+            message names the place.
     """
     rows, _ = read_squad_json(file, answers=False)
     questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]
@@ -59,6 +60,9 @@ def read_questions(file: Path) -> list[dict[str, str]]:
         if question["id"] in seen:
             raise SquadFormatError(f"{file}: two questions have the id {question['id']!r}; ids must differ")
         seen.add(question["id"])
+        for name in ("question", "context"):
+            if not question[name].strip():
+                raise SquadFormatError(f"{file}: the {name} of id {question['id']!r} is empty; leave it out")
     if not questions:
         raise SquadFormatError(f"{file} holds no question")
     return questions

@@ -22,6 +22,7 @@ RESULTS_DIR = "runs/results"  # where runs write unless told, ignored by git; re
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_OTHERS = re.compile(r"[^A-Za-z0-9_.+-]+")
 _ABSOLUTE_PATH = re.compile(
     r"""(?:^|[\s'"=,;:(\[])(?:file:/|/[\w.~-]|~(?:[a-z_][\w-]*)?(?:/|$)|[A-Za-z]:[\\/]|\\\\\w)"""
 )
@@ -125,12 +126,12 @@ def result_path(
 ) -> Path:
     """``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
 
-    The name follows from the run alone.
+    The name follows from the run alone; of a dataset it has the last part, with _ for blanks and other signs.
 
     Raises:
         ValueError: a part cannot stand in a file name.
     """
-    parts = [variant, dataset.rsplit("/", 1)[-1], split, f"seed{seed}"]
+    parts = [variant, _OTHERS.sub("_", dataset.rsplit("/", 1)[-1]), split, f"seed{seed}"]
     parts += [] if fold is None else [f"fold{fold}"]
     parts += [tag] if tag else []
     return path_of_parts(folder, recipe, parts)

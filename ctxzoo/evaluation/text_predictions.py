@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, TextClassificationPipeline
 
-from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.json_lines import json_object
+from ctxzoo.data.utf8_text import read_utf8
 from ctxzoo.models.tokenization_word import WordTokenizer
+
+NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
 
 
 def load_classifier(checkpoint: str) -> TextClassificationPipeline:
@@ -60,15 +62,14 @@ def read_text_lines(file: Path) -> list[str]:
 
     Raises:
         FileNotFoundError: no such file.
-        DatasetFileError: not UTF-8, or a line is not JSON.
-        ValueError: no text at all, a line that is empty, or an object without a text.
+        DatasetFileError: not UTF-8, or a line is not JSON or no object.
+        ValueError: a file of another kind, no text at all, a line that is empty, or an object without a text.
     """
     if not file.is_file():
         raise FileNotFoundError(f"no file {str(file)!r}; expected one text a line, or a .jsonl file")
-    try:
-        lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise DatasetFileError(f"{file}: not UTF-8 text at byte {error.start}") from error
+    if file.suffix in NOT_LINES:
+        raise ValueError(f"{file} is a {file.suffix} file; expected one text a line, or a .jsonl file")
+    lines = read_utf8(file).removesuffix("\n").split("\n")
     if lines == [""]:
         raise ValueError(f"{file} holds no text")
     texts = []
@@ -81,11 +82,7 @@ def read_text_lines(file: Path) -> list[str]:
 
 
 def _text_of(line: str, where: str) -> str:
-    try:
-        content = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetFileError(f"{where}, column {error.colno}: not JSON: {error.msg}") from error
-    text = content.get("text") if isinstance(content, dict) else None
+    text = json_object(line, where).get("text")
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f'{where} is {line[:80]!r}; expected an object with the text in "text"')
     return text

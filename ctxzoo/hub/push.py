@@ -109,7 +109,7 @@ def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) 
         return
     raise FileExistsError(
         f"{repo_id} holds no ctxzoo checkpoint but {some_of(sorted(others))}, which the upload would delete; choose "
-        "another name, or say --replace"
+        "another name (or set `replace`)"
     )
 
 

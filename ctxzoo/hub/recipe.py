@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from transformers import HfArgumentParser
 
+from ctxzoo.hub.advice import advice_for
 from ctxzoo.hub.setting_ranges import check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 Settings = TypeVar("Settings")
+STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -34,6 +37,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         description: for `--help`.
     """
     parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
+    names = {one.name for one in fields(cast(Any, settings))}
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         check_settings(parsed)
@@ -41,9 +45,9 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
             raise ValueError('--wandb needs: pip install "ctxzoo[wandb]"')
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError) as error:
-        sys.exit(f"error: {error}")
+        sys.exit(f"error: {advice_for(str(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit("stopped; --resume keeps what is finished and goes on with the rest")
+        sys.exit(STOPPED if "resume" in names else "stopped")
 
 
 def with_settings_file(arguments: Sequence[str]) -> list[str]:

@@ -135,6 +135,7 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
         data = run.build_data()
         data.prepare_data()
         data.setup()
+        data.split_dataloader("test")  # scored at the end: where there is none, an error now
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
         scored = tuple(split for split in ("validation", "test") if split in data.splits)
         monitor = ClassificationTask.monitor if "validation" in scored else None  # None: the last is the best

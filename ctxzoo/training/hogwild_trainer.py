@@ -143,7 +143,7 @@ class HogwildTrainer:
                     self._save()
                     self.report(self.progress)
         except KeyboardInterrupt:
-            raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; go on with --resume") from None
+            raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; resuming goes on") from None
         load_weights(self.model, self.weights)
         return self.progress
 
@@ -242,9 +242,7 @@ class HogwildTrainer:
         try:
             file: Any = safe_open(path, "np")
         except SafetensorError as error:
-            raise ValueError(
-                f"{path} is no checkpoint of a training: {error}; remove it, or start without --resume"
-            ) from error
+            raise ValueError(f"{path} is no checkpoint of a training: {error}; remove it, or start anew") from error
         with file:
             metadata = file.metadata() or {}
             theirs = json.loads(metadata.get("training", "{}"))

@@ -61,7 +61,7 @@ class StopOnInterrupt(lightning.Callback):
         return bool(trainer.strategy.reduce_boolean_decision(self._asked, all=False))
 
     def _stop(self, trainer: Any) -> NoReturn:
-        raise TrainingInterrupted(f"stopped after step {trainer.global_step}; go on with --resume")
+        raise TrainingInterrupted(f"stopped after step {trainer.global_step}; resuming goes on")
 
     def _give_back(self) -> None:
         for number, handler in self._handlers.items():

@@ -140,8 +140,8 @@ class ZooTask(lightning.LightningModule, ABC):
             raise ValueError(f"features of shape {tuple(features.shape)} do not fit the word table {(rows, width)}")
         if getattr(table, "follows_from_config", False):
             raise ValueError(
-                "the word table follows from the config and is not saved; train it (freeze_embeddings=False), or set "
-                "embedding_seed=None"
+                "the word table follows from the config's embedding_seed and is not saved; train it "
+                "(or set `freeze_embeddings` to false)"
             )
         with torch.no_grad():
             table.weight[:, : features.size(1)] = features

@@ -153,7 +153,7 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
 
             loggers.append(WandbLogger(project="ctxzoo", save_dir=folder))
         except ImportError as error:
-            raise ImportError('--wandb needs: pip install "ctxzoo[wandb]"') from error
+            raise ImportError('wandb needs: pip install "ctxzoo[wandb]"') from error
     return loggers
 
 

@@ -125,5 +125,5 @@ def choose_backend_name(asked: str | None) -> str:
     if name not in ("numba", "torch"):
         raise ValueError(f"backend is {name!r}; expected numba or torch")
     if name == "numba" and not has_numba:
-        raise ValueError(f"backend is 'numba', which is not installed: {INSTALL}, or take --backend torch")
+        raise ValueError(f"backend is 'numba', which is not installed: {INSTALL}, or take the backend torch")
     return name

@@ -72,5 +72,5 @@ def check_same_training(checkpoint: str, theirs: Mapping[str, Any], ours: Mappin
         if name not in theirs or theirs[name] != value:
             raise ValueError(
                 f"{checkpoint} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
-                "same settings, or start anew without --resume"
+                "same settings, or start anew"
             )

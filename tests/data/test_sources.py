@@ -96,8 +96,7 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
     for part in (
         "'nobody/nothing'",
         str(tmp_path / "nobody" / "nothing"),
-        "--dataset sample",
-        "--data_dir",
+        "(or set `data_dir`)",
         "CTXZOO_DATA",
     ):
         assert part in str(caught.value)
@@ -112,8 +111,8 @@ def test_the_hub_counts_as_silent_when_the_connection_fails(monkeypatch):
 
 
 def test_an_empty_folder_is_unavailable(tmp_path):
-    with pytest.raises(DatasetUnavailableError, match="--dataset sample"):
-        load_splits(str(tmp_path))
+    with pytest.raises(DatasetUnavailableError, match="or set `dataset` to sample, which is gen"):
+        load_splits(str(tmp_path), sample=True)
 
 
 def test_a_file_is_not_a_folder(tmp_path):
@@ -191,6 +190,30 @@ def test_fingerprint_tells_lookalikes_apart(one, other):
 
 
 def test_fingerprint_names_a_column_it_cannot_hash():
-    table = pa.table({"when": pa.array([1], pa.timestamp("s"))})
-    with pytest.raises(TypeError, match=r"'when'.*timestamp"):
+    table = pa.table({"price": pa.array([1]).cast(pa.decimal128(20, 0))})
+    with pytest.raises(DatasetFileError, match=r"'price' has the type decimal128.*; expected text"):
         dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(table)))
+
+
+def test_the_fingerprint_of_text_is_that_of_its_letters_and_times_count():
+    def of(values):
+        return dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(pa.table({"x": values}))))
+
+    words, kinds = ["a", "bc", None], (pa.string(), pa.large_string(), pa.string_view())
+    assert len({of(pa.array(words, kind)) for kind in kinds}) == 1
+    lists = (pa.list_(pa.string()), pa.list_(pa.string_view()), pa.large_list(pa.string()))
+    assert len({of(pa.array([["a", "bc"], []], kind)) for kind in lists}) == 1
+    assert len({of(pa.array([second], pa.timestamp("s"))) for second in (1, 2)}) == 2
+
+
+@pytest.mark.parametrize("name", ["no where.csv", "nowhere.csv", "my data/none", "/no/folder", "./none"])
+def test_what_can_be_no_hub_id_is_not_asked_for(name, monkeypatch):
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_: pytest.fail("asked"))
+    with pytest.raises(DatasetUnavailableError, match=f"no file or folder '{name}'; expected one, or a Hub id"):
+        load_splits(name)
+
+
+def test_a_folder_with_a_blank_in_its_name(tmp_path):
+    (tmp_path / "my data").mkdir()
+    _dataset().to_parquet(tmp_path / "my data" / "train.parquet")
+    assert list(load_splits(str(tmp_path / "my data"))) == ["train"]

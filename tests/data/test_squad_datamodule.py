@@ -119,7 +119,7 @@ def test_a_split_that_is_not_there_is_named(tmp_path):
 
 def test_a_dataset_without_a_train_split_needs_a_tokenizer(tmp_path):
     full = ready(tmp_path)
-    with pytest.raises(ValueError, match="no train split to build a vocabulary from; give a tokenizer"):
+    with pytest.raises(ValueError, match="no train split to build a vocabulary from; add one"):
         ready(tmp_path / "test only", train=0, validation=0)
     data = ready(tmp_path / "test only", train=0, validation=0, tokenizer=full.tokenizer)
     rows = [row for batch in data.split_dataloader("test") for row in batch["row"].tolist()]

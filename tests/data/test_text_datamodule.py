@@ -87,9 +87,10 @@ def test_nothing_is_held_out_with_a_share_of_0(tmp_path, folds):
         data.rows("validation")
 
 
-def test_a_missing_test_split_is_an_error_that_offers_folds(tmp_path):
-    with pytest.raises(ValueError, match=r"no test split, only \['train'\]; set folds for a cross-validation"):
-        ready(write(tmp_path / "d"))
+def test_a_missing_test_split_is_an_error_where_it_is_asked_for(tmp_path):
+    data = ready(write(tmp_path / "d"))
+    with pytest.raises(ValueError, match=r"gives no 'test' rows; it gives \['train', 'validation'\]"):
+        data.rows("test")
 
 
 def test_folds_join_all_splits_and_divide_them():
@@ -385,7 +386,7 @@ def test_the_tokenizer_of_a_checkpoint_is_used(tmp_path):
 
 def test_a_dataset_without_a_train_split_needs_a_tokenizer(tmp_path):
     folder = write(tmp_path / "d", "test")
-    with pytest.raises(ValueError, match="no train split to build a vocabulary from; give a tokenizer"):
+    with pytest.raises(ValueError, match="no train split to build a vocabulary from; add one"):
         ready(folder)
     data = ready(folder, tokenizer=build_word_tokenizer(["word"]))
     assert sorted(seen(data.test_dataloader())) == list(range(60))

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 
 import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ctxzoo.data.sources import DatasetFileError, DatasetUnavailableError, dataset_fingerprint
@@ -153,11 +155,11 @@ CLASSES = datasets.Features({"text": datasets.Value("string"), "label": datasets
         (split(text=["a", "b"], label=[0, 0]), "the only label is '0'; expected two or more"),
         (
             split(body=["a"], label=[0]),
-            r"no column of the usual names text, sentence.*text_column to one of \['body', ",
+            r"no column of the usual names text, sentence.*rename one of \['body', ",
         ),
         (
             split(text=["a"], stars=[0]),
-            r"no column of the usual names label.*label_column to one of \['text', 'stars'\]",
+            r"no column of the usual names label.*rename one of \['text', 'stars'\] .or set `label_column`",
         ),
         (split(text=[], label=[]), "split 'train': no rows"),
         (
@@ -173,7 +175,7 @@ def test_bad_rows_and_columns(data, message):
 
 def test_a_column_that_is_not_there():
     data = {"train": split(text=["a", "b"], label=[0, 1])}
-    with pytest.raises(TextFormatError, match=r"no column 'txt' for the text; set text_column to one of \['text', 'la"):
+    with pytest.raises(TextFormatError, match=r"no column 'txt' for the text; rename one of \['text', 'la"):
         check_texts(data, text_column="txt")
 
 
@@ -196,13 +198,13 @@ def test_splits_must_agree():
         ("a.csv", "text,label\na,1\nb,\n", TextFormatError, r"a\.csv, row 1: no label"),
         ("a.csv", "text,label\na,true\nb,false\n", TextFormatError, r"type bool \(row 0: True\)"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text"\n', DatasetFileError, r"a\.jsonl, line 2 is not JSON"),
-        ("a.jsonl", '["a", 1]\n', TextFormatError, r"a\.jsonl, line 1 is .*expected an object"),
+        ("a.jsonl", '["a", 1]\n', DatasetFileError, r"a\.jsonl, line 1 is .*expected an object"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"label": 0}\n', TextFormatError, r"a\.jsonl, row 1: no text"),
         (
             *("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b", "label": "x"}\n', TextFormatError),
             r"column 'label' is 1 in row 0 and 'x' in row 1; expected one type",
         ),
-        ("a.jsonl", r'{"text": "\ud800", "label": 1}', DatasetFileError, r"a\.jsonl cannot be read.*surrogates"),
+        ("a.jsonl", r'{"text": "\ud800", "label": 1}', DatasetFileError, r"a\.jsonl, line 1 holds half a character"),
         ("a.jsonl", "\n", TextFormatError, r"a\.jsonl: no rows"),
         ("a.parquet", "PAR1", DatasetFileError, r"a\.parquet cannot be read"),
         ("a.xlsx", "x", DatasetFileError, r"a\.xlsx is no \.csv, \.tsv, \.jsonl, \.parquet file"),
@@ -253,3 +255,83 @@ def test_real_datasets(name, sizes, labels):
     found = read_texts(name)
     assert {split: len(data) for split, data in found.splits.items()} == sizes
     assert found.label_names == labels
+
+
+WORDS = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())])
+def test_text_of_every_type_is_text(tmp_path, kind):
+    names = pa.array(["x", "y", "x"])
+    table = pa.table({"text": pa.array(WORDS).cast(kind), "label": names.cast(kind), "other": names.cast(kind)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    found = read_texts(str(tmp_path / "a.parquet"))
+    assert rows(found.splits["train"]) == [("a", 0), ("b", 1), ("c", 0)]
+    plain = check_texts({"train": split(text=WORDS, label=["x", "y", "x"])})
+    assert found.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text,label,text\na,x,b\n", "several columns are called 'text'; give each a name of its own"),
+        ("a.tsv", "text\tlabel\tlabel\na\tx\tb\n", "several columns are called 'label'"),
+        ("a.jsonl", '{"text": "a", "label": 1, "text": "b"}', "line 1 is not JSON .'text' stands there twice"),
+        ("a.jsonl", '{"text": "a", "label": 1e23}', r"type double .row 0: 1e\+23.; expected integers 0..L-1"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": 0}\n{"text": "b", "label": 100000000000000000000000}',
+            "row 1: 100000000000000000000000 in column 'label'; expected 0..L-1 for L labels; write other numbers as",
+        ),
+        ("a.jsonl", '{"text": "a \\ud800", "label": 1}', r"line 1 holds half a character, '\\ud800'"),
+        ("a.jsonl", '{"text": ' + "[" * 100_000, "line 1 is not JSON"),
+        ("a.csv", "text,label\na,x\nb\n", "cannot be read: .*Expected 2 columns, got 1"),
+        ("a.csv", "", "a.csv cannot be read: Empty CSV file"),
+        ("a.jsonl", "\n", "a.jsonl: no rows"),
+        ("a.csv", "text,label\na,1.0\nb,\n", "no label in column 'label'|type double"),
+        ("a.csv", "text,label\na,true\nb,false\n", r"type bool .row 0: True.; expected integers"),
+        ("a.csv", "text,label\na,x\nb,x\n", "the only label is 'x'; expected two or more"),
+    ],
+)
+def test_odd_files(tmp_path, name, content, message):
+    with pytest.raises((TextFormatError, DatasetFileError), match=message) as caught:
+        read_texts(written(tmp_path, name, content))
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_other_encodings_are_named(tmp_path):
+    for name, encoding, place in (("a.csv", "latin-1", 14), ("b.jsonl", "utf-16", 0)):
+        (tmp_path / name).write_bytes("text,label\ncafé,x\n".encode(encoding))
+        with pytest.raises(DatasetFileError, match=f"{name}: not UTF-8 text at byte {place}; save it as UTF-8"):
+            read_texts(str(tmp_path / name))
+
+
+def test_a_parquet_file_with_a_name_twice_or_a_number_too_large(tmp_path):
+    labels = pa.array([0, 2**63], pa.uint64())
+    for names, message in (
+        (["text", "label", "text"], "several columns are called 'text'"),
+        (["text", "label", "b"], "row 1: label 9223372036854775808 in column 'label'; expected 0..L-1 for L labels"),
+    ):
+        table = pa.Table.from_arrays([pa.array(["a", "b"]), labels, pa.array(["a", "b"])], names=names)
+        pq.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises((TextFormatError, DatasetFileError), match=message):
+            read_texts(str(tmp_path / "a.parquet"))
+
+
+def test_other_columns_may_hold_anything(tmp_path):
+    content = (
+        '{"text": "a", "label": 0, "n": 1}\n{"text": "b", "label": 1, "n": "x"}\n{"text": "c", "label": 1, "n": 1e99}'
+    )
+    assert rows(read_texts(written(tmp_path, "a.jsonl", content)).splits["train"]) == [("a", 0), ("b", 1), ("c", 1)]
+    with pytest.raises(TextFormatError, match="column 'n' is 1 in row 0 and 'x' in row 1; expected one type"):
+        read_texts(str(tmp_path / "a.jsonl"), label_column="n")
+
+
+def test_labels_that_differ_in_blanks_or_case_are_told(tmp_path, caplog):
+    found = read_texts(written(tmp_path, "a.csv", "text,label\na,pos\nb, Pos\nc,neg\nd,neg ative\n"))
+    assert found.label_names == [" Pos", "neg", "neg ative", "pos"]
+    told = "the labels ' Pos', 'pos' differ in blanks or case alone; each counts as a label of its own"
+    assert [record.getMessage() for record in caplog.records] == [f"{tmp_path / 'a.csv'}: {told}"]
+    caplog.clear()
+    read_texts(written(tmp_path, "b.csv", "text,label\na,pos\nb,neg\n"))
+    assert not caplog.records

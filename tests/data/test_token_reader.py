@@ -47,19 +47,34 @@ def test_class_labels_keep_their_numbers():
     assert found.splits["train"]["labels"][:] == [[0, 0, 1], [2]]
 
 
-def test_a_selection_of_rows_and_wide_columns_are_read_alike():
+def test_a_selection_of_rows_is_read_alike():
     whole = check_tokens({"train": split()})
     twice = split(SENTENCES * 2, TAGS * 2).select([2, 3])
     assert check_tokens({"train": twice}).fingerprint == whole.fingerprint
+    other = check_tokens({"train": split(tags=[["DT", "NN", "NN"], ["UH"]])})
+    assert other.fingerprint != whole.fingerprint
+
+
+LARGE, VIEWS = pa.large_list(pa.large_string()), pa.list_(pa.string_view())
+
+
+@pytest.mark.parametrize("kinds", [(LARGE, LARGE), (VIEWS, VIEWS), (VIEWS, LARGE)])
+def test_lists_of_every_type_are_lists(kinds):
     wide = pa.table(
         {
-            name: pa.array(rows, pa.large_list(pa.large_string()))
-            for name, rows in (("tokens", SENTENCES), ("pos_tags", TAGS))
+            name: pa.array(rows, kind)
+            for (name, rows), kind in zip((("tokens", SENTENCES), ("pos_tags", TAGS)), kinds, strict=True)
         }
     )
     assert check_tokens({"train": datasets.Dataset(wide)}).splits["train"]["labels"][:] == [[0, 1, 3], [2]]
-    other = check_tokens({"train": split(tags=[["DT", "NN", "NN"], ["UH"]])})
-    assert other.fingerprint != whole.fingerprint
+
+
+def test_tags_that_look_alike_are_told_and_one_tag_is_refused(caplog):
+    check_tokens({"train": split(tags=[["DT", "nn", "VBZ"], ["NN"]])})
+    told = "the data: the labels 'NN', 'nn' differ in blanks or case alone; each counts as a label of its own"
+    assert [record.getMessage() for record in caplog.records] == [told]
+    with pytest.raises(TextFormatError, match="the data: the only tag is 'X'; expected two or more"):
+        check_tokens({"train": split(tags=[["X", "X", "X"], ["X"]])})
 
 
 @pytest.mark.parametrize(

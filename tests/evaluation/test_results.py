@@ -60,6 +60,8 @@ def test_names(tmp_path: Path) -> None:
     assert write_result(make_result(), tmp_path) == tmp_path / "squad_bidaf" / "baseline-squad_v1_mini-test-seed1.json"
     other = write_result(make_result(fold=0, dataset="plain", tag="dropout0.4"), tmp_path)
     assert other.name == "baseline-plain-test-seed1-fold0-dropout0.4.json"
+    blank = write_result(make_result(dataset="my data/Reviews (new).csv"), tmp_path)
+    assert blank.name == "baseline-Reviews_new_.csv-test-seed1.json"
 
 
 @pytest.mark.parametrize(

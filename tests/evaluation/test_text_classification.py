@@ -114,8 +114,9 @@ def test_lines_and_json_lines(tmp_path: Path) -> None:
         ("a.txt", b"", ValueError, "holds no text"),
         ("a.txt", b"one\n\ntwo\n", ValueError, "line 2 is empty; remove it"),
         ("a.txt", b"\xff", DatasetFileError, "not UTF-8 text at byte 0"),
-        ("a.jsonl", b'{"text": "a"}\n{', DatasetFileError, "line 2, column 2: not JSON"),
-        ("a.jsonl", b'["a"]', ValueError, r"""line 1 is '\["a"\]'; expected an object with the text in "text\""""),
+        ("a.jsonl", b'{"text": "a"}\n{', DatasetFileError, "line 2 is not JSON"),
+        ("a.csv", b"text,label\na,b\n", ValueError, "a.csv is a .csv file; expected one text a line, or a .jsonl file"),
+        ("a.jsonl", b'["a"]', ValueError, r"""line 1 is '\["a"\]'; expected an object such as"""),
         ("a.jsonl", b'{"text": " "}', ValueError, "expected an object with the text"),
     ],
 )

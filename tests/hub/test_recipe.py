@@ -91,3 +91,27 @@ def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "argv", ["recipe.py"])
     with pytest.raises(RuntimeError, match="a fault of ours"):
         run_recipe(Settings, main, None)
+
+
+def test_what_is_advised_is_an_option_of_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def main(settings: Settings) -> None:
+        raise ValueError("no such row (or set `name` to another), nor fold (or set `folds`)")
+
+    monkeypatch.setattr(sys, "argv", ["recipe.py"])
+    with pytest.raises(SystemExit) as stopped:
+        run_recipe(Settings, main, "a recipe")
+    assert stopped.value.code == "error: no such row (or set --name to another), nor fold"
+
+
+def test_a_recipe_that_cannot_resume_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Brief:
+        name: str = ""
+
+    def main(settings: Brief) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["recipe.py"])
+    with pytest.raises(SystemExit) as stopped:
+        run_recipe(Brief, main, "a recipe")
+    assert stopped.value.code == "stopped"

@@ -128,7 +128,7 @@ def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -
     run = recipe(tmp_path, HF_HUB_OFFLINE="1", CTXZOO_DATA=str(tmp_path / "nothing"), HF_HOME=str(tmp_path / "hf"))
     assert run.returncode != 0
     assert "Traceback" not in run.stderr
-    for word in ("rajpurkar/squad_v2", "--dataset sample", "--data_dir"):
+    for word in ("rajpurkar/squad_v2", "(or set --dataset to sample", "(or set --data_dir)"):
         assert word in run.stderr
 
 

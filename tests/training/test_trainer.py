@@ -166,7 +166,7 @@ def missing(name: str) -> Any:
 
 def test_wandb_that_is_asked_for_and_not_installed_is_an_error_that_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr("lightning.pytorch.loggers.WandbLogger", missing("wandb"))
-    with pytest.raises(ImportError, match=r'--wandb needs: pip install "ctxzoo\[wandb\]"'):
+    with pytest.raises(ImportError, match=r'wandb needs: pip install "ctxzoo\[wandb\]"'):
         build_loggers(TrainerSettings(tensorboard=False, wandb=True), tmp_path)
 
 
