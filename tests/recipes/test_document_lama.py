@@ -28,6 +28,12 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
     rates = {name: one.settings["learning_rate"] for name, one in results.items()}
     assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01, "te": 0.01}
 
+    said = [line.removeprefix("checkpoint ") for line in run.stdout.splitlines() if line.startswith("checkpoint ")]
+    assert len(said) == len(MODELS)
+    assert all((tmp_path / path / "config.json").is_file() for path in said)
+    assert run.stdout.count("load it:") == 1
+    assert f'pipeline("text-classification", model="{said[0]}", trust_remote_code=True)' in run.stdout
+
     folder = tmp_path / "runs" / "document_lama" / "san-sample-test-seed0" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
     assert (config["encoder"], config["overlap_penalty"], config["pooled_dropout"]) == ("self_attentive", 1.0, 0.0)
