@@ -154,8 +154,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--replace", action="store_true", help="delete what a repository holds that is not a ctxzoo checkpoint's"
     )
 
-    sub = add("verify", verify, "Check that a checkpoint folder is whole and its code that of this release.")
-    sub.add_argument("folder", type=Path)
+    sub = add("verify", verify, "Check that a checkpoint is whole, its code that of this release; none is run.")
+    sub.add_argument("checkpoint", metavar="CHECKPOINT", help="folder, or on the Hub USER/NAME or USER/NAME@REVISION")
 
     add("doctor", doctor, "Is this machine fit? Versions, devices, data, Hub.")
     return parser
@@ -439,16 +439,18 @@ def push(options: argparse.Namespace) -> int:
 
 
 def verify(options: argparse.Namespace) -> int:
-    from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder
+    from ctxzoo.hub import hub_checks
+    from ctxzoo.hub.folder_files import CheckpointFolderError
 
     try:
-        check_checkpoint_folder(options.folder)
+        what, saved = hub_checks.verify(options.checkpoint)
     except CheckpointFolderError as error:
         if options.debug:
             raise
         print(f"ctxzoo: not fit: {_one_line(error)}", file=sys.stderr)
         return FAILED
-    print(f"{options.folder}: whole, and its code is that of ctxzoo {ctxzoo.__version__}")
+    saved = f"saved with {saved}" if saved else "its card names no release"
+    print(f"{what}: whole, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
     return OK
 
 
@@ -511,10 +513,11 @@ def _checkpoint_info(checkpoint: str) -> int:
 
 def _task_of(checkpoint: str) -> TaskFacts:
     """What a folder or Hub id does; a clear error before its weights are read where that is nothing we can score."""
-    from ctxzoo.hub.inspection import read_checkpoint
+    from ctxzoo.hub.inspection import check_loadable, read_checkpoint
     from ctxzoo.hub.tasks import task_of
 
     facts = read_checkpoint(checkpoint)
+    check_loadable(checkpoint)
     try:
         return task_of(facts.architecture, facts.model_class)
     except ValueError as error:

@@ -22,6 +22,7 @@ from typing import Any
 from transformers import AutoConfig
 
 from ctxzoo.data.document_datasets import document_dataset, tag_of
+from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.hub.document_training import DEV_SEED
 from ctxzoo.hub.pretrained_run import PretrainedRun
@@ -51,6 +52,7 @@ class Settings(TrainingSettings):
 
 def main(settings: Settings) -> None:
     commit = git_commit()
+    refuse_missing_path(settings.model, "model")
     architecture = AutoConfig.from_pretrained(settings.model).model_type
     variant = Path(settings.model).resolve().name
     runs = {

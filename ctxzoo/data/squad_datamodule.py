@@ -13,6 +13,7 @@ import torch
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.data.squad_batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
 from ctxzoo.data.squad_preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.data.squad_reader import SquadSplits, read_squad
@@ -100,7 +101,10 @@ class SquadDataModule(lightning.LightningDataModule):
         self.seed = seed
         self.num_workers = num_workers
         self.cache_dir = Path(cache_dir) if cache_dir else None
-        self._tokenizer = tokenizer if init_from is None else AutoTokenizer.from_pretrained(init_from)
+        if init_from is not None:
+            refuse_missing_path(init_from, "checkpoint")
+            tokenizer = AutoTokenizer.from_pretrained(init_from)
+        self._tokenizer = tokenizer
         self._data: SquadSplits | None = None
         self._prepared: PreparedSquad | None = None
         self._tables: TypeTables | None = None

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.log_count_ratios import naive_bayes_of_means
+from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
@@ -430,6 +431,7 @@ def _of_words(tokenizer: TokenizersBackend, asked: str) -> WordTokenizer:
 
 
 def _tokenizer_of(checkpoint: str) -> WordTokenizer:
+    refuse_missing_path(checkpoint, "checkpoint")
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     if not isinstance(tokenizer, WordTokenizer):
         raise ValueError(

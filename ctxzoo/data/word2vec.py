@@ -94,5 +94,5 @@ def import_gensim() -> Any:
     try:
         import gensim
     except ImportError as error:
-        raise ImportError('word2vec needs gensim: pip install "ctxzoo[word2vec]"') from error
+        raise ImportError("word2vec needs gensim: pip install gensim") from error
     return gensim

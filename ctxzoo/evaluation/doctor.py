@@ -92,9 +92,11 @@ def _library(requirement: Requirement) -> Finding:
 
 def _extra(name: str, requirements: list[Requirement]) -> Finding:
     members = [r for r in requirements if r.marker is not None and r.marker.evaluate({"extra": name})]
-    lacking = [r.name for r in members if _library(r).status != "ok"]
+    lacking = [r for r in members if _library(r).status != "ok"]
     if lacking:
-        return Finding("note", f"extra {name}", f"without {', '.join(lacking)}; pip install '{PACKAGE}[{name}]'")
+        names = ", ".join(r.name for r in lacking)
+        wanted = " ".join(f"'{r.name}{r.specifier}'" for r in lacking)
+        return Finding("note", f"extra {name}", f"without {names}; pip install {wanted}")
     return Finding("ok", f"extra {name}", "installed")
 
 

@@ -50,7 +50,7 @@ def new_figure(width: float, height: float) -> Figure:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise PlotsUnavailableError('plots need matplotlib: pip install "ctxzoo[plots]"') from error
+        raise PlotsUnavailableError("plots need matplotlib: pip install matplotlib") from error
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -8,6 +8,7 @@ from pathlib import Path
 from transformers import AutoConfig
 from transformers.utils import cached_file
 
+from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.hub.card_settings import card_settings
 from ctxzoo.hub.folder_files import CARD
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig
@@ -44,6 +45,7 @@ def bidaf_checkpoint(path: str) -> BidafCheckpoint:
         OSError: there is no such checkpoint.
         ValueError: it is of another architecture, or its settings are those of no named variant.
     """
+    refuse_missing_path(path, "checkpoint")
     config = AutoConfig.from_pretrained(path)
     if not isinstance(config, BidafConfig):
         raise ValueError(

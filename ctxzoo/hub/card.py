@@ -10,11 +10,11 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
-import ctxzoo
 from ctxzoo.evaluation.results import RunResult
 from ctxzoo.evaluation.table_parts import mean_and_deviation
 from ctxzoo.evaluation.tables_bidaf import PAPER
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
+from ctxzoo.hub.card_release import how_to_install, saved_with
 from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER
 from ctxzoo.hub.code_files import sha256, travelling_files
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
@@ -80,7 +80,8 @@ def build_card(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
         ),
         environment=_environment(result),
-        version=ctxzoo.__version__,
+        install=how_to_install(),
+        saved=saved_with(),
         code=_table(
             ["file", "sha256"],
             [[name, f"`{sha256(path)[:16]}`"] for name, path in travelling_files(architecture).items()],

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 
+from ctxzoo.hub.card_release import release_of
 from ctxzoo.hub.code_files import code_differences
 from ctxzoo.hub.folder_files import (
+    CARD,
     CONFIG,
     TOKENIZER_FILES,
     WEIGHTS,
@@ -25,6 +26,7 @@ from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
+from ctxzoo.version import version
 
 
 def check_checkpoint_folder(folder: str | Path) -> list[str]:
@@ -64,9 +66,10 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
     check_shapes(shapes, folder, head_class(architecture, content, folder), config)
     differences = code_differences(folder, architecture)
     if differences:
+        saved = release_of((folder / CARD).read_text(encoding="utf-8"))
         raise CheckpointFolderError(
-            f"{folder}: the code is not that of the installed release: {'; '.join(differences)}. Save the checkpoint "
-            "again with this release, or use the ctxzoo release it was saved with"
+            f"{folder}: the code is not that of the installed release, {version()}: {'; '.join(differences)}. Save the "
+            f"checkpoint again with this release, or use the one it was saved with{f', {saved}' if saved else ''}"
         )
     _check_references(folder, architecture, content)
     if architecture.tokenizer_class is not None:
@@ -116,7 +119,7 @@ def read_config(folder: Path) -> ZooConfig:
     architecture, _ = read_architecture(folder)
     try:
         return cast(ZooConfig, architecture.config_class.from_pretrained(str(folder)))
-    except (TypeError, ValueError, StrictDataclassError) as error:
+    except Exception as error:  # of entries of the wrong kind, transformers' own code raises anything
         raise CheckpointFolderError(f"{folder / CONFIG}: {_one_line(error)}") from error
 
 

@@ -62,11 +62,12 @@ def check_names(names: Iterable[str], architecture: Architecture, where: str) ->
     allowed = {*needed, *HUB_FILES, *travelling_files(architecture)}
     names = sorted(names)
     _refuse([name for name in names if name not in allowed and not _SCORE_FILE.fullmatch(name)], where)
-    missing = [name for name in needed if name not in names]
-    if missing:
-        raise CheckpointFolderError(
-            f"{where} lacks {', '.join(missing)}; write it whole with write_checkpoint_folder, or copy it again"
-        )
+    _refuse_missing([name for name in needed if name not in names], where)
+
+
+def refuse_missing(folder: Path, names: Iterable[str]) -> None:
+    """Raise CheckpointFolderError unless the named files are there."""
+    _refuse_missing([name for name in names if not (folder / name).is_file()], str(folder))
 
 
 def some_of(names: list[str], separator: str = ", ") -> str:
@@ -80,4 +81,11 @@ def _refuse(names: list[str], where: str) -> None:
         raise CheckpointFolderError(
             f"{where} holds {some_of(sorted(names))}, which checkpoints of this release do not have; move it away, or "
             "use the ctxzoo release that the checkpoint was saved with"
+        )
+
+
+def _refuse_missing(names: list[str], where: str) -> None:
+    if names:
+        raise CheckpointFolderError(
+            f"{where} lacks {', '.join(names)}; write it whole with write_checkpoint_folder, or copy it again"
         )

@@ -12,25 +12,20 @@ from huggingface_hub import (
     CommitOperationDelete,
     HfApi,
     ModelCard,
-    constants,
     get_token,
     hf_hub_download,
 )
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.errors import HfHubHTTPError
 
 from ctxzoo.evaluation.results import write_atomically
 from ctxzoo.hub.card_snippets import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, some_of
+from ctxzoo.hub.hub_errors import HubError, reaching
 from ctxzoo.hub.json_object import read_json_object
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
-_HTTP_LIBRARIES = ("httpx", "httpx2", "httpcore", "requests")
-
-
-class PushError(OSError):
-    """The Hub could not be reached or refused; the message says why and what to do."""
 
 
 def push_folder(
@@ -62,14 +57,14 @@ def push_folder(
         CheckpointFolderError: the folder is not fit to be published; nothing is sent.
         ValueError: `repo_id` is no repository's name.
         FileExistsError: the repository is neither empty nor one of ctxzoo; nothing is sent.
-        PushError: no token, no network, no permission, or another refusal.
+        HubError: no token, no network, no permission, or another refusal.
     """
     folder = Path(folder)
     files = check_checkpoint_folder(folder)
     if not _REPO_ID.fullmatch(repo_id):
         raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
     if get_token() is None:
-        raise PushError(
+        raise HubError(
             "no Hub token: log in with `hf auth login`, or set HF_TOKEN to a token that may write to " + repo_id
         )
     api = HfApi()
@@ -126,29 +121,19 @@ def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool
 
 @contextmanager
 def _explained(repo_id: str) -> Iterator[None]:
-    """Turns the client's errors into one line that says what to do."""
+    """Turns refusals of an upload into one line that says what to do."""
     try:
-        yield
-    except HFValidationError as error:
-        raise ValueError(f"{repo_id!r} is no repository: {' '.join(str(error).split())}") from error
-    except OfflineModeIsEnabled as error:
-        raise PushError("the Hub client is in offline mode; unset HF_HUB_OFFLINE to push") from error
+        with reaching(repo_id):
+            yield
     except HfHubHTTPError as error:
         status = error.response.status_code
         said = error.server_message or " ".join(str(error).split())
         if status == 401:
-            raise PushError(
+            raise HubError(
                 f"the Hub did not accept the token ({said}); log in again with `hf auth login` or renew HF_TOKEN"
             ) from error
         if status == 403:
-            raise PushError(
+            raise HubError(
                 f"the token may not write to {repo_id} ({said}); use one with write access to that namespace"
             ) from error
-        raise PushError(f"the Hub refused the upload to {repo_id} with status {status}: {said}") from error
-    except Exception as error:
-        # The HTTP library below the client differs between its versions; its errors share no base with ours.
-        if not isinstance(error, ConnectionError) and type(error).__module__.split(".")[0] not in _HTTP_LIBRARIES:
-            raise
-        raise PushError(
-            f"the Hub at {constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); check the network"
-        ) from error
+        raise HubError(f"the Hub refused the upload to {repo_id} with status {status}: {said}") from error

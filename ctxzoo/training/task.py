@@ -10,6 +10,7 @@ import lightning
 import torch
 from transformers import AutoConfig
 
+from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.training.optimisers import OptimiserName, build_optimiser
 
 STAGES = ("validation", "test")
@@ -74,6 +75,7 @@ class ZooTask(lightning.LightningModule, ABC):
             raise ValueError("give either model_config or pretrained")
         self.save_hyperparameters()  # those of the subclass as well
         if pretrained is not None:
+            refuse_missing_path(pretrained, "checkpoint")
             self.model = self.load_pretrained(pretrained)
         else:
             self.model = self.auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))

@@ -146,14 +146,14 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
 
             loggers.append(TensorBoardLogger(folder, name="tensorboard", version=""))
         except ImportError:
-            say_once('without TensorBoard logs: pip install "ctxzoo[tensorboard]"')
+            say_once("without TensorBoard logs: pip install tensorboard")
     if settings.wandb:
         try:
             from lightning.pytorch.loggers import WandbLogger
 
             loggers.append(WandbLogger(project="ctxzoo", save_dir=folder))
         except ImportError as error:
-            raise ImportError('wandb needs: pip install "ctxzoo[wandb]"') from error
+            raise ImportError("wandb needs: pip install wandb") from error
     return loggers
 
 

@@ -15,7 +15,7 @@ from ctxzoo.training.word_embedding_progress import EmbeddingProgress
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 
 CHECKPOINT = "last.safetensors"
-INSTALL = 'pip install "ctxzoo[embeddings]"'
+INSTALL = "pip install numba"
 
 
 class EmbeddingTrainer(Protocol):

@@ -10,7 +10,8 @@ from huggingface_hub import CommitOperationAdd, HfApi, constants
 from ctxzoo.cli import main
 from ctxzoo.hub import push as push_module
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
-from ctxzoo.hub.push import PushError, push_folder
+from ctxzoo.hub.hub_errors import HubError
+from ctxzoo.hub.push import push_folder
 from tests.hub.doors import assert_same_as_here, open_all
 from tests.support import hub_server
 from tests.support.hub_server import HubServer, hub_environment
@@ -129,7 +130,7 @@ def test_what_came_between_look_and_upload_is_kept(
         return real(card, repo_id)
 
     monkeypatch.setattr(push_module, "with_repo_id", meanwhile)
-    with pytest.raises(PushError, match="A commit has happened since"):
+    with pytest.raises(HubError, match="A commit has happened since"):
         push_folder(checkpoint, REPO)
     assert here.read_file(REPO, "thesis.txt") == b"years of work"
 
@@ -137,7 +138,7 @@ def test_what_came_between_look_and_upload_is_kept(
 def test_no_token(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", "absent")
-    with pytest.raises(PushError, match="no Hub token: log in with `hf auth login`"):
+    with pytest.raises(HubError, match="no Hub token: log in with `hf auth login`"):
         push_folder(checkpoint, REPO)
     assert here.requests == []
 
@@ -145,14 +146,14 @@ def test_no_token(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyP
 def test_no_network(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port, where nothing listens
     before = (checkpoint / "README.md").read_bytes()
-    with pytest.raises(PushError, match=r"http://127\.0\.0\.1:9 cannot be reached"):
+    with pytest.raises(HubError, match=r"http://127\.0\.0\.1:9 cannot be reached"):
         push_folder(checkpoint, REPO)
     assert (checkpoint / "README.md").read_bytes() == before
 
 
 def test_offline_mode(here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(PushError, match="offline mode; unset HF_HUB_OFFLINE"):
+    with pytest.raises(HubError, match="offline mode; unset HF_HUB_OFFLINE"):
         push_folder(checkpoint, REPO)
 
 

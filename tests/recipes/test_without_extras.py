@@ -15,8 +15,8 @@ from tests.support.subprocesses import REPOSITORY_ROOT
 
 EXTRAS = ("gensim", "matplotlib", "numba", "tensorboard", "tensorboardX", "wandb")
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--results_dir", "results")
-NO_BOARD = 'without TensorBoard logs: pip install "ctxzoo[tensorboard]"'
-NO_PLOTS = 'without pictures: plots need matplotlib: pip install "ctxzoo[plots]"'
+NO_BOARD = "without TensorBoard logs: pip install tensorboard"
+NO_PLOTS = "without pictures: plots need matplotlib: pip install matplotlib"
 
 
 def recipe(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

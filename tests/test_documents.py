@@ -1,0 +1,42 @@
+"""What README and other texts say agrees with the program."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from ctxzoo.cli import build_parser
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+TEXTS = [
+    *REPOSITORY_ROOT.glob("*.md"),
+    *(REPOSITORY_ROOT / "docs").rglob("*.md"),
+    *(REPOSITORY_ROOT / "model_cards").glob("*.md"),
+    *(path for folder in ("ctxzoo", "recipes", "benchmarks") for path in (REPOSITORY_ROOT / folder).rglob("*.py")),
+    *(REPOSITORY_ROOT / "ctxzoo").rglob("*.md"),
+    *(REPOSITORY_ROOT / "notebooks").rglob("*.ipynb"),
+]
+# The name ctxzoo as something to be had from a package index; a checkout (-e ".[train]") and a git URL are no index.
+_FROM_INDEX = re.compile(r"""pip3? install (?:-\S+ )*["'\\]*ctxzoo\b(?!\S* ?@)|(?:uv|pipx)\b[^\n]*\badd ctxzoo\b""")
+
+
+def commands() -> list[str]:
+    actions = build_parser()._actions
+    (subparsers,) = (action for action in actions if isinstance(action, argparse._SubParsersAction))
+    return list(subparsers.choices)
+
+
+def test_readme_lists_every_command() -> None:
+    text = (REPOSITORY_ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Command line\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^ctxzoo ([\w-]+)", section, flags=re.MULTILINE)
+    assert list(dict.fromkeys(listed)) == commands()
+
+
+def test_nothing_is_installed_by_a_name_that_anybody_could_register() -> None:
+    found = {str(path): _FROM_INDEX.findall(path.read_text(encoding="utf-8")) for path in TEXTS}
+    assert {path: names for path, names in found.items() if names} == {}
+    for text in ("pip install ctxzoo", 'pip install -U "ctxzoo[plots]"', "pip install 'ctxzoo>=1'"):
+        assert _FROM_INDEX.search(text), text
+    assert Path("README.md") in {path.relative_to(REPOSITORY_ROOT) for path in TEXTS}
