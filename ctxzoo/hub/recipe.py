@@ -42,7 +42,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         check_settings(parsed)
         if getattr(parsed, "wandb", False) and find_spec("wandb") is None:
-            raise ValueError('--wandb needs: pip install "ctxzoo[wandb]"')
+            raise ValueError("--wandb needs: pip install wandb")
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError) as error:
         sys.exit(f"error: {advice_for(str(error), names)}")

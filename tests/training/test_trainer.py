@@ -184,7 +184,7 @@ def test_without_its_package_the_real_wandb_logger_fails_so(tmp_path, monkeypatc
         pytest.skip("wandb is loaded")
     monkeypatch.setitem(sys.modules, "wandb", None)
     monkeypatch.setattr("lightning.pytorch.loggers.wandb._WANDB_AVAILABLE", False, raising=False)
-    with pytest.raises(ImportError, match=r"ctxzoo\[wandb\]"):
+    with pytest.raises(ImportError, match="pip install wandb"):
         build_loggers(TrainerSettings(tensorboard=False, wandb=True), tmp_path)
 
 
