@@ -22,8 +22,6 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined,
 
 from ctxzoo.data.arrow_text import plain_type
 
-from ctxzoo.data.missing_path import refuse_missing_path
-
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
 FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
@@ -50,7 +48,6 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
 
     Raises:
         ValueError: empty name.
-        FileNotFoundError: there is no such path, and a Hub id does not look like that.
     """
     if not name.strip():
         raise ValueError(
@@ -59,10 +56,7 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
     if Path(name).exists():
         return name
     folder = _folder_in_data_dir(name, data_dir)
-    if folder is not None and folder.is_dir():
-        return str(folder)
-    refuse_missing_path(name, "dataset")
-    return name
+    return str(folder) if folder is not None and folder.is_dir() else name
 
 
 def load_splits(

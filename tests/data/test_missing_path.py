@@ -1,4 +1,4 @@
-"""A path that does not exist is called so, by every command and recipe that takes a checkpoint or dataset."""
+"""A path that does not exist is called so, by every command and recipe that takes a checkpoint."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def test_commands(command: list[str], capsys: pytest.CaptureFixture[str]) -> Non
     ("recipe", "options", "what"),
     [
         ("squad_bidaf", ["--init_from", GONE, "--dataset", "sample"], "checkpoint"),
-        ("squad_bidaf", ["--dataset", GONE], "dataset"),
         ("document_bert", ["--model", GONE], "model"),
-        ("wikipedia_attention_cbow", ["--dataset", GONE], "dataset"),
     ],
 )
 def test_recipes(
