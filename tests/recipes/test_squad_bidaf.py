@@ -92,12 +92,12 @@ def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]
 def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> None:
     run = recipe(tmp_path, *TINY, "--variant", "baseline", "--score", "validation", "--pool_batches", "1")
     assert run.returncode == 0, run.stdout + run.stderr
-    (result,) = read_results(tmp_path / "results")
+    (result,) = read_results(tmp_path / RESULTS_DIR)
     assert result.split == "validation"
     assert "validation/f1_at_threshold" in result.metrics
     assert not [name for name in result.metrics if name.startswith("test/")]
     assert result.settings["pool_batches"] == 1
-    (path,) = (tmp_path / "results" / "squad_bidaf").iterdir()
+    (path,) = (tmp_path / RESULTS_DIR / "squad_bidaf").iterdir()
     assert path.name == "baseline-sample-validation-seed224-pool_batches_1.json"
     assert only_run(tmp_path).name == "baseline-pool_batches_1-sample-seed224"
     data = SquadDataModule("sample", cache_dir=str(tmp_path / "cache"))
@@ -118,7 +118,7 @@ def test_an_unknown_split_to_score_stops_it_before_training(tmp_path: Path) -> N
 
 def test_results_say_how_batches_were_made_and_where_the_similarity_began(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    (result,) = read_results(folder / "results")
+    (result,) = read_results(folder / RESULTS_DIR)
     assert result.split == "test"
     assert result.settings["pool_batches"] == 50
     assert result.settings["product_start"] == pytest.approx(product_bound(32), rel=1e-4)
