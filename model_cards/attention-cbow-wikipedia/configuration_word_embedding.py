@@ -1,5 +1,6 @@
 """Configuration of word embeddings: CBOW with attention and its relatives."""
 
+from types import MappingProxyType
 from typing import Literal
 
 from huggingface_hub.dataclasses import strict
@@ -27,6 +28,7 @@ class WordEmbeddingConfig(ZooConfig):
     """
 
     model_type = "ctxzoo_word_embedding"
+    largest = MappingProxyType({"window": 1000})
 
     vocab_size: int = 10_000
     num_special_tokens: int = 2

@@ -17,9 +17,10 @@ from transformers.modeling_outputs import MaskedLMOutput
 from .configuration_word_embedding import WordEmbeddingConfig
 from .layers_word_table import WordTable
 from .modeling_base import ZooPreTrainedModel
+from .ops_integers import as_integers
 from .ops_negative_sampling import negative_sampling_loss
 from .ops_table_rows import table_rows
-from .ops_text_checks import check_word_ids, word_mask
+from .ops_text_checks import word_ids, word_mask
 from .ops_word_context import attention_weights, even_weights, weighted_context, with_word2vec_gradient
 from .ops_word_windows import word_windows
 from .outputs import WordContextOutput
@@ -101,9 +102,10 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             ValueError: input_ids of another shape or type, an empty batch, ids outside the table, a mask of another
                 shape or with other values than 0 and 1.
         """
-        contexts, present = self.windows(input_ids, attention_mask)
+        ids = word_ids(input_ids, self.config.vocab_size)
+        contexts, present = self.windows(ids, attention_mask)
         state, weights = self.context(contexts, present)
-        words = self.vectors(input_ids) * self._is_word(input_ids, attention_mask).unsqueeze(-1)
+        words = self.vectors(ids) * self._is_word(ids, attention_mask).unsqueeze(-1)
         output = WordContextOutput(
             last_hidden_state=words,
             context_state=state,
@@ -120,7 +122,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         Raises:
             ValueError: see `forward`.
         """
-        check_word_ids(input_ids, self.config.vocab_size)
+        input_ids = word_ids(input_ids, self.config.vocab_size)
         is_word = self._is_word(input_ids, attention_mask)
         contexts, present = word_windows(input_ids, is_word, self.config.window)
         return contexts, present & word_mask(input_ids, attention_mask).unsqueeze(-1)
@@ -337,6 +339,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         self, labels: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
     ) -> torch.Tensor:
         """Labels (B, n) with -100 at padding, checked; values are only read on the CPU."""
+        labels = as_integers("labels", labels)
         if labels.shape != input_ids.shape:
             raise ValueError(
                 f"labels must have shape {tuple(input_ids.shape)}, one for each place, got {tuple(labels.shape)}"

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import BatchEncoding, TokenizersBackend
-from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from .tokenization_english import english_pre_tokenizer
@@ -95,6 +95,11 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     def num_ids(self) -> int:
         """Rows of the table that a model needs: padding, words, buckets."""
         return len(self) + self._all_buckets
+
+    @property
+    def word_limit(self) -> int | None:
+        """Known words of a text that the model reads with `truncation=True`: `model_max_length`; None: no limit."""
+        return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
 
     @property
     def _all_buckets(self) -> int:

@@ -1,9 +1,10 @@
-"""`ZooConfig`: the base of every configuration. Strict types, and no unknown names."""
+"""`ZooConfig`: the base of every configuration. Strict types, numbers within bounds, and no unknown names."""
 
 import difflib
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, get_args
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
@@ -41,13 +42,23 @@ TRANSFORMERS_NAMES = frozenset(
     }
 )
 
+# A configuration may be a stranger's: what it asks for must be finite before anything is built. These are far beyond
+# every model of the zoo.
+LARGEST_COUNT = 100_000  # of a whole number without a bound of its own, and of the entries of a list
+LARGEST_TABLE = 100_000_000  # rows of a table of words
+LARGEST_FLOAT = 1e30  # single precision ends at 3e38
+
 
 @strict
 class ZooConfig(PreTrainedConfig):
     """Base configuration.
 
     Subclasses declare typed fields and `validate_*` methods for rules across fields; both are checked at construction,
-    on load and on save.
+    on load and on save. Every number is bounded: whole ones by `largest`, others by what single precision holds.
+
+    Attributes:
+        largest: bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
+            classes hold too.
 
     Raises:
         TypeError: a keyword argument is neither a declared field nor one of transformers' own; the message names the
@@ -57,6 +68,7 @@ class ZooConfig(PreTrainedConfig):
 
     # Set by the registry: imports and registers the models of this config. None in the code of a checkpoint.
     before_first_use: ClassVar[Callable[[], object] | None] = None
+    largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
 
     def __post_init__(self, **kwargs: Any) -> None:
         load = type(self).before_first_use
@@ -69,7 +81,41 @@ class ZooConfig(PreTrainedConfig):
             nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"; did you mean '{nearest[0]}'?" if nearest else f"; known fields: {sorted(known)}"
             raise TypeError(f"{type(self).__name__} has no field '{name}' (value {kwargs[name]!r}){hint}")
+        if "num_labels" in kwargs:
+            _check_num_labels(kwargs["num_labels"])
         super().__post_init__(**kwargs)
+
+    def validate_numbers(self) -> None:
+        """Every number of every field lies within its bound."""
+        bounds: dict[str, int] = {}
+        for cls in reversed(type(self).__mro__):
+            bounds |= vars(cls).get("largest", {})
+        for field in fields(self):  # type: ignore[arg-type, unused-ignore]
+            value = getattr(self, field.name)
+            values = value if isinstance(value, list) else [value]
+            if len(values) > LARGEST_COUNT:
+                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {LARGEST_COUNT:,}")
+            for one in values:
+                if isinstance(one, (int, float)) and not isinstance(one, bool):
+                    _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
+
+    def validate_labels(self) -> None:
+        """Two labels or more, numbered from 0, of which a text or word has one."""
+        if self.id2label is not None:
+            _check_num_labels(len(self.id2label))
+            if set(self.id2label) != set(range(len(self.id2label))):
+                raise ValueError(f"id2label has the keys {sorted(self.id2label)[:10]}; expected 0, 1 and so on")
+        if self.problem_type not in (None, "single_label_classification"):
+            raise ValueError(
+                f"problem_type={self.problem_type!r}: the models of ctxzoo give one label of several; leave it out, or "
+                "set 'single_label_classification'"
+            )
+
+    def validate_padding(self) -> None:
+        """Padding is row 0 of the word table."""
+        padding = getattr(self, "pad_token_id", None)
+        if padding not in (None, 0):
+            raise ValueError(f"pad_token_id must be 0, the row of the word table that is padding; got {padding!r}")
 
     def check_counts(self, *names: str) -> None:
         """Raises ValueError for a field below 1."""
@@ -91,3 +137,18 @@ class ZooConfig(PreTrainedConfig):
                 "the Auto class or with its own class"
             )
         return super().from_dict(config_dict, **kwargs)
+
+
+def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
+    """Raises ValueError for a number beyond the bound: of a field that may be a fraction `LARGEST_FLOAT`."""
+    if field.type is float or float in get_args(field.type):
+        if not abs(value) <= LARGEST_FLOAT:
+            raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
+    elif abs(value) > largest:
+        raise ValueError(f"{field.name} must be at most {largest:,}, got {value}")
+
+
+def _check_num_labels(number: Any) -> None:
+    """Raises ValueError for what cannot be a number of labels."""
+    if type(number) is not int or not 2 <= number <= LARGEST_COUNT:
+        raise ValueError(f"num_labels must be a whole number from 2 to {LARGEST_COUNT:,}, got {number!r}")

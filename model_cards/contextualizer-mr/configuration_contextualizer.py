@@ -1,5 +1,6 @@
 """Configuration of the Contextualizer and its variants."""
 
+from types import MappingProxyType
 from typing import Literal
 
 from huggingface_hub.dataclasses import strict
@@ -30,6 +31,7 @@ class ContextualizerConfig(TextConfig):
     """
 
     model_type = "ctxzoo_contextualizer"
+    largest = MappingProxyType({"num_steps": 10_000, "eval_context_samples": 10_000})
 
     word_dim: int = 500
     freeze_embeddings: bool = True

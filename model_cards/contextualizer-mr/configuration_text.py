@@ -1,5 +1,7 @@
 """What the configurations of models that read the words of texts have in common."""
 
+from types import MappingProxyType
+
 from huggingface_hub.dataclasses import strict
 
 from .configuration_base import ZooConfig
@@ -18,6 +20,8 @@ class TextConfig(ZooConfig):
             other weights, or given from outside, and saved.
         embedding_bound: word vectors are drawn from U(-bound, bound).
     """
+
+    largest = MappingProxyType({"embedding_seed": 2**63 - 1})
 
     vocab_size: int = 10_000
     word_dim: int = 250

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from .layers_random_embedding import RandomEmbedding
 from .ops_dropout import dropout
 from .ops_position import word_positions
-from .ops_text_checks import check_word_ids, refuse_empty_batch, word_mask
+from .ops_text_checks import refuse_empty_batch, word_ids, word_mask
 
 
 class TextInput(nn.Module):
@@ -51,29 +51,31 @@ class TextInput(nn.Module):
         Args:
             input_ids: (B, n).
             attention_mask: (B, n), 1 at words, 0 elsewhere; None: all 1. Positions count the words.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions.
+            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions; any values
+                outside the mask.
 
         Returns:
             x (B, n, v + p), 0 outside the mask; mask, boolean (B, n).
 
         Raises:
-            ValueError: both or none of input_ids and inputs_embeds, a wrong shape, an empty batch, ids outside the
-                table, or a mask with other values than 0 and 1.
+            ValueError: both or none of input_ids and inputs_embeds, a wrong shape or type, an empty batch, ids outside
+                the table, or a mask with other values than 0 and 1.
         """
         words = self._vectors(input_ids, inputs_embeds)
         mask = word_mask(words, attention_mask)
         x = self._with_positions(words, mask)
         if self.training and self.word_dropout > 0:
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
-        return dropout(x * mask.unsqueeze(-1), self.dropout, training=self.training), mask
+        # Not a product: what a caller has left in the place of padding may be no number.
+        x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
+        return dropout(x, self.dropout, training=self.training), mask
 
     def _vectors(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None) -> torch.Tensor:
         """(B, n, v), or (B, n, v + p) where the caller has added positions."""
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
-            check_word_ids(input_ids, self.words.num_embeddings)
-            words: torch.Tensor = self.words(input_ids)
+            words: torch.Tensor = self.words(word_ids(input_ids, self.words.num_embeddings))
             return words
         assert inputs_embeds is not None
         widths = self.words.embedding_dim, self.words.embedding_dim + self.position_dim
@@ -82,6 +84,8 @@ class TextInput(nn.Module):
                 f"inputs_embeds of shape {tuple(inputs_embeds.shape)}: expected (batch, words, {widths[0]}) for word "
                 f"vectors, or (batch, words, {widths[1]}) for word vectors with positions"
             )
+        if not inputs_embeds.is_floating_point():
+            raise ValueError(f"inputs_embeds must be vectors, got {inputs_embeds.dtype}; ids are input_ids")
         refuse_empty_batch("inputs_embeds", inputs_embeds)
         return inputs_embeds
 

@@ -2,26 +2,27 @@
 
 import torch
 
+from .ops_integers import as_integers
 
-def check_word_ids(input_ids: torch.Tensor, rows: int) -> None:
-    """Check that ids are integers (B, n) with B above 0, and lie within a table.
+
+def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
+    """`input_ids` as int64, checked: integers (B, n) with B above 0, that lie within a table.
 
     Ranges are only read on the CPU: on a device it would wait for the queue.
 
     Raises:
         ValueError: another shape or type, an empty batch, or an id outside the table.
     """
-    if input_ids.dim() != 2 or input_ids.is_floating_point():
-        raise ValueError(
-            f"input_ids must be integers of shape (batch, words), got {input_ids.dtype} of shape "
-            f"{tuple(input_ids.shape)}"
-        )
+    input_ids = as_integers("input_ids", input_ids)
+    if input_ids.dim() != 2:
+        raise ValueError(f"input_ids must have the shape (batch, words), got {tuple(input_ids.shape)}")
     refuse_empty_batch("input_ids", input_ids)
     if torch.compiler.is_compiling() or input_ids.is_cuda or not input_ids.numel():
-        return
+        return input_ids
     low, high = (int(value) for value in input_ids.aminmax())
     if low < 0 or high >= rows:
         raise ValueError(f"word id {low if low < 0 else high} is outside the table of {rows} rows")
+    return input_ids
 
 
 def refuse_empty_batch(name: str, given: torch.Tensor) -> None:

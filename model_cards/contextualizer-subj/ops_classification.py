@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from .ops_integers import as_integers
+
 
 def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Cross-entropy in nats, mean over the batch.
@@ -13,10 +15,11 @@ def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
         labels: (B,) classes, 0 to L - 1.
 
     Raises:
-        ValueError: labels of another shape, or outside the classes (read on the CPU only: on a device it would wait for
-            the queue).
+        ValueError: labels of another shape or type, or outside the classes (read on the CPU only: on a device it would
+            wait for the queue).
     """
     batch, classes = logits.shape
+    labels = as_integers("labels", labels)
     if labels.shape != (batch,):
         raise ValueError(f"labels must have shape ({batch},), one for each document, got {tuple(labels.shape)}")
     if not (torch.compiler.is_compiling() or labels.is_cuda) and (labels.min() < 0 or labels.max() >= classes):

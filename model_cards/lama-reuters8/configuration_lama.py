@@ -1,9 +1,11 @@
 """Configuration of LAMA and its variants."""
 
+from types import MappingProxyType
 from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
+from .configuration_base import LARGEST_TABLE
 from .configuration_text import TextConfig
 
 
@@ -35,6 +37,7 @@ class LamaConfig(TextConfig):
     """
 
     model_type = "ctxzoo_lama"
+    largest = MappingProxyType({"ngram_buckets": LARGEST_TABLE})
 
     word_dim: int = 100
     position_dim: int = 0
@@ -65,6 +68,11 @@ class LamaConfig(TextConfig):
         """m D, width of the vector of a document; 2 D more with `append_pooled`, d more with `linear_mean`."""
         states = (self.num_heads + 2 * self.append_pooled) * self.state_size
         return states + self.linear_mean * self.hidden_size
+
+    @property
+    def decides_beyond_attention(self) -> bool:
+        """Whether tokens also count in parts of a document's vector that are no sums by the weights of the heads."""
+        return self.append_pooled or self.linear_mean
 
     def validate_sizes(self) -> None:
         self.check_counts("recurrent_size", "num_heads", "rank")

@@ -32,10 +32,12 @@ class RandomEmbedding(nn.Embedding):
         return self.seed is not None
 
     def reset_parameters(self) -> None:
+        if self.weight.is_meta:
+            return
         if self.seed is None:
             init.uniform_(self.weight, -self.bound, self.bound)
         else:
-            cpu = torch.device("cpu")  # also while the model is built on the meta device
+            cpu = torch.device("cpu")
             drawn = seeded_uniform(self.num_embeddings, self.embedding_dim, self.seed, device=cpu)
             init.copy_(self.weight, self.bound * drawn)
         if not getattr(self.weight, "_is_hf_initialized", False):

@@ -11,6 +11,8 @@ from transformers.dynamic_module_utils import custom_object_save, get_class_from
 
 from .configuration_base import ZooConfig
 
+LARGEST_MODEL = 2**32  # numbers in its weights; 16 GiB in single precision
+
 
 class ZooPreTrainedModel(PreTrainedModel):
     """Base of every model of the zoo.
@@ -28,6 +30,13 @@ class ZooPreTrainedModel(PreTrainedModel):
     _keys_to_ignore_on_load_missing: Any = None
 
     def post_init(self) -> None:
+        # While a checkpoint is loaded, nothing has memory yet.
+        numbers = sum(x.numel() for x in (*self.parameters(), *self.buffers()))
+        if numbers > LARGEST_MODEL:
+            raise ValueError(
+                f"the configuration asks for a {type(self).__name__} of {numbers:,} numbers; expected at most "
+                f"{LARGEST_MODEL:,}: choose a smaller vocab_size or smaller widths"
+            )
         super().post_init()
         rebuilt = {
             f"{name}.{key}"
