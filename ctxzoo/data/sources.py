@@ -164,7 +164,7 @@ def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
     looked = f"looked in {folder}" if folder is not None else "no data folder is set"
     return (
         f"Dataset {name!r} is not available: {looked}, and the Hub could not deliver it ({reason}). "
-        f"The environment variable {DATA_DIR_VARIABLE} names a folder that holds <namespace>/<name> (or set `data_dir`)"
+        f"Name a folder that holds <namespace>/<name> with the variable {DATA_DIR_VARIABLE} (or set `data_dir`)"
     )
 
 
