@@ -41,7 +41,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         check_settings(parsed)
-        if getattr(parsed, "wandb", False) and find_spec("wandb") is None:
+        if getattr(parsed, "wandb", False) and not _is_installed("wandb"):
             raise ValueError("--wandb needs: pip install wandb")
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError) as error:
@@ -70,6 +70,13 @@ def with_settings_file(arguments: Sequence[str]) -> list[str]:
         if value is not None:  # nothing: the default
             options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
     return [*options, *arguments[1:]]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ImportError:  # of a finder that refuses
+        return False
 
 
 def _written(value: Any) -> str:

@@ -20,7 +20,7 @@ def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "run" / "checkpoint", small_vectors(), window=5)
     run = run_of(path, "rate0.2")
     assert run.results_file.as_posix() == (
-        "results/embedding_evaluation/attention_cbow-b5-rate0.2-ptb_sample-test-seed3-pos_tags.json"
+        "runs/results/embedding_evaluation/attention_cbow-b5-rate0.2-ptb_sample-test-seed3-pos_tags.json"
     )
     assert (run.data["word_vectors"], run.data["seed"], run.trainer.seed) == (str(path), 3, 3)
     told = {"architecture": "attention_cbow", "window": 5, "name": "rate0.2", "task": "pos_tagging", "vectors": "run"}

@@ -62,7 +62,7 @@ def test_resume_keeps_a_finished_run_and_another_trainer_runs_anew(finished: Pat
     ("options", "message"),
     [
         (("--backend", "jax"), "backend is 'jax'; expected numba or torch"),
-        ((*TORCH, "--batch_size", "0"), "batch_size is 0; expected 1 or more words"),
+        ((*TORCH, "--batch_size", "0"), "batch_size=0: expected 1 or more"),
         ((*TORCH, "--precision", "16-mixed"), "precision is '16-mixed'; expected 32-true or bf16-mixed"),
         ((*TORCH, "--shared_noise"), "shared_noise=True saves nothing in batches"),
     ],

@@ -91,7 +91,7 @@ def test_more_steps_than_asked_for_at_first(whole, tmp_path):
 def test_ctrl_c_leaves_a_checkpoint_of_that_step(whole, tmp_path, number, place, step):
     data, expected = whole
     before = signal.getsignal(number)
-    with pytest.raises(TrainingInterrupted, match=f"stopped after step {step}; go on with --resume"):
+    with pytest.raises(TrainingInterrupted, match=f"stopped after step {step}; resuming goes on"):
         train(data, tmp_path, Stop(number, place, step), checkpoint_every=1000)
     assert signal.getsignal(number) == before
     assert torch.load(tmp_path / "lightning" / LAST, weights_only=True)["global_step"] == step

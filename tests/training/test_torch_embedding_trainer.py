@@ -90,7 +90,7 @@ def test_ctrl_c_leaves_a_checkpoint_of_that_step(
 ) -> None:
     with monkeypatch.context() as patch:
         stop_at(step, lambda: os.kill(os.getpid(), signal.SIGINT), patch)
-        with pytest.raises(TrainingInterrupted, match=f"stopped after step {step}; go on with --resume"):
+        with pytest.raises(TrainingInterrupted, match=f"stopped after step {step}; resuming goes on"):
             outcome(tmp_path)
     assert torch.load(tmp_path / "lightning" / LAST, weights_only=True)["global_step"] == step
     assert differing(outcome(tmp_path, resume=True), whole) == []

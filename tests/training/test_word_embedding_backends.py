@@ -34,7 +34,7 @@ def test_without_numba_torch_is_taken_with_a_notice(capsys: pytest.CaptureFixtur
 
 @pytest.mark.usefixtures("no_numba")
 def test_numba_that_is_asked_for_and_missing_names_the_extra() -> None:
-    with pytest.raises(ValueError, match=r"not installed: pip install numba, or take --backend torch"):
+    with pytest.raises(ValueError, match=r"not installed: pip install numba, or take the backend torch"):
         choose_backend_name("numba")
 
 
