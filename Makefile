@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 
 # Threads that wait spin no longer, as in ctxzoo/openmp.py; a value that is set, or a policy, wins.
 ifndef OMP_WAIT_POLICY
-export GOMP_SPINCOUNT ?= 10000
+export GOMP_SPINCOUNT ?= 1000
 endif
 
 .PHONY: help demo test data quick lint docs resolve constraints clean
