@@ -69,7 +69,9 @@ class Settings:
         default=0.0, metadata={"help": "share above which words are thinned, 0.001 in word2vec; 0: none"}
     )
     learning_rate: float | None = field(default=None, metadata={"help": "default: customary for the architecture"})
-    logit_learning_rate: float | None = field(default=None, metadata={"help": "of K and s; default: the same"})
+    logit_learning_rate: float | None = field(
+        default=None, metadata={"help": "of K and s; default: the same; 0: even weights"}
+    )
     schedule: str | None = field(default=None, metadata={"help": "constant or linear"})
     random_window: bool | None = field(default=None, metadata={"help": "half width drawn from 1..b for each centre"})
     input_gradient: str | None = field(default=None, metadata={"help": "of cbow: exact or word2vec"})
@@ -93,6 +95,11 @@ class Settings:
         for architecture in self.architecture:
             if architecture not in CUSTOMS:
                 raise ValueError(f"architecture: unknown {architecture!r}; known: {', '.join(CUSTOMS)}")
+        if "attention_cbow" in self.architecture and not (self.word_logits or self.position_logits):
+            raise ValueError(
+                "--word_logits false and --position_logits false leave no attention; for even weights, all else as it "
+                "is, give --logit_learning_rate 0"
+            )
         if self.tiny:
             self.word_dim, self.window, self.epochs, self.test_words = 8, [2], 1, 200
         if self.dataset == "sample":

@@ -37,6 +37,7 @@ STUDIES = {
     Study("attention_cbow", ""): "Attention CBOW",
     Study("cbow", ""): "CBOW",
     **{Study(architecture, "subsampled"): f"{label}, subsampling 0.001" for architecture, label in MODELS.items()},
+    Study("attention_cbow", "uniform"): "Attention CBOW, K = s = 0 throughout",
     Study("attention_cbow", "konly"): "Attention CBOW, K without s",
     Study("attention_cbow", "sonly"): "Attention CBOW, s without K",
     Study("attention_cbow", "rank8"): "Attention CBOW, K of rank 8",

@@ -61,11 +61,11 @@ RANGES = {
         (
             *("char_ngram_buckets", "classifier_size", "halve_after", "logit_rank", "ngram_buckets", "num_workers"),
             *("patience", "position_dim", "processes", "warmup_steps"),
-            *("gradient_clip", "naive_bayes", "subsampling", "weight_decay"),
+            *("gradient_clip", "logit_learning_rate", "naive_bayes", "subsampling", "weight_decay"),
         ),
         COUNT,
     ),
-    **dict.fromkeys(("learning_rate", "logit_learning_rate", "embedding_bound"), POSITIVE),
+    **dict.fromkeys(("learning_rate", "embedding_bound"), POSITIVE),
     **dict.fromkeys(
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),

@@ -41,7 +41,7 @@ class WordEmbeddingTraining:
         negative_samples: N, noise words of a step.
         subsampling: share of the text above which words are thinned, see `keep_probabilities`; 0: none.
         learning_rate: of all vectors at the beginning.
-        logit_learning_rate: of K and s; None: the same.
+        logit_learning_rate: of K and s; None: the same; 0: they stay 0, and the weights even.
         schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
         random_window: whether the half width is drawn from 1..b for each centre.
         input_gradient: of cbow: "word2vec" gives each word of the mean the whole gradient.
