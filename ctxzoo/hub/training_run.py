@@ -119,7 +119,7 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
     Raises:
         OSError: the folders cannot be written, or another process works on the run, before anything is trained; the
             disk is full.
-        ValueError: fewer batches than processes that train together.
+        ValueError: fewer batches than processes that train together; the run to resume has other settings.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
@@ -140,7 +140,11 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
         scored = tuple(split for split in ("validation", "test") if split in data.splits)
         monitor = ClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
         trainer = build_trainer(
-            run.trainer, run.folder, monitor, lower_is_better=ClassificationTask.is_lower_better(monitor)
+            run.trainer,
+            run.folder,
+            monitor,
+            lower_is_better=ClassificationTask.is_lower_better(monitor),
+            resumed_with=run.settings,
         )
         check_batches(data, scored, trainer.world_size)
         lightning.seed_everything(run.seed, verbose=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,41 @@ class KeepCsvRows(lightning.Callback):
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         for logger in _csv_loggers(trainer):
             logger.save()
+
+
+class SameSettings(lightning.Callback):
+    """A run is resumed with the settings it began with, or not at all: half of it would be of others.
+
+    It may become longer: `epochs` and `patience` are free.
+
+    Args:
+        settings: what decides the result; must be plain enough for JSON.
+
+    Raises:
+        ValueError: when a checkpoint of other settings is resumed from; the message names them.
+    """
+
+    FREE = frozenset({"epochs", "patience"})
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        kept = {name: value for name, value in settings.items() if name not in self.FREE}
+        self.settings: dict[str, Any] = json.loads(json.dumps(kept))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"settings": self.settings}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        theirs = state_dict["settings"]
+        other = [
+            f"{name}={theirs.get(name)!r}, not {self.settings.get(name)!r}"
+            for name in sorted(theirs.keys() | self.settings.keys())
+            if theirs.get(name) != self.settings.get(name)
+        ]
+        if other:
+            raise ValueError(
+                f"the checkpoint to resume from is of a training with {'; '.join(other)}: resume with the same "
+                "settings, or start anew without --resume"
+            )
 
 
 class StayStopped(lightning.Callback):

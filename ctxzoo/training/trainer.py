@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from ctxzoo.training.interrupt import StopOnInterrupt
 from ctxzoo.training.library_messages import leave_out_library_messages
 from ctxzoo.training.notices import say_once
 from ctxzoo.training.process_group import leave_group_at_exit
-from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
+from ctxzoo.training.resumed_run import KeepCsvRows, SameSettings, StayStopped
 from ctxzoo.training.step_seed import StepSeed
 from ctxzoo.training.writable import check_writable
 
@@ -66,7 +67,12 @@ class TrainerSettings:
 
 
 def build_trainer(
-    settings: TrainerSettings, folder: Path, monitor: str | None, *, lower_is_better: bool = False
+    settings: TrainerSettings,
+    folder: Path,
+    monitor: str | None,
+    *,
+    lower_is_better: bool = False,
+    resumed_with: Mapping[str, Any] | None = None,
 ) -> lightning.Trainer:
     """A Trainer that writes `best.ckpt` (best `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
 
@@ -77,6 +83,7 @@ def build_trainer(
         folder: of the run.
         monitor: the score that tells a better epoch.
         lower_is_better: of that score; see `ZooTask.is_lower_better`.
+        resumed_with: what must be the same when the run is resumed; see `SameSettings`.
 
     Raises:
         ValueError: patience without a score to wait for.
@@ -91,6 +98,7 @@ def build_trainer(
         StepSeed(settings.seed),
         KeepFreedMemory(),
         Timer(interval="step"),
+        SameSettings(resumed_with or {}),
     ]
     if settings.ema_decay:
         callbacks.append(ExponentialMovingAverage(settings.ema_decay))

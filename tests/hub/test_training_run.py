@@ -80,3 +80,14 @@ def test_a_second_reader_of_one_name_is_refused(tmp_path):
     folder.mkdir(parents=True)
     with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         squad_bidaf.main(settings)
+
+
+def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_path):
+    run = classifier_run(tmp_path)
+    train_classifier(run)
+    before = run.results_file.read_bytes()
+    other = classifier_run(tmp_path, settings={**run.settings, "freeze_embeddings": True})
+    with pytest.raises(ValueError, match="freeze_embeddings=False, not True: resume with the same settings"):
+        train_classifier(other, resume=True)
+    assert run.results_file.read_bytes() == before
+    assert train_classifier(other).settings["freeze_embeddings"] is True

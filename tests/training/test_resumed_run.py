@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from lightning.pytorch.loggers import CSVLogger
 
-from ctxzoo.training.resumed_run import KeepCsvRows, StayStopped
+from ctxzoo.training.resumed_run import KeepCsvRows, SameSettings, StayStopped
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -54,3 +54,23 @@ def test_a_run_that_has_waited_long_enough_stays_stopped(waited, stops):
     trainer = SimpleNamespace(early_stopping_callbacks=[stopping], should_stop=False)
     StayStopped().on_train_start(trainer, None)
     assert trainer.should_stop is stops
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"rate": 0.2, "sizes": [1, 2]}, "rate=0.1, not 0.2"),
+        ({"rate": 0.1}, r"sizes=\[1, 2\], not None"),
+        ({"rate": 0.1, "sizes": [1, 2], "decay": True}, "decay=None, not True"),
+        ({"rate": 0.2, "sizes": []}, r"rate=0.1, not 0.2; sizes=\[1, 2\], not \[\]"),
+    ],
+)
+def test_other_settings_than_those_it_began_with_are_refused_by_name(other, told):
+    began = SameSettings({"rate": 0.1, "sizes": (1, 2), "epochs": 3}).state_dict()
+    with pytest.raises(ValueError, match=f"training with {told}: resume with the same settings"):
+        SameSettings(other).load_state_dict(began)
+
+
+def test_a_run_may_go_on_for_longer():
+    began = SameSettings({"rate": 0.1, "sizes": (1, 2), "epochs": 3, "patience": 0}).state_dict()
+    SameSettings({"rate": 0.1, "sizes": [1, 2], "epochs": 9, "patience": 2}).load_state_dict(began)
