@@ -64,7 +64,7 @@ def main(settings: Settings) -> None:
     }
     train_all(
         runs,
-        "documents: test accuracy, mean ± sd over seeds",
+        f"documents: {settings.score} accuracy, mean ± sd over seeds",
         resume=settings.resume,
         processes=settings.processes,
         threads=settings.threads,
@@ -112,6 +112,7 @@ def run_of(
         seed=seed,
         fold=None,
         commit=commit,
+        score=settings.score,
         tag=tag_of(dataset, settings.name),
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,

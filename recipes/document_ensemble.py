@@ -4,8 +4,8 @@
     python recipes/document_ensemble.py --dataset reuters8 imdb --name all_levers
     python recipes/document_ensemble.py --dataset sample --model lama --seeds 0 1
 
-Nothing is trained: the checkpoints that recipes/document_lama.py left in --runs_dir are scored together. --name is
-that which the runs were given.
+Nothing is trained: the checkpoints that recipes/document_lama.py left in --runs_dir are scored together. --name and
+--score are those that the runs were given.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, resul
 from ctxzoo.evaluation.text_classification import evaluate_classifier
 from ctxzoo.hub.document_training import DEV_SEED
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.score_option import score_option
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"
@@ -40,6 +41,7 @@ class Settings:
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     runs_dir: str = "runs"
     results_dir: str = RESULTS_DIR
+    score: str = score_option()
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -48,14 +50,15 @@ class Settings:
 
 
 def main(settings: Settings) -> None:
-    table = Table("documents", "seeds alone", "together", title="test accuracy")
+    table = Table("documents", "seeds alone", "together", title=f"{settings.score} accuracy")
     for dataset in settings.dataset:
         for model in settings.model:
             members = [finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
             result = score_together(settings, dataset, members)
             write_result(result, settings.results_dir)
-            alone = " ".join(f"{member.metrics['test/accuracy']:.2f}" for member, _ in members)
-            table.add_row(f"{dataset}, {model}", alone, f"{result.metrics['test/accuracy']:.2f}")
+            accuracies = [one.metrics[f"{settings.score}/accuracy"] for one in (*(run for run, _ in members), result)]
+            *alone, of_all = (f"{accuracy:.2f}" for accuracy in accuracies)
+            table.add_row(f"{dataset}, {model}", " ".join(alone), of_all)
     Console().print(table)
 
 
@@ -70,14 +73,15 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
         recipe=MEMBERS,
         variant=model,
         dataset=document_dataset(dataset)["dataset"],
-        split="test",
+        split=settings.score,
         seed=seed,
         tag=tag_of(dataset, settings.name),
     )
     checkpoint = Path(settings.runs_dir) / MEMBERS / results_file.stem / "checkpoint"
     for needed in (results_file, checkpoint / "config.json"):
         if not needed.is_file():
-            name = f" --name {settings.name} and the settings of that name" if settings.name else ""
+            name = "" if settings.score == "test" else f" --score {settings.score}"
+            name += f" --name {settings.name} and the settings of that name" if settings.name else ""
             raise FileNotFoundError(
                 f"no {needed}; make it with: python recipes/{MEMBERS}.py --dataset {dataset} --model {model} "
                 f"--seeds {seed}{name}"
@@ -117,7 +121,7 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
         architecture=first.architecture,
         variant=first.variant,
         dataset=first.dataset,
-        split="test",
+        split=settings.score,
         fold=None,
         seed=first.seed,
         metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},

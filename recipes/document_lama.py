@@ -100,7 +100,7 @@ def main(settings: Settings) -> None:
     }
     train_all(
         runs,
-        "documents: test accuracy, mean ± sd over seeds",
+        f"documents: {settings.score} accuracy, mean ± sd over seeds",
         resume=settings.resume,
         processes=settings.processes,
         threads=settings.threads,

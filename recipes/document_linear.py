@@ -6,7 +6,8 @@
     python recipes/document_linear.py --resume                 finished runs are kept
 
 The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the training and the validation
-documents together: nothing is picked. Nothing is drawn either, so one seed is enough.
+documents together. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
+scored and not fitted, and those of test are left alone.
 """
 
 from __future__ import annotations
@@ -49,19 +50,21 @@ def main(settings: Settings) -> None:
     }
     work = partial(fit_linear_baseline, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, "linear baselines of documents: test accuracy")
+    print_outcomes(outcomes, f"linear baselines of documents: {settings.score} accuracy")
 
 
 def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) -> LinearRun:
     data = document_dataset(name)
     dataset = data.pop("dataset")
-    data.pop("dev_share", None)  # validation is trained on
+    if settings.score == "test":
+        data.pop("dev_share", None)  # validation is trained on
     return LinearRun(
         recipe=RECIPE,
         variant=model,
         dataset=dataset,
         seed=seed,
         commit=commit,
+        score=settings.score,
         data=data,
         data_dir=settings.data_dir,
         tag=tag_of(name),

@@ -188,7 +188,7 @@ def runs_of(settings: Settings) -> Sequence[RunResult]:
     found = [
         run
         for run in read_results(settings.results_dir)
-        if run.recipe == RECIPE and run.dataset == dataset and not run.settings.get("tiny")
+        if (run.recipe, run.dataset, run.split) == (RECIPE, dataset, "test") and not run.settings.get("tiny")
     ]
     if not found:
         raise FileNotFoundError(

@@ -69,7 +69,9 @@ def main(settings: Settings) -> None:
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
     figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
     if draw_if_possible(
-        lambda: plot_scores_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds")
+        lambda: plot_scores_by(
+            curves(cells, outcomes), figure, axis="number of steps K", runs="folds", score=f"{settings.score} accuracy"
+        )
     ):
         print(f"figure {figure}")
 
@@ -85,10 +87,10 @@ def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings
 
 
 def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
-    """Row -> K -> test accuracies of the folds."""
+    """Row -> K -> accuracies of the folds."""
     found: dict[str, dict[int, list[float]]] = {}
     for (name, k), cell in cells.items():
-        found.setdefault(name, {})[k] = [result.metrics["test/accuracy"] for result in outcomes[cell.name]]
+        found.setdefault(name, {})[k] = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[cell.name]]
     return found
 
 

@@ -63,7 +63,7 @@ def main(settings: Settings) -> None:
     }
     train_all(
         runs,
-        "tagging: test accuracy over words, mean ± sd over seeds",
+        f"tagging: {settings.score} accuracy over words, mean ± sd over seeds",
         resume=settings.resume,
         processes=settings.processes,
         threads=settings.threads,

@@ -6,7 +6,8 @@
     python recipes/sentence_linear.py --resume                 finished folds are kept
 
 The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the whole training part of a fold,
-with the tenth of it that neural models hold out to pick their best epoch: nothing is picked here.
+with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here. With --score
+validation that tenth is scored and not fitted, and the test part is left alone.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def main(settings: Settings) -> None:
                 fold=fold,
                 seed=seed,
                 commit=commit,
+                score=settings.score,
                 data_dir=settings.data_dir,
                 results_dir=settings.results_dir,
             )
@@ -63,7 +65,7 @@ def main(settings: Settings) -> None:
     }
     work = partial(fit_linear_baseline, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"linear baselines: test accuracy over {settings.folds} folds, mean ± sd")
+    print_outcomes(outcomes, f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from ctxzoo.evaluation.scoring import score_splits
 from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.score_option import score_option
 from ctxzoo.hub.training_settings import vectors_content
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
 from ctxzoo.models.layers_similarity import product_bound
@@ -41,7 +42,6 @@ from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from ctxzoo.training.writable import check_writable
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
-SCORED = ("test", "validation")
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll")
 VARIANT = "learned_char7"
@@ -79,7 +79,7 @@ class Settings:
     decay: bool = field(default=False, metadata={"help": "AdamW: the rate falls linearly to zero"})
     ema_decay: float = 0.999
     monitor: str = field(default="f1", metadata={"help": f"validation score of the best epoch: {', '.join(MONITORS)}"})
-    score: str = field(default="test", metadata={"help": "split to score at the end; validation: to choose settings"})
+    score: str = score_option()
     patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better score; 0: never"})
     precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
     seeds: list[int] = field(default_factory=lambda: [224])
@@ -102,7 +102,6 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse unknown names, and what contradicts the checkpoint; what it decides is taken from it."""
         _expect_one("monitor", self.monitor, MONITORS)
-        _expect_one("score", self.score, SCORED)
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
         if self.init_from is None:

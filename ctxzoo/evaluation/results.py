@@ -18,6 +18,7 @@ from typing import Any
 from ctxzoo.data.whole_file import whole_file
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that tells given word vectors by their content
+TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which no table shows
 RESULTS_DIR = "runs/results"  # where runs write unless told, ignored by git; results/ holds the published ones
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
@@ -179,7 +180,7 @@ def finished_result(path: str | Path, settings: Mapping[str, Any]) -> RunResult 
 
 
 def read_results(folder: str | Path) -> list[RunResult]:
-    """Read every ``*.json`` below ``folder``, in the order of their paths.
+    """Read every ``*.json`` below ``folder``, but for its folder of `TRIALS`, in the order of their paths.
 
     Raises:
         FileNotFoundError: there is no such folder, which is not the same as a folder without results.
@@ -189,7 +190,8 @@ def read_results(folder: str | Path) -> list[RunResult]:
         raise FileNotFoundError(
             f"no results folder {str(folder)!r}; expected the one that runs wrote to, such as {RESULTS_DIR}"
         )
-    return [read_result(path) for path in sorted(folder.rglob("*.json"))]
+    files = sorted(folder.rglob("*.json"))
+    return [read_result(path) for path in files if path.relative_to(folder).parts[0] != TRIALS]
 
 
 def write_atomically(path: Path, content: bytes) -> None:

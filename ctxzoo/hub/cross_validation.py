@@ -84,7 +84,7 @@ def cross_validate(
     }
     return train_all(
         runs,
-        f"{architecture}: test accuracy over {settings.folds} folds, mean ± sd",
+        f"{architecture}: {settings.score} accuracy over {settings.folds} folds, mean ± sd",
         resume=settings.resume,
         processes=settings.processes,
         threads=settings.threads,
@@ -152,6 +152,7 @@ def run_of(
         seed=seed,
         fold=fold,
         commit=commit,
+        score=settings.score,
         tag=cell.tag,
         decay=settings.decay,
         naive_bayes=cell.naive_bayes,

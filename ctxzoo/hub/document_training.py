@@ -123,6 +123,7 @@ def document_run(
         seed=seed,
         fold=None,
         commit=commit,
+        score=settings.score,
         tag=tag,
         naive_bayes=naive_bayes,
         output_dir=settings.output_dir,

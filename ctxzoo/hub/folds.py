@@ -15,6 +15,7 @@ from rich.table import Table
 from ctxzoo.evaluation.fold_results import are_comparable, difference_cell
 from ctxzoo.evaluation.results import RESULTS_DIR, RunResult
 from ctxzoo.evaluation.table_parts import mean_and_deviation
+from ctxzoo.hub.score_option import score_option
 from ctxzoo.training.processes import run_in_processes
 
 Outcomes = dict[str, list[RunResult]]
@@ -28,6 +29,7 @@ class RunSettings:
     seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
     processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
+    score: str = score_option()
     results_dir: str = RESULTS_DIR
     progress: bool = True
 
@@ -94,14 +96,17 @@ def run_folds(
             name = row_of[str(run.results_file)]
             outcomes[name].append(result)
             shown.advance(bar)
-            accuracy = result.metrics["test/accuracy"]
+            accuracy = result.metrics[f"{result.split}/accuracy"]
             fold = "" if run.fold is None else f", fold {run.fold}"
             shown.console.print(f"{name}, seed {run.seed}{fold}: {accuracy:.2f}", highlight=False)
     return outcomes
 
 
 def print_outcomes(outcomes: Outcomes, title: str) -> None:
-    """Print a row for each model; rows on the same folds of the same data are compared with the first of them."""
+    """Print a row for each model: scores of the split that its runs report.
+
+    Rows on the same folds of the same data are compared with the first of them.
+    """
     firsts = [_first_like(results, outcomes) for results in outcomes.values()]
     compared = any(first is not results for first, results in zip(firsts, outcomes.values(), strict=True))
     headings = ["model", "accuracy", "macro F1", "parameters", "runs", *["difference"] * compared]
@@ -110,10 +115,14 @@ def print_outcomes(outcomes: Outcomes, title: str) -> None:
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for first, (name, results) in zip(firsts, outcomes.items(), strict=True):
-        difference = "" if first is results else difference_cell(results, first, "test/accuracy")
+        split = results[0].split
+        difference = "" if first is results else difference_cell(results, first, f"{split}/accuracy")
         table.add_row(
             name,
-            *(mean_and_deviation([one.metrics[f"test/{key}"] for one in results]) for key in ("accuracy", "macro_f1")),
+            *(
+                mean_and_deviation([one.metrics[f"{split}/{key}"] for one in results])
+                for key in ("accuracy", "macro_f1")
+            ),
             f"{results[0].parameters['trainable']:,}",
             str(len(results)),
             *[difference] * compared,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class LinearRun:
             splits.
         data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
             `cutter`, which the baseline cuts its words with.
+        score: what is scored: test, or validation to choose settings.
         tag: what tells its file from others on the same dataset.
         results_dir: where to write.
 
@@ -50,6 +52,7 @@ class LinearRun:
     fold: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
+    score: str = "test"
     tag: str = ""
     results_dir: str = RESULTS_DIR
 
@@ -66,11 +69,16 @@ class LinearRun:
         return cutter
 
     @property
+    def fitted(self) -> tuple[str, ...]:
+        """The splits that the baseline is fitted on."""
+        return tuple(split for split in ("train", "validation") if split != self.score)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What decides the result, as the results file tells it."""
         pipeline = " ".join(repr(linear_baseline(self.variant, self.cutter)).split())
         folds = {} if self.folds is None else {"folds": self.folds}
-        return {**folds, "trained_on": "train and validation", "pipeline": pipeline, **self.data}
+        return {**folds, "trained_on": " and ".join(self.fitted), "pipeline": pipeline, **self.data}
 
     @property
     def results_file(self) -> Path:
@@ -80,7 +88,7 @@ class LinearRun:
             recipe=self.recipe,
             variant=self.variant,
             dataset=self.dataset,
-            split="test",
+            split=self.score,
             seed=self.seed,
             fold=self.fold,
             tag=self.tag,
@@ -91,7 +99,7 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
     """Fit on all rows of train and validation, score on those of test, write the results file.
 
     The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their best
-    epoch, or the dataset itself, is trained on here: nothing is picked.
+    epoch, or the dataset itself, is trained on here, unless it is what the run scores.
 
     Args:
         run: what to do.
@@ -99,6 +107,7 @@ def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
 
     Raises:
         OSError: the results folder cannot be written, another process works on the run, or the disk is full.
+        ValueError: the data has no rows of the split to score.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
@@ -121,7 +130,7 @@ def _fit(run: LinearRun) -> RunResult:
         **run.data,
     )
     data.setup()
-    training, testing = _fitted_texts(data), data.texts("test").select(data.rows("test"))
+    training, testing = _fitted_texts(data, run.fitted), data.texts(run.score).select(data.rows(run.score))
     started = time.perf_counter()
     model = linear_baseline(run.variant, run.cutter).fit(training["text"][:], training["label"][:])
     seconds = time.perf_counter() - started
@@ -136,10 +145,10 @@ def _fit(run: LinearRun) -> RunResult:
         architecture=ARCHITECTURE,
         variant=run.variant,
         dataset=public_name(run.dataset),
-        split="test",
+        split=run.score,
         fold=run.fold,
         seed=run.seed,
-        metrics={f"test/{name}": 100.0 * float(value) for name, value in scores.items()},
+        metrics={f"{run.score}/{name}": 100.0 * float(value) for name, value in scores.items()},
         settings=run.settings,
         parameters={"trainable": weights, "total": weights},
         command=command_line(),
@@ -155,9 +164,9 @@ def _fit(run: LinearRun) -> RunResult:
     return result
 
 
-def _fitted_texts(data: TextClassificationDataModule) -> datasets.Dataset:
-    """The rows of train and of validation, if that is there, in the order of the dataset."""
-    rows = {split: data.rows(split) for split in ("train", "validation") if split in data.splits}
+def _fitted_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
+    """The rows of those splits that are there, train among them, in the order of the dataset."""
+    rows = {split: data.rows(split) for split in splits if split in data.splits}
     if "validation" in rows and data.texts("validation") is data.texts("train"):
         return data.texts("train").select(np.sort(np.concatenate(list(rows.values()))))
     return datasets.concatenate_datasets([data.texts(split).select(of_split) for split, of_split in rows.items()])

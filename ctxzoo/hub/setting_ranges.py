@@ -1,10 +1,12 @@
-"""Which numbers the settings of recipes may hold, by name, so that a wrong one ends a run before anything is read."""
+"""What the settings of recipes may hold, by name, so that a wrong value ends a run before anything is read."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import Field, dataclass, fields
 from typing import Any
+
+from ctxzoo.hub.score_option import SCORED
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,20 @@ RANGES = {
 }
 # The number of threads; 0 stands for all of them where that is the default.
 THREADS = "threads"
+NAMES = {"score": SCORED}
 
 
 def check_settings(settings: Any) -> None:
-    """Check every number of a dataclass of settings, those in lists too.
+    """Check every number of a dataclass of settings, those in lists too, and every name that is one of a few.
 
     Raises:
-        ValueError: one is out of its range, or not finite; the message names the setting and the range.
+        ValueError: a number is out of its range, or not finite, or a name is unknown; the message names the setting and
+            what was expected.
     """
     for field in fields(settings):
         value = getattr(settings, field.name)
+        if field.name in NAMES and value not in NAMES[field.name]:
+            raise ValueError(f"{field.name}={value!r}: expected one of {', '.join(NAMES[field.name])}")
         allowed = range_of(field)
         for number in value if isinstance(value, list) else [value]:
             if allowed is not None and is_number(number) and number not in allowed:

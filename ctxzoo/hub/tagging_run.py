@@ -129,6 +129,7 @@ def tagging_run(
         seed=seed,
         fold=None,
         commit=commit,
+        score=settings.score,
         tag="-".join(part for part in (data["tag_column"], tag) if part),
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,

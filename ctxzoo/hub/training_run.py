@@ -38,6 +38,8 @@ class TrainingRun(ABC):
         task: arguments of the `ClassificationTask` beside the model.
         trainer: how to train; its seed is that of the run.
         settings: what decides the result, as the results file tells it.
+        score: the split that the results file reports: test, or validation to choose settings, and then test is not
+            scored.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
         output_dir, results_dir: where to write.
     """
@@ -55,6 +57,7 @@ class TrainingRun(ABC):
     seed: int
     fold: int | None
     commit: str
+    score: str = "test"
     tag: str = ""
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
@@ -77,7 +80,7 @@ class TrainingRun(ABC):
             recipe=self.recipe,
             variant=self.variant,
             dataset=self.data["dataset"],
-            split="test",
+            split=self.score,
             seed=self.seed,
             fold=self.fold,
             tag=self.tag,
@@ -87,7 +90,7 @@ class TrainingRun(ABC):
     def told(self) -> dict[str, Any]:
         """What `training_result` is given about the run."""
         names = ("recipe", "architecture", "variant", "seed", "fold", "commit", "settings", "tag")
-        return {name: getattr(self, name) for name in names}
+        return {**{name: getattr(self, name) for name in names}, "split": self.score}
 
     def build_data(self) -> Any:
         """The data, before `setup`."""
@@ -119,7 +122,8 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
     Raises:
         OSError: the folders cannot be written, or another process works on the run, before anything is trained; the
             disk is full.
-        ValueError: fewer batches than processes that train together; the run to resume has other settings.
+        ValueError: the data has no rows of the split to score; fewer batches than processes that train together; the
+            run to resume has other settings.
         TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
@@ -135,9 +139,9 @@ def train_classifier(run: TrainingRun, *, resume: bool = False, quiet: bool = Fa
         data = run.build_data()
         data.prepare_data()
         data.setup()
-        data.split_dataloader("test")  # scored at the end: where there is none, an error now
+        data.split_dataloader(run.score)  # scored at the end: where there is none, an error now
         last, best = (run.folder / "lightning" / file for file in (LAST, BEST))
-        scored = tuple(split for split in ("validation", "test") if split in data.splits)
+        scored = tuple(split for split in dict.fromkeys(("validation", run.score)) if split in data.splits)
         monitor = ClassificationTask.monitor if "validation" in scored else None  # None: the last is the best
         trainer = build_trainer(
             run.trainer,

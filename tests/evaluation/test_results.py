@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.evaluation.results import RunResult, read_result, read_results, utc_now, write_result
+from ctxzoo.evaluation.results import TRIALS, RunResult, read_result, read_results, utc_now, write_result
 
 
 def make_result(**changes: Any) -> RunResult:
@@ -200,6 +200,13 @@ def test_reading_a_file_without_a_field(tmp_path: Path) -> None:
         path.write_text(json.dumps({key: value for key, value in content.items() if key != name}))
         with pytest.raises(ValueError, match=f"{path.name}: missing field '{name}'"):
             read_result(path)
+
+
+def test_trials_are_read_where_they_are_asked_for_alone(tmp_path: Path) -> None:
+    write_result(make_result(), tmp_path)
+    write_result(make_result(split="validation"), tmp_path / TRIALS)
+    assert [one.split for one in read_results(tmp_path)] == ["test"]
+    assert [one.split for one in read_results(tmp_path / TRIALS)] == ["validation"]
 
 
 def test_files_of_earlier_runs_have_no_tag(tmp_path: Path) -> None:

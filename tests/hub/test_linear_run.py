@@ -57,6 +57,21 @@ def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeyp
     assert result.parameters == {"trainable": 7, "total": 7}
 
 
+def test_where_settings_are_chosen_validation_is_scored_and_test_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear_run, "linear_baseline", recorder)
+    run = make_run(tmp_path, score="validation")
+    result = fit_linear_baseline(run)
+    data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
+    data.setup()
+    texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation")}
+    assert {"scored": texts["validation"], "fitted": texts["train"]} == SEEN
+    assert set(result.metrics) == {"validation/accuracy", "validation/macro_f1"}
+    assert (result.split, result.settings["trained_on"]) == ("validation", "train")
+    assert run.results_file.name == "majority_class-sample-validation-seed3-fold1.json"
+
+
 def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
     run = make_run(tmp_path, variant="bigram_nbsvm")
     result = fit_linear_baseline(run)

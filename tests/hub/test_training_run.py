@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.data.corpus_lines import CorpusSource
+from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
 from ctxzoo.hub.training_run import train_classifier
 from ctxzoo.hub.word_embedding_run import train_word_embedding
@@ -54,6 +55,30 @@ def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
     run.folder.mkdir(parents=True)
     with locked_run(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
         train_classifier(run)
+
+
+def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path, score="validation")
+    asked = []
+    read = TextClassificationDataModule.split_dataloader
+    monkeypatch.setattr(
+        TextClassificationDataModule, "split_dataloader", lambda data, split: asked.append(split) or read(data, split)
+    )
+    result = train_classifier(run)
+    assert set(asked) == {"validation"}
+    assert result.split == "validation"
+    assert {name.split("/")[0] for name in result.metrics if "/" in name} == {"train", "validation"}
+    assert run.results_file.name == "mean-sample-validation-seed0.json"
+    assert "test, this checkpoint" not in (run.checkpoint / "README.md").read_text()
+
+
+def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path, score="validation", data={"dataset": "sample", "folds": 2, "dev_share": 0.0})
+    with pytest.raises(ValueError, match="gives no 'validation' rows"):
+        train_classifier(run)
+    assert not list(tmp_path.rglob("*.ckpt"))
 
 
 def test_a_second_linear_run_of_one_name_is_refused(tmp_path):

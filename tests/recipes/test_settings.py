@@ -86,6 +86,18 @@ def test_numbers_out_of_range_end_it_before_anything_is_read(
     assert stopped.value.code == f"error: {message}"
 
 
+TRAINING = [name for name in RECIPES if name.startswith(("document_", "sentence_", "mr_", "pos_", "squad_"))]
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_an_unknown_split_to_score_ends_it_before_anything_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = recipe_of(name)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--score", "dev"])
+    with pytest.raises(SystemExit) as stopped:
+        run_recipe(recipe.Settings, lambda settings: pytest.fail("it began"), recipe.__doc__)
+    assert stopped.value.code == "error: score='dev': expected one of test, validation"
+
+
 def test_wandb_without_its_package_ends_it_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxzoo.hub.recipe.find_spec", lambda name: None)
     recipe = recipe_of("document_lama")
