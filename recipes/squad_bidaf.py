@@ -23,11 +23,11 @@ import lightning
 import torch
 
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.data.squad_datamodule import SquadDataModule
+from ctxzoo.data.squad_datamodule import LEFT_OUT, SquadDataModule
 from ctxzoo.evaluation.environment import git_commit, public_name
 from ctxzoo.evaluation.results import RESULTS_DIR
 from ctxzoo.evaluation.scoring import score_splits
-from ctxzoo.hub.bidaf_checkpoint import BidafCheckpoint, bidaf_checkpoint
+from ctxzoo.hub.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
 from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.score_option import score_option
@@ -44,9 +44,7 @@ from ctxzoo.training.writable import check_writable
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll")
-VARIANT = "learned_char7"
 QUERIES_TO_CONTEXT = ("coattention", "max")
-QUERY_TO_CONTEXT = QUERIES_TO_CONTEXT[0]
 
 
 @dataclass
@@ -56,6 +54,10 @@ class Settings:
     squad_version: str = field(default="auto", metadata={"help": "1.1, 2.0, or auto: as the data is"})
     word_vectors: str | None = field(default=None, metadata={"help": "file of word vectors; default: learned ones"})
     train_source: str | None = field(default=None, metadata={"help": "train on rows of this `source` only"})
+    left_out_source: str | None = field(
+        default=None,
+        metadata={"help": "train on no row of this `source`, and score these rows beside the test split"},
+    )
     variant: str | None = field(
         default=None, metadata={"help": f"one of {', '.join(VARIANTS)}; default: {VARIANT}, or the checkpoint's"}
     )
@@ -100,36 +102,17 @@ class Settings:
     push_to: str | None = field(default=None, metadata={"help": "Hub repository to push the checkpoint folder to"})
 
     def __post_init__(self) -> None:
-        """Refuse unknown names, and what contradicts the checkpoint; what it decides is taken from it."""
+        """Refuse unknown names."""
         _expect_one("monitor", self.monitor, MONITORS)
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
-        if self.init_from is None:
-            self.variant = self.variant or VARIANT
-            self.query_to_context = self.query_to_context or QUERY_TO_CONTEXT
-        else:
-            self._go_on_from(bidaf_checkpoint(self.init_from))
-        _expect_one("variant", self.variant, VARIANTS)
-        _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
-
-    def _go_on_from(self, start: BidafCheckpoint) -> None:
-        if self.word_vectors is not None:
-            raise ValueError(
-                f"--word_vectors {self.word_vectors} beside --init_from {self.init_from}: the checkpoint has its own "
-                "vectors; leave one of the two out"
-            )
-        asked = {"variant": self.variant, "levers": sorted(self.levers), "query_to_context": self.query_to_context}
-        for name, value in asked.items():
-            of_checkpoint = list(start.levers) if name == "levers" else getattr(start, name)
-            if value and value != of_checkpoint:
-                raise ValueError(
-                    f"{name}={value!r} beside --init_from {self.init_from}: that checkpoint has {of_checkpoint!r}; "
-                    f"leave --{name} out"
-                )
-            setattr(self, name, of_checkpoint)
+        if self.variant is not None:
+            _expect_one("variant", self.variant, VARIANTS)
+        if self.query_to_context is not None:
+            _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
 
 
-def _expect_one(name: str, value: str | None, known: Collection[str]) -> None:
+def _expect_one(name: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         raise ValueError(f"{name}={value!r}: expected one of {', '.join(known)}")
 
@@ -138,14 +121,20 @@ def main(settings: Settings) -> None:
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     if settings.threads:
         torch.set_num_threads(settings.threads)
+    choice = choose_bidaf(
+        settings.variant,
+        settings.levers,
+        settings.query_to_context,
+        init_from=settings.init_from,
+        word_vectors=settings.word_vectors,
+    )
     for seed in settings.seeds:
-        run(settings, seed, git_commit())
+        run(settings, choice, seed, git_commit())
 
 
-def run(settings: Settings, seed: int, commit: str) -> None:
-    assert settings.variant is not None  # __post_init__ has chosen
-    tag = settings.name or what_differs(settings)
-    name = "-".join(part for part in (settings.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
+def run(settings: Settings, choice: BidafChoice, seed: int, commit: str) -> None:
+    tag = settings.name or what_differs(settings, choice)
+    name = "-".join(part for part in (choice.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     folder = Path(settings.output_dir) / RECIPE / name
     last = folder / "lightning" / LAST
     resume = settings.resume and last.exists()
@@ -154,23 +143,31 @@ def run(settings: Settings, seed: int, commit: str) -> None:
     check_writable(folder)
     check_writable(Path(settings.results_dir), "--results_dir")
     with telling_of_full_disk(folder), locked_run(folder / LOCK, "--output_dir"):
-        train(settings, seed, commit, folder=folder, tag=tag, checkpoint=last if resume else None)
+        train(settings, choice, seed, commit, folder=folder, tag=tag, checkpoint=last if resume else None)
 
 
-def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str, checkpoint: Path | None) -> None:
+def train(
+    settings: Settings,
+    choice: BidafChoice,
+    seed: int,
+    commit: str,
+    *,
+    folder: Path,
+    tag: str,
+    checkpoint: Path | None,
+) -> None:
     """From the data to the results file, in a folder that is this run's own."""
-    assert settings.variant is not None
-    assert settings.query_to_context is not None
     data = SquadDataModule(
         settings.dataset,
         data_dir=settings.data_dir,
         squad_version=settings.squad_version,  # type: ignore[arg-type]
         word_vectors=settings.word_vectors,
         word_embedding_size=16 if settings.tiny else 100,
-        characters="char" in settings.variant,
-        word_features="word_features" in settings.levers,
+        characters="char" in choice.variant,
+        word_features="word_features" in choice.levers,
         batch_size=settings.batch_size,
         train_source=settings.train_source,
+        left_out_source=settings.left_out_source,
         pool_batches=settings.pool_batches,
         seed=seed,
         num_workers=settings.num_workers,
@@ -180,10 +177,10 @@ def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str,
     data.setup()
     if settings.monitor == "no_answer_auc" and data.squad_version == "1.1":
         raise ValueError(f"monitor=no_answer_auc: every question of {settings.dataset} has an answer; try f1")
-    if settings.init_from is not None and data.squad_version != bidaf_checkpoint(settings.init_from).squad_version:
+    if choice.start is not None and data.squad_version != choice.start.squad_version:
         raise ValueError(
-            f"{settings.init_from} reads SQuAD {bidaf_checkpoint(settings.init_from).squad_version}, and "
-            f"{settings.dataset} is SQuAD {data.squad_version}; say --squad_version, or choose other data"
+            f"{settings.init_from} reads SQuAD {choice.start.squad_version}, and {settings.dataset} is SQuAD "
+            f"{data.squad_version}; say --squad_version, or choose other data"
         )
     monitor = f"validation/{settings.monitor}"
     lower = QuestionAnsweringTask.is_lower_better(monitor)
@@ -203,11 +200,11 @@ def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str,
             config.trained_positions = max(config.trained_positions, data.trained_positions())
     else:
         config = bidaf_variant(
-            settings.variant,
+            choice.variant,
             squad_version=data.squad_version,
-            query_to_context=settings.query_to_context,
+            query_to_context=choice.query_to_context,
             **data.model_sizes(),
-            **dict.fromkeys(settings.levers, True),
+            **dict.fromkeys(choice.levers, True),
             **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
         )
         task = QuestionAnsweringTask(model_config=config.to_dict(), **optimiser)
@@ -219,7 +216,8 @@ def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str,
     task.tune_threshold(scores["validation"])
     # With a threshold, validation has a score at it as well.
     left = [] if task.no_answer_threshold is None else ["validation"]
-    left += ["test"] if settings.score == "test" else []
+    if settings.score == "test":
+        left += ["test"] if settings.left_out_source is None else ["test", LEFT_OUT]
     scores |= score_splits(task, data, tuple(left), progress=settings.progress)
     finish = partial(
         finish_run,
@@ -231,10 +229,10 @@ def train(settings: Settings, seed: int, commit: str, *, folder: Path, tag: str,
         results_dir=Path(settings.results_dir),
         recipe=RECIPE,
         architecture=ARCHITECTURE,
-        variant=settings.variant,
+        variant=choice.variant,
         seed=seed,
         commit=commit,
-        settings=reported(settings, data, task),
+        settings=reported(settings, choice, data, task),
         tag=tag,
         split=settings.score,
         push_to=settings.push_to,
@@ -261,23 +259,27 @@ def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
     )
 
 
-def what_differs(settings: Settings) -> str:
+def what_differs(settings: Settings, choice: BidafChoice) -> str:
     """What names of folders and results files say beside variant, data and seed."""
-    parts = sorted(settings.levers)
-    if settings.query_to_context not in (None, QUERY_TO_CONTEXT):
-        parts.append(str(settings.query_to_context))
+    parts = list(choice.levers)
+    if choice.query_to_context != QUERY_TO_CONTEXT:
+        parts.append(choice.query_to_context)
     if settings.optimiser != Settings.optimiser:
         parts.append(settings.optimiser)
     if settings.pool_batches != Settings.pool_batches:
         parts.append(f"pool_batches_{settings.pool_batches}")
     if settings.init_from is not None:
         parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
+    if settings.left_out_source is not None:
+        parts.append(f"without_{settings.left_out_source}")
     if settings.monitor != Settings.monitor:
         parts.append(settings.monitor)
     return "-".join(parts)
 
 
-def reported(settings: Settings, data: SquadDataModule, task: QuestionAnsweringTask) -> dict[str, object]:
+def reported(
+    settings: Settings, choice: BidafChoice, data: SquadDataModule, task: QuestionAnsweringTask
+) -> dict[str, object]:
     """The settings that decide a result, as they go into the results file."""
     start = settings.init_from
     return {
@@ -292,16 +294,15 @@ def reported(settings: Settings, data: SquadDataModule, task: QuestionAnsweringT
         **({"monitor": settings.monitor} if settings.monitor != Settings.monitor else {}),
         "patience": settings.patience,
         "precision": settings.precision,
-        "levers": sorted(settings.levers),
-        "query_to_context": settings.query_to_context,
+        "levers": list(choice.levers),
+        "query_to_context": choice.query_to_context,
         # Results made before this was told began with sqrt(6 / (d + 1)).
         "product_start": product_bound(2 * task.model.config.hidden_size) if start is None else None,
         "finish_source": None if start is None else settings.train_source,
         **({} if start is None else {"init_from": checkpoint_name(start)}),
+        **({} if settings.left_out_source is None else {"left_out_source": settings.left_out_source}),
         "squad_version": data.squad_version,
-        "word_vectors": bidaf_checkpoint(settings.init_from).word_vectors
-        if settings.init_from
-        else data.vectors_name(),
+        "word_vectors": data.vectors_name() if choice.start is None else choice.start.word_vectors,
         **vectors_content(settings.word_vectors),
         "tiny": settings.tiny,
     }

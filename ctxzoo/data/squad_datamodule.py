@@ -23,6 +23,7 @@ from ctxzoo.data.word_vectors import WordVectors, read_word_vectors
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 
+LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
 HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
 
 
@@ -50,6 +51,8 @@ class SquadDataModule(lightning.LightningDataModule):
         word_features: give word features (lever 3).
         batch_size, eval_batch_size: questions in a batch.
         train_source: keep only training rows with this value in the column `source`.
+        left_out_source: train on no row with this value in the column `source`; these rows are a split of their own,
+            `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
         pool_batches: training batches whose rows are sorted by length together; 1 gives random batches.
         seed: of the order of batches and of the held-out share.
         num_workers: processes that build batches; 0 builds them in the training process.
@@ -75,6 +78,7 @@ class SquadDataModule(lightning.LightningDataModule):
         batch_size: int = 64,
         eval_batch_size: int = 128,
         train_source: str | None = None,
+        left_out_source: str | None = None,
         pool_batches: int = POOL_BATCHES,
         seed: int = 224,
         num_workers: int = 0,
@@ -97,6 +101,7 @@ class SquadDataModule(lightning.LightningDataModule):
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.train_source = train_source
+        self.left_out_source = left_out_source
         self.pool_batches = pool_batches
         self.seed = seed
         self.num_workers = num_workers
@@ -243,6 +248,8 @@ class SquadDataModule(lightning.LightningDataModule):
     def _source(self, split: str) -> str:
         """The dataset's own split that `split` reads."""
         names = self._loaded().splits
+        if split == LEFT_OUT and self.left_out_source is not None:
+            return "train"
         if "test" not in names and "train" in names:
             return {"validation": "train", "test": "validation"}.get(split, split)
         if split not in names:
@@ -269,20 +276,29 @@ class SquadDataModule(lightning.LightningDataModule):
             chosen["validation"] = np.flatnonzero(is_held_out)
             chosen["test"] = np.arange(len(prepared.splits["validation"]))
         if self.train_source is not None:
-            chosen["train"] = self._of_source(chosen["train"])
+            chosen["train"] = chosen["train"][self._is_of_source("train_source", self.train_source)[chosen["train"]]]
+        if self.left_out_source is not None:
+            is_left_out = self._is_of_source("left_out_source", self.left_out_source)
+            chosen = {name: self._without(rows, name, is_left_out) for name, rows in chosen.items()}
+            chosen[LEFT_OUT] = np.flatnonzero(is_left_out)
         if not len(chosen["train"]):
             raise ValueError(f"no training question of {self.dataset!r} is within the limits {TRAINING_LIMITS}")
         return chosen
 
-    def _of_source(self, rows: Rows) -> Rows:
+    def _is_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
+        """Of each row of the dataset's training split, whether its column `source` holds this value."""
         texts = self.texts("train")
         if "source" not in texts.column_names:
-            raise ValueError(f"train_source={self.train_source!r}: {self.dataset!r} has no column 'source'")
+            raise ValueError(f"{option}={source!r}: {self.dataset!r} has no column 'source'")
         sources = np.array(texts["source"])
-        kept: Rows = rows[sources[rows] == self.train_source]
-        if not len(kept):
-            raise ValueError(f"train_source={self.train_source!r} is none of {sorted(set(sources.tolist()))}")
-        return kept
+        found: npt.NDArray[np.bool_] = sources == source
+        if not found.any():
+            raise ValueError(f"{option}={source!r} is none of {sorted(set(sources.tolist()))}")
+        return found
+
+    def _without(self, rows: Rows, split: str, is_left_out: npt.NDArray[np.bool_]) -> Rows:
+        """Rows of a split without those left out, where it reads the dataset's training split."""
+        return rows[~is_left_out[rows]] if self._source(split) == "train" else rows
 
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
         if "train" not in prepared.counts:

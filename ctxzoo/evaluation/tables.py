@@ -20,6 +20,7 @@ from typing import Any
 
 from ctxzoo.evaluation import (
     tables_bidaf,
+    tables_bidaf_controls,
     tables_contextualizer,
     tables_lama,
     tables_word_embedding,
@@ -30,6 +31,7 @@ from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_bidaf.TABLES,
+    **tables_bidaf_controls.TABLES,
     **tables_contextualizer.TABLES,
     **tables_lama.TABLES,
     **tables_word_embedding.TABLES,

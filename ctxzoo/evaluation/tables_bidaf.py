@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from ctxzoo.evaluation.table_parts import (
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
 
 COMMAND = (
-    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds 1 "
+    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} "
     "--precision bf16-mixed {more}"
 )
 V1_MINI = "ctxzoo-data/squad_v1_mini"
@@ -36,6 +36,11 @@ EPOCHS = {V1_MINI: 8, V2_MINI: 4}
 MORE = {V1_MINI: f"--epochs {EPOCHS[V1_MINI]}", V2_MINI: f"--epochs {EPOCHS[V2_MINI]} --monitor span_f1"}
 CONTINUED = ("finish_source", "init_from")  # settings of runs that go on from a checkpoint
 LEVER_VARIANT = "learned_char7"
+CONTROLS = ("second_dropout", "learned_attention_residual")  # variants that stand in a table of their own
+SEVERAL_SEEDS = ("baseline", "sinusoidal", "learned", "learned_char7", "char7")
+SEEDS = (1, 2, 3)
+OF_SEEDS = f"{MORE[V1_MINI]} --threads 1 --name start"  # the name keeps the files of the earlier start
+PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
 # What results that do not tell it were made with: batches of similar length, and w_cq from ±sqrt(6 / 201).
 UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
 LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
@@ -69,7 +74,7 @@ PAPER = (
 STARTER = {1: (9.1, 15.6), 2: (18.0, 27.7)}
 
 # The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
-RANDOM, STARTERS_START = {"pool_batches": 1}, {"product_start": 0.122474}
+RANDOM, STARTERS_START = {"pool_batches": 1}, {"product_start": PRESENT_START}
 CONDITIONS = {
     "before": UNTOLD,
     "start": UNTOLD | STARTERS_START,
@@ -119,6 +124,30 @@ def levers(run: RunResult) -> list[str]:
 def is_plain(run: RunResult) -> bool:
     """Whether the run has no lever and did not go on from another run's checkpoint."""
     return not levers(run) and not any(run.settings.get(name) for name in CONTINUED)
+
+
+def as_published(run: RunResult) -> bool:
+    """Whether the run is plain and has the paper's optimiser and all training rows."""
+    adadelta = run.settings.get("optimiser", "adadelta") == "adadelta"
+    return is_plain(run) and adadelta and "left_out_source" not in run.settings
+
+
+def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
+    """Runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
+
+    def row(run: RunResult) -> str:
+        told = {name: value for name, value in _of_rows(run.settings).items() if name != "product_start"}
+        return json.dumps([run.variant, told, run.data["fingerprint"]], sort_keys=True)
+
+    present = {row(run) for run in runs if run.settings["product_start"] == PRESENT_START}
+    return [run for run in runs if run.settings["product_start"] == PRESENT_START or row(run) not in present]
+
+
+def missing_seeds(runs: Iterable[RunResult], variant: str, more: str) -> list[str]:
+    """The command for those of `SEEDS` that no run of the variant with the present start has, if there are any."""
+    done = {run.seed for run in runs if run.variant == variant and run.settings["product_start"] == PRESENT_START}
+    left = " ".join(str(seed) for seed in SEEDS if seed not in done)
+    return [COMMAND.format(dataset=V1_MINI, variant=variant, seeds=left, more=more)] if left else []
 
 
 def group_runs(runs: Iterable[RunResult]) -> list[Group]:
@@ -173,15 +202,19 @@ def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
 
 def v1_mini(results: list[RunResult]) -> str:
     """Every variant as published, on real SQuAD 1.1 questions; the row of the official set says what it waits for."""
-    runs = [run for run in _bidaf(results, V1_MINI) if is_plain(run)]
+    runs = [run for run in bidaf_runs(results, V1_MINI) if as_published(run) and run.variant not in CONTROLS]
     official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
     commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
-    return _results_table(runs, V1_COLUMNS, list(VARIANTS), V1_MINI, [official], commands)
+    if left := [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]:
+        commands = ["# seeds not run yet", *left, *commands]
+    variants = [name for name in VARIANTS if name not in CONTROLS]
+    runs = without_earlier_start(runs)
+    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, told=SEVERAL_SEEDS)
 
 
 def v2_mini(results: list[RunResult]) -> str:
     """SQuAD 2.0 mode, beside the score of a model that never answers; shorter runs are the starter table's."""
-    runs = [run for run in _bidaf(results, V2_MINI) if run.settings["epochs"] >= EPOCHS[V2_MINI]]
+    runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= EPOCHS[V2_MINI]]
     return _results_table(runs, V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
 
 
@@ -190,7 +223,7 @@ def starter(results: list[RunResult]) -> str:
 
     How long a run went on does not matter here, so runs that differ in nothing else share a row.
     """
-    plain = [run for run in _bidaf(results, V2_MINI) if is_plain(run)]
+    plain = [run for run in bidaf_runs(results, V2_MINI) if is_plain(run)]
     runs = [_without_epochs(run) for run in plain]
     keys = {
         f"span {shown}, epoch {epoch}": f"validation/epoch{epoch}/span_{name}"
@@ -210,7 +243,7 @@ def first_epoch(results: list[RunResult]) -> str:
     ours = [
         _without_epochs(run)
         for split in ("test", "validation")
-        for run in _bidaf(results, V2_MINI, split)
+        for run in bidaf_runs(results, V2_MINI, split)
         if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
     ]
     base: Sequence[RunResult] = []
@@ -244,7 +277,7 @@ def first_epoch(results: list[RunResult]) -> str:
 
 def lever_ablation(results: list[RunResult]) -> str:
     """Each lever against the plain variant, as differences between runs that are alike in all else."""
-    runs = [run for run in _bidaf(results, V1_MINI) if run.variant == LEVER_VARIANT]
+    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT]
     plain = [run for run in runs if is_plain(run)]
     headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
     headings += [column.heading for column in RUN_COLUMNS]
@@ -285,7 +318,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
 }
 
 
-def _bidaf(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
+def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
     """The runs that report this split; those that chose something on validation never stand beside test scores."""
     return [
         replace(run, settings={**UNTOLD, **run.settings})
@@ -305,8 +338,12 @@ def _results_table(
     dataset: str,
     last_rows: Sequence[list[str]],
     last_commands: Sequence[str],
+    told: Collection[str] = (),
 ) -> str:
-    """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below."""
+    """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below.
+
+    ``last_commands`` have those of the variants ``told``.
+    """
     groups = group_runs(runs)
     others = sorted({group.variant for group in groups} - set(variants))
     rows, commands = [], []
@@ -317,7 +354,8 @@ def _results_table(
         rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
         if not members:
             rows.append([variant, *[""] * (columns[0] is PARAMETERS), NOT_RUN])
-            commands.append(COMMAND.format(dataset=dataset, variant=variant, more=MORE[dataset]))
+        if not members and variant not in told:
+            commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
     table = markdown(["model", *(column.heading for column in columns)], [*rows, *last_rows])
     return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])
 

@@ -13,7 +13,7 @@ class BidafConfig(ZooConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
     Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `VARIANTS` in
-    this file names the rows of the paper's table, and one of ours.
+    this file names the rows of the paper's table, and three of ours.
 
     Args:
         vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
@@ -25,7 +25,7 @@ class BidafConfig(ZooConfig):
         max_position_embeddings: rows of the learned table; a longer input is an error.
         trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
             from here on are as they were drawn. None: not known.
-        position_scale: [ours] factor of the sinusoids; 1 in the paper.
+        position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
         scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
         self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
             layer).
@@ -139,8 +139,15 @@ VARIANTS: dict[str, dict[str, bool | int | str]] = {
     "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
     "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
     "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
-    # [ours], in no row of the paper: what the characters are worth without the learned positions.
+    # [ours], in no row of the paper: what the characters are worth without the learned positions; the dropout that
+    # positions bring along, without them; the self-attention with a path around it.
     "char7": {"char_kernel_size": 7},
+    "second_dropout": {"position_embedding": "sinusoidal", "position_scale": 0},
+    "learned_attention_residual": {
+        "position_embedding": "learned",
+        "self_attention": True,
+        "self_attention_residual": True,
+    },
 }
 
 

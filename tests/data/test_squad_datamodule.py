@@ -71,13 +71,15 @@ def test_long_training_rows_are_left_out_but_evaluated(tmp_path):
     assert int(next(iter(data.val_dataloader()))["attention_mask"].sum()) == 402
 
 
-def with_sources(folder, sources: list[str]) -> SquadDataModule:
-    items = [{**question(str(number), f"a b {number}"), "source": source} for number, source in enumerate(sources)]
+def with_sources(
+    folder, sources: list[str], *, splits=("train", "validation", "test"), context: str = "a b"
+) -> SquadDataModule:
+    items = [{**question(str(number), f"{context} {number}"), "source": one} for number, one in enumerate(sources)]
     features = datasets.Features(**squad_features(), source=datasets.Value("string"))
-    split = datasets.Dataset.from_list(items, features=features)
-    (folder / "s").mkdir()
-    for name in ("train", "validation", "test"):
-        split.to_parquet(str(folder / "s" / f"{name}.parquet"))
+    rows = datasets.Dataset.from_list(items, features=features)
+    (folder / "s").mkdir(parents=True)
+    for name in splits:
+        rows.to_parquet(str(folder / "s" / f"{name}.parquet"))
     return SquadDataModule(str(folder / "s"), cache_dir=str(folder / "c"), min_word_count=1)
 
 
@@ -89,16 +91,42 @@ def test_train_source_keeps_the_training_rows_of_one_source(tmp_path):
     assert sorted(ids(data, "validation")) == ["0", "1", "2"]
 
 
-def test_an_unknown_train_source_is_refused_with_the_known_ones(tmp_path):
+def test_a_left_out_source_is_a_split_of_its_own_and_nothing_of_it_is_trained_on(tmp_path):
+    data = with_sources(tmp_path, ["wiki", "news", "wiki", "talk"])
+    data.left_out_source = "wiki"
+    data.setup()
+    assert sorted(ids(data, "train")) == ["1", "3"]
+    assert sorted(ids(data, "validation")) == ["0", "1", "2", "3"]
+    rows = [row for batch in data.split_dataloader("left_out") for row in batch["row"].tolist()]
+    assert sorted(data.texts("left_out")[row]["id"] for row in rows) == ["0", "2"]
+
+
+def test_a_validation_held_out_of_training_has_no_row_of_the_left_out_source(tmp_path):
+    data = with_sources(tmp_path, ["wiki", "news"] * 30, splits=("train", "validation"))
+    data.left_out_source = "wiki"
+    data.setup()
+    found = {row for split in ("train", "validation") for row in data.rows(split).tolist()}
+    assert found == set(range(1, 60, 2))
+    assert len(data.rows("test")) == 60
+
+
+@pytest.mark.parametrize("option", ["train_source", "left_out_source"])
+def test_an_unknown_source_is_refused_with_the_known_ones(tmp_path, option):
     data = with_sources(tmp_path, ["wiki", "news"])
-    data.train_source = "wikk"
-    with pytest.raises(ValueError, match=r"train_source='wikk' is none of \['news', 'wiki'\]"):
+    setattr(data, option, "wikk")
+    with pytest.raises(ValueError, match=rf"{option}='wikk' is none of \['news', 'wiki'\]"):
         data.setup()
 
 
-def test_train_source_without_such_a_column_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"train_source='wiki'.*no column 'source'"):
-        ready(tmp_path, train_source="wiki")
+@pytest.mark.parametrize("option", ["train_source", "left_out_source"])
+def test_a_source_without_such_a_column_is_refused(tmp_path, option):
+    with pytest.raises(ValueError, match=rf"{option}='wiki'.*no column 'source'"):
+        ready(tmp_path, **{option: "wiki"})
+
+
+def test_without_a_left_out_source_there_is_no_such_split(tmp_path):
+    with pytest.raises(ValueError, match="no split 'left_out'"):
+        ready(tmp_path).split_dataloader("left_out")
 
 
 def test_no_training_row_within_the_limits_is_refused(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables_bidaf import PAPER, TABLES
+from ctxzoo.evaluation.tables_bidaf import CONTROLS, PAPER, TABLES
 from ctxzoo.models.configuration_bidaf import VARIANTS
 from tests.support.result_tables import make_run, rows
 
@@ -25,7 +25,10 @@ def test_main_table() -> None:
     ]
     table = TABLES["bidaf-squad-v1-mini"](results)
     found = rows(table)
-    assert list(found) == [*VARIANTS, "SQuAD 2.0, official train split"]
+    assert list(found) == [
+        *(name for name in VARIANTS if name not in CONTROLS),
+        "SQuAD 2.0, official train split",
+    ]
     assert found["learned_char7"] == {
         "trainable parameters": "1,439,405",
         "test EM": "41.50 ± 2.12",
@@ -38,12 +41,16 @@ def test_main_table() -> None:
     assert list(found["baseline"].values()) == ["1,439,405", "30.00", "40.00", "41.00", "1", "3", "1.5"]
     assert found["sinusoidal"]["test EM"] == "not run yet"
     command = "python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v1_mini --variant {} --word_vectors FILE"
-    assert [variant for variant in VARIANTS if command.format(variant) in table] == [
-        "sinusoidal",
-        "learned",
+    assert [variant for variant in VARIANTS if f"{command.format(variant)} --seeds 1 --prec" in table] == [
         "learned_attention",
         "learned_char3",
         "learned_char9",
+    ]
+    assert [variant for variant in VARIANTS if f"{command.format(variant)} --seeds 1 2 3 " in table] == [
+        "baseline",
+        "sinusoidal",
+        "learned",
+        "learned_char7",
         "char7",
     ]
     assert found["SQuAD 2.0, official train split"]["test EM"] == "not run here: needs the Hub's train split"
@@ -169,14 +176,33 @@ def test_the_first_epoch_by_order_of_batches_and_start() -> None:
 
 
 def test_runs_before_the_start_was_told_are_those_of_the_wider_start() -> None:
-    plain = make_run()
-    same = make_run(seed=2, settings={"pool_batches": 50, "product_start": 0.172774})
-    other = make_run(seed=3, settings={"pool_batches": 50, "product_start": 0.122474})
-    labels = [line.split(" | ")[0] for line in TABLES["bidaf-squad-v1-mini"]([plain, same, other]).splitlines()]
-    assert [label for label in labels if label.startswith("| baseline")] == [
-        "| baseline (product_start 0.122474)",
-        "| baseline (product_start 0.172774)",
+    plain = make_run("learned_char7")
+    same = make_run("learned_char7", seed=2, settings={"pool_batches": 50, "product_start": 0.172774})
+    other = make_run("learned_char7", seed=3, settings={"pool_batches": 50, "product_start": 0.122474})
+    labels = [line.split(" | ")[0] for line in TABLES["bidaf-levers"]([plain, same, other]).splitlines()]
+    assert [label for label in labels if label.startswith("| learned_char7 (")] == [
+        "| learned_char7 (product_start 0.122474)",
+        "| learned_char7 (product_start 0.172774)",
     ]
+
+
+def test_a_row_with_the_present_start_takes_the_place_of_its_earlier_one() -> None:
+    start = {"pool_batches": 50, "product_start": 0.122474}
+    earlier = [make_run(f1=40.0), make_run(f1=41.0, settings={"epochs": 9}), make_run("learned", f1=42.0)]
+    present = [make_run(seed=seed, f1=50.0, settings=start) for seed in (1, 3)]
+    table = TABLES["bidaf-squad-v1-mini"]([*earlier, *present])
+    found = [line for line in table.splitlines() if line.startswith(("| baseline", "| learned "))]
+    assert [line.split(" | ")[3] for line in found] == ["50.00 ± 0.00", "41.00", "42.00"]
+    assert "--variant baseline --word_vectors FILE --seeds 2 --precision bf16-mixed --epochs 8" in table
+
+
+def test_other_optimisers_and_trainings_without_a_source_stand_elsewhere() -> None:
+    others = [
+        make_run(seed=2, settings={"optimiser": "adamw"}),
+        make_run(seed=3, settings={"left_out_source": "reddit"}),
+        make_run("second_dropout"),
+    ]
+    assert TABLES["bidaf-squad-v1-mini"]([make_run(), *others]) == TABLES["bidaf-squad-v1-mini"]([make_run()])
 
 
 def test_levers_are_compared_at_equal_seed_and_epochs() -> None:
@@ -235,4 +261,4 @@ def test_paper_table_never_takes_our_numbers() -> None:
     assert all(line.endswith("| not run here | not run here |") for line in lines)
     assert lines[5] == "| learned_char7 | dev | 64.57 | 61.49 | not run here | not run here |"
     assert lines[6] == "| learned_char9 | dev | not finished | not finished | not run here | not run here |"
-    assert {row.variant for row in PAPER} == set(VARIANTS) - {"char7"}
+    assert {row.variant for row in PAPER} == set(VARIANTS) - {"char7", *CONTROLS}

@@ -35,7 +35,7 @@ def test_without_a_card_given_vectors_are_not_called_learned(tmp_path):
 
 
 def test_settings_without_a_name_are_refused(tmp_path):
-    bidaf_variant("learned_attention", **SIZES, self_attention_residual=True).save_pretrained(tmp_path)
+    bidaf_variant("sinusoidal", **SIZES, position_scale=0.5).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="no named variant"):
         bidaf_checkpoint(str(tmp_path))
 

@@ -112,13 +112,15 @@ def test_json_round_trip(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "ctxzoo_bidaf"
 
 
-def test_variants_are_the_seven_rows_of_the_paper_and_characters_alone() -> None:
+def test_variants_are_the_seven_rows_of_the_paper_and_three_of_ours() -> None:
     sizes: dict[str, Any] = {"vocab_size": 9, "word_embedding_size": 4, "char_vocab_size": 8}
     seen = {}
     for name in VARIANTS:
         config = bidaf_variant(name, **sizes)
         width = config.char_kernel_size if config.char_vocab_size else 0
         seen[name] = (config.position_embedding, config.self_attention, width)
+        assert config.position_scale == (0 if name == "second_dropout" else 1)
+        assert config.self_attention_residual == (name == "learned_attention_residual")
         assert (config.vocab_size, config.word_embedding_size) == (9, 4)
     assert seen == {
         "baseline": ("none", False, 0),
@@ -129,6 +131,8 @@ def test_variants_are_the_seven_rows_of_the_paper_and_characters_alone() -> None
         "learned_char7": ("learned", False, 7),
         "learned_char9": ("learned", False, 9),
         "char7": ("none", False, 7),
+        "second_dropout": ("sinusoidal", False, 0),
+        "learned_attention_residual": ("learned", True, 0),
     }
 
 

@@ -35,7 +35,6 @@ LEVERS: dict[str, dict[str, Any]] = {
 CASES: dict[str, dict[str, Any]] = {
     **{name: {"variant": name} for name in VARIANTS},
     "max": {"variant": "baseline", "query_to_context": "max"},
-    "residual": {"variant": "learned_attention", "self_attention_residual": True},
     "scaled": {"variant": "sinusoidal", "position_scale": 0.3, "scale_embeddings": 2.0},
     "no_highway": {"variant": "learned_char7", "num_highway_layers": 0},
     **{name: {"variant": "learned_char7", **settings} for name, settings in LEVERS.items()},
@@ -158,7 +157,9 @@ def loss_gradients(model: BidafForQuestionAnswering, batch: dict[str, torch.Tens
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize("name", ["baseline", "max", "learned_attention", "residual", "learned_char9", "all_levers"])
+@pytest.mark.parametrize(
+    "name", ["baseline", "max", "learned_attention", "learned_attention_residual", "learned_char9", "all_levers"]
+)
 def test_padding_and_companions_change_neither_outputs_nor_gradients(name: str) -> None:
     model = tiny_model(CASES[name], train_word_embeddings=True)
     pairs = examples(LENGTHS)
@@ -251,13 +252,28 @@ def test_context_longer_than_the_table_is_an_error_and_sinusoids_have_no_limit()
 
 def test_literal_self_attention_is_the_only_way_from_words_to_scores() -> None:
     """With W_v = 0 no gradient reaches the words through the literal layer; the residual one has a path around it."""
-    for name, reaches in (("learned_attention", False), ("residual", True)):
+    for name, reaches in (("learned_attention", False), ("learned_attention_residual", True)):
         model = tiny_model(CASES[name])
         torch.nn.init.zeros_(model.get_parameter("bidaf.self_attention.value.weight"))
         batch = {**collate(examples(LENGTHS), model.config), **labels()}
         gradients = loss_gradients(model, batch)
         assert (gradients["bidaf.embeddings.projection.weight"].abs().max() > 0) == reaches
         assert (gradients["bidaf.embeddings.position.table"].abs().max() > 0) == reaches
+
+
+def test_the_second_dropout_alone_is_the_baseline_but_for_its_dropout() -> None:
+    """At the same weights: the same scores when nothing is dropped, others when it is."""
+    base, second = tiny_model(CASES["baseline"]), tiny_model(CASES["second_dropout"])
+    second.load_state_dict(base.state_dict())
+    batch = collate(examples(LENGTHS), base.config)
+    assert torch.equal(base(**batch).start_logits, second(**batch).start_logits)
+    # Only what stands behind the positions is left to drop.
+    for model in (base, second):
+        model.eval()
+        model.bidaf.embeddings.train()
+        model.bidaf.embeddings.words.weight.data.fill_(1.0)
+    drawn = [model.bidaf.embeddings(batch["input_ids"]) for model in (base, second)]
+    assert [bool((x == 0).any()) for x in drawn] == [False, True]
 
 
 def test_characters_padded_to_the_full_length_or_trimmed_give_the_same_scores() -> None:
@@ -402,6 +418,8 @@ def test_parameters_of_the_baseline_by_component() -> None:
         ("learned_char7", 1_684_705 + 64 * 90 + 100 * 1024),
         ("learned_char9", 1_697_505 + 64 * 90 + 100 * 1024),
         ("char7", 1_684_705 + 64 * 90),
+        ("second_dropout", 1_439_405),
+        ("learned_attention_residual", 1_439_405 + 100 * 1024 + 30_200),
     ],
 )
 def test_trainable_parameters_of_the_paper(name: str, expected: int) -> None:

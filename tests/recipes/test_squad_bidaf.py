@@ -15,6 +15,8 @@ import pytest
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.hub import bidaf_choice
+from ctxzoo.hub.bidaf_checkpoint import bidaf_checkpoint
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
 from ctxzoo.models.layers_similarity import product_bound
 from recipes.squad_bidaf import Settings, main
@@ -182,9 +184,8 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
 )
 def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict[str, Any], message: str) -> None:
     checkpoint = str(write_tiny(tmp_path / "tiny"))
-    assert Settings(init_from=checkpoint, variant="learned_char3").variant == "learned_char3"
     with pytest.raises(ValueError, match=message):
-        Settings(init_from=checkpoint, **option)
+        main(Settings(init_from=checkpoint, **option))
 
 
 def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
@@ -195,6 +196,18 @@ def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ValueError, match=r"tiny reads SQuAD 1.1, and sample is SQuAD 2.0; say --squad_version"):
         main(Settings(dataset="sample", init_from=checkpoint, progress=False))
+
+
+def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "start"
+    (write_tiny(folder, train_word_embeddings=True) / "README.md").unlink()
+    read = []
+    monkeypatch.setattr(bidaf_choice, "bidaf_checkpoint", lambda path: read.append(path) or bidaf_checkpoint(path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    main(Settings(dataset="sample", init_from=str(folder), tiny=True, progress=False, seeds=[1, 2], accelerator="cpu"))
+    assert read == [str(folder)]
+    assert [one.settings["word_vectors"] for one in read_results(tmp_path / RESULTS_DIR)] == ["learned"] * 2
 
 
 @pytest.mark.parametrize(
