@@ -62,6 +62,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
         word_vectors: file of pretrained vectors for `vector_table`.
+        vectors_std: standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
         word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
         word2vec_epochs: of this training.
         batch_size, eval_batch_size: texts in a batch.
@@ -97,6 +98,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         char_ngram_buckets: int = 0,
         max_length: int | None = None,
         word_vectors: str | None = None,
+        vectors_std: float = 0.0,
         word2vec_dim: int = 0,
         word2vec_epochs: int = 5,
         batch_size: int = 64,
@@ -126,6 +128,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             )
         if word2vec_dim and word_vectors is not None:
             raise ValueError(f"both word_vectors={word_vectors!r} and word2vec_dim={word2vec_dim}; give one of them")
+        if vectors_std and word_vectors is None:
+            raise ValueError(f"vectors_std={vectors_std} scales word vectors, and none are given; give both or neither")
         if tokenizer is not None:
             check_tokenizer(tokenizer, max_length)
             if word_vectors is not None or word2vec_dim:
@@ -147,6 +151,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.ngram_buckets = ngram_buckets
         self.char_ngram_buckets = char_ngram_buckets
         self.word_vectors = word_vectors
+        self.vectors_std = vectors_std
         self.word2vec_dim = word2vec_dim
         self.word2vec_epochs = word2vec_epochs
         self.batch_size = batch_size
@@ -208,7 +213,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if self.word2vec_dim:
             texts = self.texts("train").select(self.rows("train"))["text"][:]
             return word2vec_table(texts, tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed)
-        return None if self._vectors is None else word_vector_table(tokenizer, self._vectors, self.seed)
+        if self._vectors is None:
+            return None
+        return word_vector_table(tokenizer, self._vectors, self.seed, self.vectors_std)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.

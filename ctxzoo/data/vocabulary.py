@@ -47,12 +47,20 @@ def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, see
     return table
 
 
-def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int) -> torch.Tensor:
+def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int, std: float = 0.0) -> torch.Tensor:
     """(num_ids, dim) a tokenizer's vectors; see `table_of_known` for words without one and the buckets of n-grams.
 
+    Args:
+        tokenizer, vectors: whose words have what vectors.
+        seed: of the rows that are drawn.
+        std: standard deviation of all numbers of the words that have a vector, which are multiplied by one factor for
+            it; 0: vectors as they are.
+
     Raises:
-        ValueError: no word has a vector.
+        ValueError: no word has a vector; `std` is negative.
     """
+    if not std >= 0:
+        raise ValueError(f"the standard deviation of word vectors is {std}; expected 0 (as they are) or more")
     words = tokenizer.convert_ids_to_tokens(range(1, len(tokenizer)))
     rows = [vectors.lookup(word) for word in words]
     known = torch.tensor([number for number, row in enumerate(rows, start=1) if row is not None])
@@ -60,7 +68,10 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int)
         raise ValueError(
             f"{vectors.name} has a vector for none of the {len(rows)} words; choose vectors of this language"
         )
-    return table_of_known(tokenizer.num_ids, known, vectors.vectors[[row for row in rows if row is not None]], seed)
+    found = vectors.vectors[[row for row in rows if row is not None]]
+    if std:
+        found = found * (std / found.std())
+    return table_of_known(tokenizer.num_ids, known, found, seed)
 
 
 def vector_table(vectors: WordVectors) -> torch.Tensor:

@@ -20,6 +20,8 @@ from ctxzoo.evaluation.table_parts import (
 )
 
 TAG = "attention_cbow"  # --name of the runs that start from these vectors
+SCALED = "attention_cbow_scaled"  # of those that scale them
+STD = 0.0577  # to which: that of U(-0.1, 0.1), from which the Contextualizer starts otherwise
 Runs = list[RunResult]
 
 
@@ -31,6 +33,7 @@ class Use(NamedTuple):
         recipe, variant, dataset, tag: of the other runs.
         metric: compared.
         options: of the recipe, beside `--vectors` and `--name`.
+        ours: tag of the runs that start from these vectors.
     """
 
     label: str
@@ -41,6 +44,21 @@ class Use(NamedTuple):
     tag: str
     metric: str
     options: str
+    ours: str = TAG
+
+
+def _contextualizer(heading: str, dataset: str, scale: str, options: str, ours: str) -> Use:
+    return Use(
+        f"Contextualizer with dropout, {heading}, accuracy{scale}",
+        "U(−0.1, 0.1), 250-d",
+        tables_contextualizer.SENTENCE_RECIPE,
+        tables_contextualizer.LEARNED,
+        dataset,
+        tables_contextualizer.DROPOUT.tag,
+        tables_contextualizer.ACCURACY,
+        f"--dropout 0.5{options}",
+        ours,
+    )
 
 
 _BIDAF_OPTIONS = "--dataset ctxzoo-data/squad_v1_mini --variant learned --epochs 8 --seeds 1"
@@ -55,17 +73,9 @@ USES = (
         "test/f1",
         _BIDAF_OPTIONS,
     ),
+    *(_contextualizer(heading, dataset, "", "", TAG) for heading, dataset in SENTENCE_DATASETS.items()),
     *(
-        Use(
-            f"Contextualizer with dropout, {heading}, accuracy",
-            "U(−0.1, 0.1), 250-d",
-            tables_contextualizer.SENTENCE_RECIPE,
-            tables_contextualizer.LEARNED,
-            dataset,
-            tables_contextualizer.DROPOUT.tag,
-            tables_contextualizer.ACCURACY,
-            "--dropout 0.5",
-        )
+        _contextualizer(heading, dataset, ", vectors scaled", f" --vectors_std {STD}", SCALED)
         for heading, dataset in SENTENCE_DATASETS.items()
     ),
     Use(
@@ -86,7 +96,7 @@ def uses(results: Runs) -> str:
     headings = ["model", "starts otherwise from", "its score", "from these vectors", "difference", "runs"]
     rows, missing = [], []
     for use in USES:
-        others, ours = (_runs(results, use, tag) for tag in (use.tag, TAG))
+        others, ours = (_runs(results, use, tag) for tag in (use.tag, use.ours))
         rows.append(
             [
                 use.label,
@@ -98,7 +108,9 @@ def uses(results: Runs) -> str:
         )
         if not ours:
             option = "--word_vectors" if use.recipe == "squad_bidaf" else "--vectors"
-            missing.append(f"python recipes/{use.recipe}.py {use.options} {option} CHECKPOINT --name {TAG} --resume")
+            missing.append(
+                f"python recipes/{use.recipe}.py {use.options} {option} CHECKPOINT --name {use.ours} --resume"
+            )
     commands = [f"# {NOT_RUN}", *dict.fromkeys(missing)] if missing else []
     return with_commands(markdown(headings, rows, left=2), commands)
 

@@ -30,10 +30,15 @@ class CrossValidationSettings(TrainingSettings, FoldSettings):
         default=None,
         metadata={"help": "word vectors to start from: file, checkpoint folder or Hub id"},
     )
+    vectors_std: float = field(
+        default=0.0, metadata={"help": "standard deviation to which they are scaled; 0: as they are"}
+    )
 
     def __post_init__(self) -> None:
         if self.tiny:
             self.folds, self.epochs = 2, 1
+        if self.vectors_std and self.vectors is None:
+            raise ValueError(f"vectors_std={self.vectors_std} scales given vectors, and there are none; give both")
         super().__post_init__()
 
 
@@ -112,6 +117,7 @@ def run_of(
         "dev_share": settings.dev_share,
         "min_word_count": settings.min_word_count,
         "word_vectors": settings.vectors,
+        "vectors_std": settings.vectors_std,
         "batch_size": settings.batch_size,
         "seed": seed,
         **cell.data,
@@ -128,6 +134,7 @@ def run_of(
         **{name: value for name, value in config.items() if name != "model_type"},
         **cell.data,
         **reported_vectors(settings.vectors),
+        **({"vectors_std": settings.vectors_std} if settings.vectors_std else {}),
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **task,
         **({"decay": True} if settings.decay else {}),

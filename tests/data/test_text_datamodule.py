@@ -279,6 +279,19 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     assert torch.equal(table, ready(**options).vector_table())
 
 
+def test_scaled_vectors_keep_their_directions_and_so_do_those_that_are_drawn(tmp_path):
+    file = tmp_path / "v.txt"
+    file.write_text("screen 1 2 3\nnowhere 900 900 900\nIts -1 0 0.5\n", encoding="utf-8")
+    plain, scaled = (ready(word_vectors=str(file), vectors_std=std).vector_table() for std in (0, 0.05))
+    # Of the words of the text alone.
+    factor = 0.05 / torch.tensor([1, 2, 3, -1, 0, 0.5]).std()
+    torch.testing.assert_close(scaled, plain * factor)
+    with pytest.raises(ValueError, match=r"vectors_std=0\.05 scales word vectors, and none are given"):
+        ready(vectors_std=0.05)
+    with pytest.raises(ValueError, match="the standard deviation of word vectors is -1; expected 0"):
+        ready(word_vectors=str(file), vectors_std=-1).vector_table()
+
+
 def test_vectors_of_none_of_the_words_are_refused(tmp_path):
     file = tmp_path / "v.txt"
     file.write_text("mot 1 2 3\nautre 4 5 6\n", encoding="utf-8")

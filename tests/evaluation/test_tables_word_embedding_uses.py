@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.tables_word_embedding_uses import TABLES, TAG, USES
+from ctxzoo.evaluation.tables_word_embedding_uses import SCALED, TABLES, TAG, USES
 from tests.support.result_tables import make_folds, make_run, rows
 
 BIDAF, CONTEXTUALIZER, LAMA = (
@@ -37,9 +37,10 @@ def test_a_command_for_each_recipe_before_anything_is_run() -> None:
     assert list(rows(made)) == [use.label for use in USES]
     assert {cell for row in rows(made).values() for cell in row.values()} >= {"not run yet", "–", "0"}
     commands = [line for line in made.splitlines() if line.startswith("python")]
-    assert len(commands) == len({use.recipe for use in USES}) == 3
+    assert len(commands) == len({(use.recipe, use.ours) for use in USES}) == 4
     assert "--word_vectors CHECKPOINT" in commands[0]
-    assert "--vectors CHECKPOINT" in commands[1]
+    assert "--vectors CHECKPOINT --name attention_cbow " in commands[1]
+    assert "--vectors_std 0.0577 --vectors CHECKPOINT --name attention_cbow_scaled " in commands[2]
 
 
 def test_seeds_and_folds_are_compared_in_pairs() -> None:
@@ -58,7 +59,13 @@ def test_seeds_and_folds_are_compared_in_pairs() -> None:
         lama(1, 97.5, tag=TAG),
         lama(0, 10.0, tag="m5"),
     ]
-    made = table(results)
+    made = table([*results, *make_folds([81.0, 82.0], tag=SCALED)])
+    assert list(made[f"{CONTEXTUALIZER}, vectors scaled"].values())[1:] == [
+        "79.00 ± 1.41",
+        "81.50 ± 0.71",
+        "+2.50",
+        "2",
+    ]
     assert list(made[BIDAF].values())[1:] == ["60.00", "61.50", "+1.50", "1"]
     assert list(made[CONTEXTUALIZER].values())[1:] == ["79.00 ± 1.41", "77.50 ± 0.71", "-1.50", "2"]
     # Seed 2 has no partner and is part of the mean alone.
@@ -68,7 +75,8 @@ def test_seeds_and_folds_are_compared_in_pairs() -> None:
 def test_the_commands_go_one_by_one() -> None:
     made = TABLES["word-embedding-uses"]([make_run("learned", 1, tag=TAG), lama(0, 95.0, tag=TAG)])
     assert [line.split()[1] for line in made.splitlines() if line.startswith("python")] == [
-        "recipes/sentence_contextualizer.py"
+        "recipes/sentence_contextualizer.py",
+        "recipes/sentence_contextualizer.py",
     ]
     assert rows(made)[BIDAF]["difference"] == "–"
 

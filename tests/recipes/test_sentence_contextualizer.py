@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.hub import cross_validation
+from ctxzoo.hub.classifier_run import ClassifierRun
 from recipes import sentence_contextualizer
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.word_vector_files import small_vectors, write_vectors
 
 BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps", "--decay")
 NGRAMS = (
@@ -55,6 +59,25 @@ def test_ngrams_without_buckets_are_refused_and_characters_may_come_alone() -> N
     without = sentence_contextualizer.cell_of("sample", sentence_contextualizer.Settings(ngram_order=2))
     with pytest.raises(ValueError, match="need ngram_buckets"):
         TextClassificationDataModule("sample", folds=2, **without.data).setup()
+
+
+def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "v.txt", small_vectors())
+
+    def run_of(**changes: Any) -> ClassifierRun:
+        settings = sentence_contextualizer.Settings(datasets=["sample"], tiny=True, **changes)
+        cell = sentence_contextualizer.cell_of("sample", settings)
+        return cross_validation.run_of(cell, settings, 0, 0, recipe="", architecture="", commit="")
+
+    plain = run_of(vectors=str(tmp_path / "v.txt"))
+    scaled = run_of(vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)
+    assert scaled.settings == {**plain.settings, "vectors_std": 0.0577}
+    data = scaled.build_data()
+    data.setup()
+    start = scaled.build_task(data, 1).model.get_input_embeddings().weight.detach()
+    assert float(start[1:].std()) == pytest.approx(0.0577, rel=0.3)
+    with pytest.raises(ValueError, match=r"vectors_std=0\.1 scales given vectors, and there are none; give both"):
+        run_of(vectors_std=0.1)
 
 
 def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
