@@ -32,7 +32,7 @@ from ctxzoo.hub.finish import finish_run
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.score_option import score_option
 from ctxzoo.hub.training_settings import vectors_content
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, bidaf_variant
+from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig, bidaf_variant
 from ctxzoo.models.layers_similarity import product_bound
 from ctxzoo.training.full_disk import telling_of_full_disk
 from ctxzoo.training.process_group import check_batches, in_first_process
@@ -182,9 +182,26 @@ def train(
             f"{settings.init_from} reads SQuAD {choice.start.squad_version}, and {settings.dataset} is SQuAD "
             f"{data.squad_version}; say --squad_version, or choose other data"
         )
+    new_config = None
+    if choice.start is None:
+        new_config = bidaf_variant(
+            choice.variant,
+            squad_version=data.squad_version,
+            query_to_context=choice.query_to_context,
+            **data.model_sizes(),
+            **dict.fromkeys(choice.levers, True),
+            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
+        )
+    told = reported(settings, choice, data, new_config)
     monitor = f"validation/{settings.monitor}"
-    lower = QuestionAnsweringTask.is_lower_better(monitor)
-    trainer = build_trainer(trainer_settings(settings, seed), folder, monitor, lower_is_better=lower)
+    trainer = build_trainer(
+        trainer_settings(settings, seed),
+        folder,
+        monitor,
+        lower_is_better=QuestionAnsweringTask.is_lower_better(monitor),
+        # With a decay the number of epochs decides every step.
+        resumed_with=told | ({"epochs to decay in": settings.epochs} if settings.decay else {}),
+    )
     check_batches(data, tuple({"validation", settings.score}), trainer.world_size)
     lightning.seed_everything(seed)
     optimiser = {
@@ -193,21 +210,13 @@ def train(
         "warmup_steps": settings.warmup_steps,
         "decay_steps": len(data.train_dataloader()) // trainer.world_size * settings.epochs if settings.decay else None,
     }
-    if settings.init_from is not None:
+    if new_config is None:
         task = QuestionAnsweringTask(pretrained=settings.init_from, **optimiser)
         config = task.model.config
         if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
             config.trained_positions = max(config.trained_positions, data.trained_positions())
     else:
-        config = bidaf_variant(
-            choice.variant,
-            squad_version=data.squad_version,
-            query_to_context=choice.query_to_context,
-            **data.model_sizes(),
-            **dict.fromkeys(choice.levers, True),
-            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
-        )
-        task = QuestionAnsweringTask(model_config=config.to_dict(), **optimiser)
+        task = QuestionAnsweringTask(model_config=new_config.to_dict(), **optimiser)
         task.set_word_vectors(data.vector_table())
 
     trainer.fit(task, data, ckpt_path=checkpoint, weights_only=None if checkpoint is None else True)
@@ -232,7 +241,7 @@ def train(
         variant=choice.variant,
         seed=seed,
         commit=commit,
-        settings=reported(settings, choice, data, task),
+        settings=told,
         tag=tag,
         split=settings.score,
         push_to=settings.push_to,
@@ -270,6 +279,8 @@ def what_differs(settings: Settings, choice: BidafChoice) -> str:
         parts.append(f"pool_batches_{settings.pool_batches}")
     if settings.init_from is not None:
         parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
+    elif settings.train_source is not None:
+        parts.append(f"of_{settings.train_source}")
     if settings.left_out_source is not None:
         parts.append(f"without_{settings.left_out_source}")
     if settings.monitor != Settings.monitor:
@@ -278,9 +289,9 @@ def what_differs(settings: Settings, choice: BidafChoice) -> str:
 
 
 def reported(
-    settings: Settings, choice: BidafChoice, data: SquadDataModule, task: QuestionAnsweringTask
+    settings: Settings, choice: BidafChoice, data: SquadDataModule, new_config: BidafConfig | None
 ) -> dict[str, object]:
-    """The settings that decide a result, as they go into the results file."""
+    """The settings that decide a result, as they go into the results file; `new_config` unless a checkpoint goes on."""
     start = settings.init_from
     return {
         "epochs": settings.epochs,
@@ -297,8 +308,9 @@ def reported(
         "levers": list(choice.levers),
         "query_to_context": choice.query_to_context,
         # Results made before this was told began with sqrt(6 / (d + 1)).
-        "product_start": product_bound(2 * task.model.config.hidden_size) if start is None else None,
+        "product_start": product_bound(2 * new_config.hidden_size) if new_config is not None else None,
         "finish_source": None if start is None else settings.train_source,
+        **({"train_source": settings.train_source} if start is None and settings.train_source else {}),
         **({} if start is None else {"init_from": checkpoint_name(start)}),
         **({} if settings.left_out_source is None else {"left_out_source": settings.left_out_source}),
         "squad_version": data.squad_version,

@@ -134,10 +134,18 @@ def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -
         assert word in run.stderr
 
 
-def test_resume_without_a_run_starts_and_says_so(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--resume", "--variant", "baseline")
+def test_resume_without_a_run_starts_and_says_so_and_with_one_of_other_settings_stops(tmp_path: Path) -> None:
+    resumed = (*TINY, "--resume", "--variant", "baseline", "--name", "one")
+    run = recipe(tmp_path, *resumed)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "nothing to resume" in run.stdout
+    (results,) = (tmp_path / "runs" / "results").rglob("*.json")
+    before = results.read_bytes()
+    run = recipe(tmp_path, *resumed, "--learning_rate", "0.25", "--batch_size", "32")
+    assert run.returncode != 0
+    assert "Traceback" not in run.stderr
+    assert "batch_size=64, not 32; learning_rate=0.5, not 0.25" in run.stderr
+    assert results.read_bytes() == before
 
 
 def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Path) -> None:
