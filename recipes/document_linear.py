@@ -1,12 +1,13 @@
 """Linear baselines of documents, on the splits of the neural models.
 
-    python recipes/document_linear.py                          two bars, all datasets of recipes/document_lama.py
+    python recipes/document_linear.py                          all bars, all datasets of recipes/document_lama.py
     python recipes/document_linear.py --dataset sample         no network needed
     python recipes/document_linear.py --dataset imdb --models bigram_nblr
     python recipes/document_linear.py --resume                 finished runs are kept
 
 The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the training and the validation
-documents together. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
+documents together. Those called "tuned" choose their C by a cross-validation of these, so that no test document has a
+say. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
 scored and not fitted, and those of test are left alone.
 """
 
@@ -19,12 +20,13 @@ from functools import partial
 
 from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES
+from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT
 from ctxzoo.hub.folds import RunSettings, print_outcomes, run_folds
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
 from ctxzoo.hub.recipe import run_recipe
 
 RECIPE = "document_linear"
+MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
 DATASETS = [name for name in DOCUMENT_DATASETS if name != "sample"]
 
 
@@ -33,15 +35,13 @@ class Settings(RunSettings):
     dataset: list[str] = field(
         default_factory=lambda: list(DATASETS), metadata={"help": f"of {', '.join(DOCUMENT_DATASETS)}, or a Hub id"}
     )
-    models: list[str] = field(
-        default_factory=lambda: list(DOCUMENT_BASELINES), metadata={"help": f"of {', '.join(DOCUMENT_BASELINES)}"}
-    )
+    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
 
 
 def main(settings: Settings) -> None:
     for model in settings.models:
-        if model not in DOCUMENT_BASELINES:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(DOCUMENT_BASELINES)}")
+        if model not in MODELS:
+            raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
     commit = git_commit()
     runs = {
         f"{name}, {model}": [run_of(name, model, seed, settings, commit) for seed in settings.seeds]

@@ -22,6 +22,7 @@ from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_val
 from ctxzoo.hub.recipe import run_recipe
 
 RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
+W = "contextualizer.steps.feature_factors"
 
 
 @dataclass
@@ -51,6 +52,10 @@ class Settings(CrossValidationSettings):
     naive_bayes: float = field(
         default=0.0,
         metadata={"help": "start as naive Bayes, whose class scores are so far apart; 0: start at random"},
+    )
+    plain_mean: bool = field(
+        default=False,
+        metadata={"help": "W stays 0, so that every context is the mean of the words: what attention adds"},
     )
 
 
@@ -92,6 +97,7 @@ def cell_of(dataset: str, settings: Settings) -> Cell:
         data=data,
         tag=settings.name,
         naive_bayes=settings.naive_bayes,
+        zeroed=(W,) if settings.plain_mean else (),
     )
 
 

@@ -1,13 +1,14 @@
 """Linear baselines on MR, CR, SUBJ and MPQA, over the folds of the neural models.
 
-    python recipes/sentence_linear.py                          three bars and the majority class, all four datasets
+    python recipes/sentence_linear.py                          all bars and the majority class, all four datasets
     python recipes/sentence_linear.py --datasets sample        no network needed
     python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
     python recipes/sentence_linear.py --resume                 finished folds are kept
 
 The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the whole training part of a fold,
-with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here. With --score
-validation that tenth is scored and not fitted, and the test part is left alone.
+with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here. Those called "tuned"
+choose their C by a cross-validation of that training part. With --score validation the tenth is scored and not fitted,
+and the test part is left alone.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from pathlib import Path
 
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
 from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from ctxzoo.hub.folds import FoldSettings, print_outcomes, run_folds
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
 from ctxzoo.hub.recipe import run_recipe
 
 RECIPE = "sentence_linear"
-MODELS = (*LINEAR_BASELINES, MAJORITY_CLASS)
+MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
 
 
 @dataclass

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS as DATASETS
 from ctxzoo.evaluation.fold_results import check_folds, difference_cell, is_complete, score_cell
-from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, changed_settings, markdown, with_commands
+from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown, with_commands
 
 STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
 LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"
@@ -55,12 +55,13 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row over the four datasets: what tells its runs from all others."""
+    """A row over the four datasets: what tells its runs from all others, and the options that make them."""
 
     label: str
     recipe: str
     variant: str
     tag: str = ""
+    options: str = ""
 
     def runs(self, results: Sequence[RunResult], dataset: str) -> Runs:
         """Its folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
@@ -78,11 +79,19 @@ MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
 OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
 DROPOUT = Row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", SENTENCE_RECIPE, LEARNED, "dropout")
 STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
+# The control: the same model, whose attention is a plain mean throughout.
+PLAIN_MEAN = Row("strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean")
 LINEAR_ROWS = tuple(
     Row(label, LINEAR_RECIPE, variant)
     for label, variant in zip(
-        ("TF-IDF of words and characters, SVM", "words and pairs, naive Bayes", "words and pairs, NB-weighted SVM"),
-        LINEAR_BASELINES,
+        (
+            "TF-IDF of words and characters, SVM",
+            "words and pairs, naive Bayes",
+            "words and pairs, NB-weighted SVM",
+            "TF-IDF of words and characters, SVM, C chosen",
+            "words and pairs, NB-weighted SVM, C chosen",
+        ),
+        (*LINEAR_BASELINES, *TUNED_LINEAR),
         strict=True,
     )
 )
@@ -95,6 +104,11 @@ NEURAL_ROWS = tuple(
         ("BiGRU", "bigru"),
         ("Transformer encoder", "transformer"),
     )
+)
+NARROW = " --dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 --name dropout"  # what DROPOUT's runs have
+NARROW_ROWS = tuple(
+    replace(row, label=f"{row.label}, dropout 0.5, U(−0.1, 0.1)", tag=DROPOUT.tag, options=NARROW)
+    for row in NEURAL_ROWS
 )
 
 
@@ -192,11 +206,12 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
     """The rows of our runs, and the commands of those that are missing."""
     found = {
         row: [row.runs(results, dataset) for dataset in DATASETS.values()]
-        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS)
+        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, PLAIN_MEAN, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
     }
-    for row in (DROPOUT, STRONGEST):
+    for row, with_it in ((DROPOUT, NARROW_ROWS), (STRONGEST, (PLAIN_MEAN,))):
         if not all(map(is_complete, found[row])):
-            del found[row]
+            for absent in (row, *with_it):
+                del found[absent]
     rows = []
     for row, cells in found.items():
         weights = [run.parameters["trainable"] for runs in cells for run in runs]
@@ -205,8 +220,26 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
             bars = zip(*(found[bar] for bar in LINEAR_ROWS), strict=True)
             compared = [_against_the_best(runs, bar, metric) for runs, bar in zip(cells, bars, strict=True)]
             rows.append(["strongest settings − best linear baseline", *compared])
-    missing = [row.recipe for row, cells in found.items() if not all(map(is_complete, cells))]
-    return rows, _not_run([COMMAND.format(recipe=recipe, more="") for recipe in dict.fromkeys(missing)])
+        if row == PLAIN_MEAN:
+            pairs = zip(found[STRONGEST], cells, strict=True)
+            rows.append(["strongest settings − W = 0", *(difference_cell(*pair, metric) for pair in pairs)])
+    missing = [row for row, cells in found.items() if not all(map(is_complete, cells))]
+    commands = [
+        command
+        for row in missing
+        for command in (
+            _of_plain_means(found[STRONGEST])
+            if row == PLAIN_MEAN
+            else [COMMAND.format(recipe=row.recipe, more=row.options)]
+        )
+    ]
+    return rows, _not_run(list(dict.fromkeys(commands)))
+
+
+def _of_plain_means(strongest: Sequence[Runs]) -> list[str]:
+    """The commands of the strongest settings, each with the option of the control and another name."""
+    commands = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for runs in strongest for run in runs)
+    return [command.replace(f"--name {BEST}", f"--plain_mean true --name {PLAIN_MEAN.tag}") for command in commands]
 
 
 def _against_the_best(runs: Runs, others: Sequence[Runs], metric: str) -> str:

@@ -78,6 +78,8 @@ ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not as
 LINEAR = {
     "words_svm": "TF-IDF of words and pairs, SVM",
     "bigram_nblr": "words and pairs, NB-weighted logistic regression",
+    "words_svm_tuned": "TF-IDF of words and pairs, SVM, C chosen",
+    "bigram_nblr_tuned": "words and pairs, NB-weighted logistic regression, C chosen",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torch import nn
+
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.hub.zoo_run import ZooRun
 from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
@@ -17,10 +19,12 @@ class ClassifierRun(ZooRun):
         decay: whether the learning rate falls linearly, to zero after the last step.
         naive_bayes: the model starts as naive Bayes over the training rows, with class scores that each group of
             features sets apart by so much; 0: it starts at random.
+        zeroed: names of parameters of the model that are 0 at the start and are not trained.
     """
 
     decay: bool = False
     naive_bayes: float = 0.0
+    zeroed: tuple[str, ...] = ()
 
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
         task = SequenceClassificationTask(
@@ -33,6 +37,8 @@ class ClassifierRun(ZooRun):
             features, weights = data.naive_bayes()
             task.set_word_features(features)
             task.model.start_linear(self.naive_bayes * weights)
+        for name in self.zeroed:
+            nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task
 
     def _steps(self, data: TextClassificationDataModule, processes: int) -> int:

@@ -53,7 +53,7 @@ class Cell:
         config: fields of its config, with `model_type`.
         tag: what tells its results files from those of the same variant.
         data: further arguments of `TextClassificationDataModule`, which the results file reports too.
-        naive_bayes: see `ClassifierRun`.
+        naive_bayes, zeroed: see `ClassifierRun`.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Cell:
     tag: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     naive_bayes: float = 0.0
+    zeroed: tuple[str, ...] = ()
 
 
 def cross_validate(
@@ -136,6 +137,7 @@ def run_of(
         **reported_vectors(settings.vectors),
         **({"vectors_std": settings.vectors_std} if settings.vectors_std else {}),
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
+        **({"zeroed": list(cell.zeroed)} if cell.zeroed else {}),
         **task,
         **({"decay": True} if settings.decay else {}),
         **({"dev_share": settings.dev_share} if settings.dev_share != DEV_SHARE else {}),
@@ -163,6 +165,7 @@ def run_of(
         tag=cell.tag,
         decay=settings.decay,
         naive_bayes=cell.naive_bayes,
+        zeroed=cell.zeroed,
         output_dir=settings.output_dir,
         results_dir=settings.results_dir,
     )

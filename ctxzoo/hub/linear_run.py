@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.evaluation.linear_baselines import linear_baseline, number_of_weights
+from ctxzoo.evaluation.linear_baselines import chosen_cost, linear_baseline, number_of_weights
 from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, result_path, write_result
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
 from ctxzoo.training.full_disk import telling_of_full_disk
@@ -139,7 +139,7 @@ def _fit(run: LinearRun) -> RunResult:
         "accuracy": accuracy_score(testing["label"][:], predicted),
         "macro_f1": f1_score(testing["label"][:], predicted, average="macro", zero_division=0.0),
     }
-    weights = number_of_weights(model)
+    weights, cost = number_of_weights(model), chosen_cost(model)
     result = RunResult(
         recipe=run.recipe,
         architecture=ARCHITECTURE,
@@ -148,7 +148,10 @@ def _fit(run: LinearRun) -> RunResult:
         split=run.score,
         fold=run.fold,
         seed=run.seed,
-        metrics={f"{run.score}/{name}": 100.0 * float(value) for name, value in scores.items()},
+        metrics={
+            **{f"{run.score}/{name}": 100.0 * float(value) for name, value in scores.items()},
+            **({} if cost is None else {"chosen_C": cost}),
+        },
         settings=run.settings,
         parameters={"trainable": weights, "total": weights},
         command=command_line(),

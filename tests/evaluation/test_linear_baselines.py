@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
+from ctxzoo.data.sample_texts import sample_texts
 from ctxzoo.evaluation.linear_baselines import (
+    C_VALUES,
+    COSTS,
     DOCUMENT_BASELINES,
     LINEAR_BASELINES,
     MAJORITY_CLASS,
+    TUNED_DOCUMENT,
+    TUNED_LINEAR,
     NaiveBayesWeighted,
+    chosen_cost,
     linear_baseline,
     number_of_weights,
 )
@@ -106,5 +114,33 @@ def test_number_of_weights() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match=r"'svm'; known: .*, bigram_nbsvm, words_svm, bigram_nblr, majority_class"):
+    with pytest.raises(ValueError, match=r"'svm'; known: .*, bigram_nbsvm, words_svm, bigram_nblr, .*, majority_class"):
         linear_baseline("svm")
+
+
+@pytest.mark.parametrize("name", [*TUNED_LINEAR, *TUNED_DOCUMENT])
+def test_the_cost_is_that_of_the_best_accuracy_within_the_texts_fitted(name: str) -> None:
+    plain = name.removesuffix("_tuned")
+    rows = sample_texts()["train"].shuffle(seed=1).select(range(120))
+    texts, labels = rows["text"][:], np.array(rows["label"][:])
+    labels[:40] = 1 - labels[:40]  # so that costs differ
+    fitted = linear_baseline(name).fit(texts, labels)
+    *features, (_, classifier) = linear_baseline(plain).steps
+    inputs = Pipeline(features).fit_transform(texts)
+    accuracies = [
+        cross_val_score(classifier.set_params(**{COSTS[plain]: cost}), inputs, labels, cv=3).mean() for cost in C_VALUES
+    ]
+    best = C_VALUES[int(np.argmax(accuracies))]
+    assert len(set(accuracies)) > 1
+    assert chosen_cost(fitted) == best
+    alone = linear_baseline(plain)
+    alone[-1].set_params(**{COSTS[plain]: best})
+    others = sample_texts()["test"]["text"][:]
+    assert (fitted.predict(others) == alone.fit(texts, labels).predict(others)).all()
+    assert number_of_weights(fitted) == number_of_weights(alone)
+
+
+def test_baselines_without_a_choice_have_chosen_nothing() -> None:
+    assert chosen_cost(linear_baseline("bigram_nbsvm").fit(TEXTS, LABELS)) is None
+    with pytest.raises(ValueError, match="unknown linear baseline 'bigram_naive_bayes_tuned'"):
+        linear_baseline("bigram_naive_bayes_tuned")

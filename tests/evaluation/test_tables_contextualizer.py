@@ -129,6 +129,8 @@ def test_sentences() -> None:
     assert commands[1:-1] == [
         "python recipes/sentence_linear.py --resume --results_dir results",
         "python recipes/sentence_text_baseline.py --resume --results_dir results",
+        "python recipes/sentence_text_baseline.py --dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 "
+        "--name dropout --resume --results_dir results",
     ]
 
 
@@ -155,6 +157,32 @@ def test_the_strongest_settings_beside_the_best_linear_baseline_of_each_dataset(
     ]
     without_cr = [run for run in results if (run.tag, run.dataset) != ("best", DATASETS["CR"])]
     assert not [name for name in rows(TABLES["contextualizer-sentences"](without_cr)) if "strongest" in name]
+
+
+def test_attention_wins_where_it_beats_the_plain_mean() -> None:
+    command = "python recipes/sentence_contextualizer.py --epochs 5 --name best --resume --results_dir results"
+    strongest = [replace(run, command=command) for run in everywhere(OURS, tag="best")]
+    control = everywhere(THEIRS, tag="best_mean", settings={"zeroed": ["w"]})
+    found = rows(TABLES["contextualizer-sentences"]([*strongest, *control]))
+    assert list(found["strongest settings with W = 0: a plain mean"].values())[:4] == [MEANS["THEIRS"]] * 4
+    assert list(found["strongest settings − W = 0"].values())[:4] == ["+1.00 (p = 0.233)"] * 4
+    without = TABLES["contextualizer-sentences"](strongest)
+    assert rows(without)["strongest settings − W = 0"]["MR"] == "–"
+    assert (
+        "python recipes/sentence_contextualizer.py --epochs 5 --plain_mean true --name best_mean --resume "
+        "--results_dir results\n" in without
+    )
+    assert not [name for name in rows(TABLES["contextualizer-sentences"](control)) if "W = 0" in name]
+
+
+def test_baselines_with_the_dropout_and_the_start_of_the_contextualizers_row() -> None:
+    results = [
+        *everywhere(OURS, tag="dropout"),
+        *everywhere(THEIRS, recipe="sentence_text_baseline", variant="mean", tag="dropout"),
+    ]
+    found = rows(TABLES["contextualizer-sentences"](results))
+    assert list(found["mean of words, dropout 0.5, U(−0.1, 0.1)"].values())[:4] == [MEANS["THEIRS"]] * 4
+    assert found["CNN, dropout 0.5, U(−0.1, 0.1)"]["MR"] == found["mean of words"]["MR"] == "not run yet"
 
 
 def test_macro_f1_has_the_same_models_without_numbers_of_others() -> None:

@@ -11,13 +11,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES, LINEAR_BASELINES, MAJORITY_CLASS
+from ctxzoo.evaluation.linear_baselines import (
+    C_VALUES,
+    DOCUMENT_BASELINES,
+    LINEAR_BASELINES,
+    MAJORITY_CLASS,
+    TUNED_DOCUMENT,
+    TUNED_LINEAR,
+)
 from ctxzoo.evaluation.results import read_result
 from ctxzoo.hub import linear_run
 from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
 from tests.data.test_text_datamodule import write
 
-MODELS = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, MAJORITY_CLASS)
+MODELS = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, MAJORITY_CLASS)
 SEEN: dict[str, list[str]] = {}
 
 
@@ -83,6 +90,13 @@ def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
     assert found.settings["trained_on"] == "train and validation"
     assert found.settings["pipeline"].endswith("NaiveBayesWeighted(C=0.1))])")
     assert found.metrics["test/accuracy"] == pytest.approx(result.metrics["test/accuracy"], rel=1e-5)
+
+
+def test_the_cost_that_a_tuned_baseline_chose_is_told(tmp_path: Path) -> None:
+    result = fit_linear_baseline(make_run(tmp_path, variant="words_svm_tuned"))
+    assert result.metrics["chosen_C"] in C_VALUES
+    assert "C': [0.0625, 0.25, 1.0, 4.0, 16.0]" in result.settings["pipeline"]
+    assert "chosen_C" not in fit_linear_baseline(make_run(tmp_path, variant="words_svm")).metrics
 
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:

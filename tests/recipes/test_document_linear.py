@@ -10,11 +10,11 @@ from tests.recipes.test_mr_contextualizer import recipe
 QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")
 
 
-def test_both_bars_on_the_datasets_own_splits(tmp_path: Path) -> None:
+def test_all_bars_on_the_datasets_own_splits(tmp_path: Path) -> None:
     run = recipe(tmp_path, *QUICK, name="document_linear")
     assert run.returncode == 0, run.stdout + run.stderr
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
-    assert sorted(results) == ["bigram_nblr", "words_svm"]
+    assert sorted(results) == ["bigram_nblr", "bigram_nblr_tuned", "words_svm", "words_svm_tuned"]
     assert all(one.fold is None and one.settings["trained_on"] == "train and validation" for one in results.values())
     # Words in pairs tell what single words do not.
     assert all(one.metrics["test/accuracy"] > 75 for one in results.values())
