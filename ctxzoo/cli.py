@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 WIDTH_OF_FILES = 160  # where the output is no terminal
-EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment")  # of ctxzoo.evaluation.embedding_tasks
+EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment", "sentiment_means")  # of embedding_tasks
 # Command -> task -> options that checkpoints of this task alone have.
 OPTIONS_OF_TASKS = {
     "evaluate": {

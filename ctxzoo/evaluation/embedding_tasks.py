@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxzoo.data.text_reader import read_texts
+from ctxzoo.data.text_reader import TextSplits, read_texts
 from ctxzoo.data.word_vectors import WordVectors
-from ctxzoo.evaluation import pos_induction, sentiment, word_analogy, word_similarity
+from ctxzoo.evaluation import pos_induction, sentiment, sentiment_means, word_analogy, word_similarity
 from ctxzoo.evaluation.table_parts import NOTHING
 
 ALL_SPLITS = "all"  # where nothing is taught, the sentences of all splits are scored
@@ -148,7 +148,7 @@ def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Eval
     return Evaluation(
         sentiment.DATASET,
         "test",
-        ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items())),
+        _fingerprint(texts),
         [Score("SST binary", found.accuracy, found.coverage, detail)],
         {
             "test/accuracy": found.accuracy,
@@ -157,6 +157,23 @@ def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Eval
             "C": found.strength,
         },
     )
+
+
+def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Accuracy for each mean, with the penalty chosen by cross-validation on the training part."""
+    texts = read_texts(sentiment.DATASET, options.data_dir)
+    scores: list[Score] = []
+    metrics: dict[str, float] = {}
+    for name, found in sentiment_means.evaluate_means(vectors, texts).items():
+        detail = f"folds {found.fold_accuracy:.2f}, C = {found.strength:g}"
+        scores.append(Score(f"SST binary, {name}", found.accuracy, found.coverage, detail))
+        metrics |= _metrics(name, accuracy=found.accuracy, coverage=found.coverage)
+        metrics |= {
+            f"validation/{name}/accuracy": found.validation_accuracy,
+            f"train/{name}/fold_accuracy": found.fold_accuracy,
+            f"{name}/C": found.strength,
+        }
+    return Evaluation(sentiment.DATASET, "test", _fingerprint(texts), scores, metrics)
 
 
 TASKS: dict[str, EmbeddingTask] = {
@@ -172,6 +189,10 @@ TASKS: dict[str, EmbeddingTask] = {
     "similarity": EmbeddingTask(evaluate_similarity, lambda options: {}),
     "analogy": EmbeddingTask(evaluate_analogy, lambda options: {}),
     "sentiment": EmbeddingTask(evaluate_sentiment, lambda options: {}),
+    "sentiment_means": EmbeddingTask(
+        evaluate_sentiment_means,
+        lambda options: {"means": list(sentiment_means.MEANS), "folds": sentiment_means.FOLDS},
+    ),
 }
 HEADINGS = ("task", "set", "score", "coverage", "")
 
@@ -195,6 +216,11 @@ def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
         ]
         for score in evaluation.scores
     ]
+
+
+def _fingerprint(texts: TextSplits) -> str:
+    """Of the content of all splits."""
+    return ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items()))
 
 
 def _metrics(name: str, **values: float | None) -> dict[str, float]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import datasets
 import numpy as np
-import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from ctxzoo.data.text_reader import TextSplits
 from ctxzoo.data.word_vectors import WordVectors
-from ctxzoo.evaluation.word_rows import UNKNOWN, rows_of
-from ctxzoo.models.tokenization_word import cut_words, word_cutter
+from ctxzoo.evaluation.sentence_means import known_words
 
 DATASET = "SetFit/sst2"
 STRENGTHS = tuple(2.0**exponent for exponent in range(-8, 9))  # C, the inverse of the weight of the l2 penalty
@@ -49,12 +46,11 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     Raises:
         ValueError: a split is missing.
     """
-    missing = [split for split in SPLITS if split not in texts.splits]
-    if missing:
-        raise ValueError(f"the splits are {sorted(texts.splits)}; {', '.join(missing)} is missing")
+    check_splits(texts)
     inputs, labels, shares = {}, {}, {}
     for split in SPLITS:
-        inputs[split], shares[split] = _means(vectors, texts.splits[split])
+        words = known_words(vectors, texts.splits[split]["text"][:])
+        inputs[split], shares[split] = words.mean(vectors.vectors.numpy()), words.coverage
         labels[split] = np.asarray(texts.splits[split]["label"][:])
     best: tuple[float, float, LogisticRegression] | None = None
     for strength in STRENGTHS:
@@ -67,15 +63,8 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     return SentimentScore(100 * float(model.score(inputs["test"], labels["test"])), accuracy, strength, shares["test"])
 
 
-def _means(vectors: WordVectors, texts: datasets.Dataset) -> tuple[npt.NDArray[np.float64], float]:
-    """(texts, d) mean vectors, and the percentage of words that have one."""
-    # Words keep their case: `lookup` tries them as they are first.
-    cutter = word_cutter(lower_case=False)
-    words = [cut_words(cutter, text) for text in texts["text"][:]]
-    rows = rows_of(vectors, [word for text in words for word in text])
-    of_text = np.repeat(np.arange(len(words)), [len(text) for text in words])
-    known = rows != UNKNOWN
-    sums = np.zeros((len(words), vectors.dim))
-    np.add.at(sums, of_text[known], vectors.vectors.numpy()[rows[known]])
-    counts = np.bincount(of_text[known], minlength=len(words))
-    return sums / np.maximum(counts, 1)[:, None], 100 * float(known.mean())
+def check_splits(texts: TextSplits) -> None:
+    """Raise ValueError where one of `SPLITS` is missing."""
+    missing = [split for split in SPLITS if split not in texts.splits]
+    if missing:
+        raise ValueError(f"the splits are {sorted(texts.splits)}; {', '.join(missing)} is missing")

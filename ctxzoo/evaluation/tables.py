@@ -24,6 +24,7 @@ from ctxzoo.evaluation import (
     tables_contextualizer,
     tables_lama,
     tables_word_embedding,
+    tables_word_embedding_sentiment,
     tables_word_embedding_studies,
     tables_word_embedding_uses,
 )
@@ -35,6 +36,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_contextualizer.TABLES,
     **tables_lama.TABLES,
     **tables_word_embedding.TABLES,
+    **tables_word_embedding_sentiment.TABLES,
     **tables_word_embedding_studies.TABLES,
     **tables_word_embedding_uses.TABLES,
 }

@@ -51,6 +51,8 @@ def test_every_task_gives_scores_metrics_and_lines(data_dir: str) -> None:
     assert abs(metrics["similarity"]["test/other/spearman"]) == pytest.approx(100)
     assert metrics["analogy"]["test/semantic/accuracy"] == metrics["analogy"]["test/capitals/accuracy"] == 100
     assert metrics["sentiment"]["test/accuracy"] == 100
+    means = {name for name in metrics["sentiment_means"] if name.endswith("accuracy") and name.startswith("test/")}
+    assert means == {f"test/{name}/accuracy" for name in ("plain", "unit", "weighted", "unit_weighted")}
 
 
 def test_what_is_not_defined_is_shown_as_a_dash_and_left_out(data_dir: str) -> None:

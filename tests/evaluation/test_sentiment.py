@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from ctxzoo.data.text_reader import TextSplits, check_texts, read_texts
 from ctxzoo.data.word_vectors import WordVectors
 from ctxzoo.evaluation import sentiment
+from ctxzoo.evaluation.sentence_means import known_words
 from ctxzoo.evaluation.sentiment import STRENGTHS, evaluate_sentiment
 from tests.support.word_vector_files import small_vectors, write_test_sets
 
@@ -31,9 +32,9 @@ def test_words_that_tell_are_found(texts: TextSplits) -> None:
 def test_a_sentence_is_the_mean_of_its_known_words() -> None:
     vectors = WordVectors(["good", "film"], torch.tensor([[1.0, 0.0], [0.0, 4.0]]), "v", "00")
     split = datasets.Dataset.from_dict({"text": ["Good good FILM unheard", "unheard of", "film"], "label": [0, 1, 1]})
-    means, coverage = sentiment._means(vectors, split)
-    np.testing.assert_allclose(means, [[2 / 3, 4 / 3], [0, 0], [0, 4]])
-    assert coverage == pytest.approx(100 * 4 / 7)
+    words = known_words(vectors, split["text"][:])
+    np.testing.assert_allclose(words.mean(vectors.vectors.numpy()), [[2 / 3, 4 / 3], [0, 0], [0, 4]])
+    assert words.coverage == pytest.approx(100 * 4 / 7)
 
 
 def test_validation_chooses_and_test_does_not() -> None:
@@ -52,7 +53,10 @@ def test_validation_chooses_and_test_does_not() -> None:
             {"text": [" ".join(row) for row in chosen], "label": list(map(int, noisy))}
         )
     texts = check_texts(splits)
-    inputs = {split: sentiment._means(vectors, rows)[0] for split, rows in texts.splits.items()}
+    inputs = {
+        split: known_words(vectors, rows["text"][:]).mean(vectors.vectors.numpy())
+        for split, rows in texts.splits.items()
+    }
     labels = {split: rows["label"][:] for split, rows in texts.splits.items()}
     fitted = [LogisticRegression(C=c, max_iter=10_000).fit(inputs["train"], labels["train"]) for c in STRENGTHS]
     scores = [model.score(inputs["validation"], labels["validation"]) for model in fitted]

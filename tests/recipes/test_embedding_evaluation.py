@@ -32,7 +32,7 @@ def test_every_task_of_every_training_leaves_a_file(folder: Path) -> None:
     options = ("--vectors", "seed0", "seed1", "--seeds", "0", "1", "--data_dir", "data", "--threads", "1", "--tiny")
     run = recipe(folder, *options, name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
-    tasks = ("analogy", "pos_induction", "sentiment", "similarity")
+    tasks = ("analogy", "pos_induction", "sentiment", "sentiment_means", "similarity")
     found = sorted(path.name for path in (folder / RESULTS_DIR / NAME).iterdir())
     assert found == [
         *(f"attention_cbow-b20-ptb_sample-test-seed{seed}-pos_tags.json" for seed in (0, 1)),
