@@ -169,6 +169,14 @@ class SquadDataModule(lightning.LightningDataModule):
         assert self._prepared is not None, "call setup() first"
         return self._prepared.splits[self._source(split)]
 
+    def row_counts(self, split: str) -> npt.NDArray[np.int64]:
+        """(rows of the word table,) how often the questions and distinct contexts of a split read each of them."""
+        assert self._prepared is not None, "call setup() first"
+        assert self._tables is not None, "call setup() first"
+        counts = self._prepared.counts[self._source(split)]
+        words = self._tables.word_ids[: len(counts)]
+        return np.bincount(words, weights=counts, minlength=len(self.tokenizer)).astype(np.int64)
+
     def rows(self, split: str) -> Rows:
         """The rows that a split reads, after the training filter."""
         return self._rows[split]

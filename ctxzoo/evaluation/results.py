@@ -18,7 +18,7 @@ from typing import Any
 from ctxzoo.data.whole_file import whole_file
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that tells given word vectors by their content
-TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which no table shows
+TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
 RESULTS_DIR = "runs/results"  # where runs write unless told, ignored by git; results/ holds the published ones
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it

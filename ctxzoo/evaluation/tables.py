@@ -2,7 +2,8 @@
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
 them is written by ``python -m ctxzoo.evaluation.tables README.md docs/models/*.md``. With ``--check`` nothing is
-written and the exit status is 1 when a table disagrees with the results.
+written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
+from the folder of trials within that of the results.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 from ctxzoo.evaluation import (
     tables_bidaf,
     tables_bidaf_controls,
+    tables_bidaf_reader,
     tables_contextualizer,
     tables_lama,
     tables_word_embedding,
@@ -28,11 +30,12 @@ from ctxzoo.evaluation import (
     tables_word_embedding_studies,
     tables_word_embedding_uses,
 )
-from ctxzoo.evaluation.results import RunResult, read_results, write_atomically
+from ctxzoo.evaluation.results import TRIALS, RunResult, read_results, write_atomically
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_bidaf.TABLES,
     **tables_bidaf_controls.TABLES,
+    **tables_bidaf_reader.TABLES,
     **tables_contextualizer.TABLES,
     **tables_lama.TABLES,
     **tables_word_embedding.TABLES,
@@ -42,24 +45,33 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
 }
 
 
-def render(text: str, results: list[RunResult]) -> str:
-    """Return the document ``text`` with each of its tables made anew from ``results``.
+TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf_reader.TRIAL_TABLES}
+
+
+def read_trials(folder: Path) -> list[RunResult]:
+    """The runs by which settings were chosen, of a folder of results; none where it has none."""
+    return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
+
+
+def render(text: str, results: list[RunResult], trials: Sequence[RunResult] = ()) -> str:
+    """Return the document ``text`` with each of its tables made anew from ``results`` (or ``trials``).
 
     Raises:
-        ValueError: a table is not in ``TABLES``, occurs twice, or a marker has no partner.
+        ValueError: a table is not in ``TABLES`` or ``TRIAL_TABLES``, occurs twice, or a marker has no partner.
     """
     for name, place in reversed(_places(text).items()):
-        text = text[: place.start] + _content(name, results) + text[place.stop :]
+        text = text[: place.start] + _content(name, results, trials) + text[place.stop :]
     return text
 
 
-def disagreements(text: str, results: list[RunResult]) -> list[str]:
-    """Names of the tables of a document that are not what ``results`` give; raises as ``render`` does."""
-    return [name for name, place in _places(text).items() if text[place] != _content(name, results)]
+def disagreements(text: str, results: list[RunResult], trials: Sequence[RunResult] = ()) -> list[str]:
+    """Names of the tables of a document that are not what the runs give; raises as ``render`` does."""
+    return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials)]
 
 
-def _content(name: str, results: list[RunResult]) -> str:
-    return f"\n{TABLES[name](results)}\n\n"
+def _content(name: str, results: list[RunResult], trials: Sequence[RunResult]) -> str:
+    table = TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
+    return f"\n{table}\n\n"
 
 
 def _places(text: str) -> dict[str, slice]:
@@ -67,8 +79,8 @@ def _places(text: str) -> dict[str, slice]:
     places: dict[str, slice] = {}
     name, start = None, 0
     for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
-        if marker[2] not in TABLES:
-            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join(TABLES)}")
+        if marker[2] not in {**TABLES, **TRIAL_TABLES}:
+            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join([*TABLES, *TRIAL_TABLES])}")
         if name != (marker[2] if marker[1] else None):
             raise ValueError(
                 f"{marker[0].strip()!r} does not follow {'its opening' if marker[1] else 'a closed'} marker"
@@ -112,11 +124,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made: dict[Path, str] = {}
     document = options.results
     try:
-        results = read_results(options.results)
+        results, trials = read_results(options.results), read_trials(options.results)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
-            if names := disagreements(text, results):
-                stale[document], made[document] = names, render(text, results)
+            if names := disagreements(text, results, trials):
+                stale[document], made[document] = names, render(text, results, trials)
     except (OSError, ValueError, TypeError) as error:
         parser.error(f"{document}: {error}")
     if options.check:

@@ -127,9 +127,14 @@ def is_plain(run: RunResult) -> bool:
 
 
 def as_published(run: RunResult) -> bool:
-    """Whether the run is plain and has the paper's optimiser and all training rows."""
+    """Whether the run is plain and was trained as the paper's."""
+    return is_plain(run) and trained_as_published(run)
+
+
+def trained_as_published(run: RunResult) -> bool:
+    """Whether the run has the paper's optimiser and all training rows."""
     adadelta = run.settings.get("optimiser", "adadelta") == "adadelta"
-    return is_plain(run) and adadelta and "left_out_source" not in run.settings
+    return adadelta and not {"left_out_source", "train_source"} & run.settings.keys()
 
 
 def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
@@ -277,7 +282,7 @@ def first_epoch(results: list[RunResult]) -> str:
 
 def lever_ablation(results: list[RunResult]) -> str:
     """Each lever against the plain variant, as differences between runs that are alike in all else."""
-    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT]
+    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
     plain = [run for run in runs if is_plain(run)]
     headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
     headings += [column.heading for column in RUN_COLUMNS]

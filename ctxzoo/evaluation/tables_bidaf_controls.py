@@ -59,7 +59,7 @@ def controls(results: list[RunResult]) -> str:
         run
         for run in bidaf_runs(results, V1_MINI)
         if is_plain(run)
-        and "left_out_source" not in run.settings
+        and not {"left_out_source", "train_source"} & run.settings.keys()
         and run.settings["product_start"] == PRESENT_START
         and run.settings.get("word_vectors") == VECTORS
     ]

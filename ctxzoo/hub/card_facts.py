@@ -270,6 +270,14 @@ DATASET_FACTS = {
         ),
         licence=_SQUAD_LICENCE,
         comparable=OWN_STUDY.format(name="SQuAD 1.1"),
+        example={
+            "question": "Who collected the first books?",
+            "context": (
+                "The village library opened in 1987 in the old railway station. Its first librarian, Marta Lindqvist, "
+                "collected nine hundred books from her neighbours. Today it lends forty thousand a year and is open on "
+                "every day but Monday."
+            ),
+        },
     ),
     "ctxzoo-data/squad_v2_mini": DatasetFacts(
         description=(

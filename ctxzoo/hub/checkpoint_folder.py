@@ -13,6 +13,7 @@ from ctxzoo.hub.code_files import travelling_files
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import architecture_of, check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, CheckpointFolderError
+from ctxzoo.hub.stored_weights import save_weights
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
@@ -26,6 +27,7 @@ def write_checkpoint_folder(
     tokenizer: Any,
     card: str,
     eval_results: RunResult | None = None,
+    half: bool = False,
 ) -> Path:
     """Write a checkpoint folder: configuration, weights, tokenizer, source files, card, evaluation results.
 
@@ -39,6 +41,7 @@ def write_checkpoint_folder(
         tokenizer: its tokenizer.
         card: text of the model card, from `build_card`.
         eval_results: the run that trained it.
+        half: write the weights in half precision; the model computes in single precision all the same.
 
     Returns:
         The folder.
@@ -56,7 +59,7 @@ def write_checkpoint_folder(
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-new-", dir=folder.parent))
     try:
-        _fill(temporary, model, tokenizer, card, eval_results)
+        _fill(temporary, model, tokenizer, card, eval_results, half)
         check_checkpoint_folder(temporary)
         temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it private
         _swap(temporary, folder)
@@ -65,8 +68,15 @@ def write_checkpoint_folder(
     return folder
 
 
-def _fill(folder: Path, model: ZooPreTrainedModel, tokenizer: Any, card: str, eval_results: RunResult | None) -> None:
-    model.save_pretrained(folder)
+def _fill(
+    folder: Path,
+    model: ZooPreTrainedModel,
+    tokenizer: Any,
+    card: str,
+    eval_results: RunResult | None,
+    half: bool,
+) -> None:
+    save_weights(model, folder, half=half)
     tokenizer.save_pretrained(folder)
     # What a model of its own source copied is the same; of a model that was loaded remotely it may be another release.
     architecture = architecture_of(model.config.model_type, "the model")

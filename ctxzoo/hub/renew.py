@@ -24,6 +24,7 @@ from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import read_architecture
+from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.tokenization_word import WordTokenizer
 
@@ -48,7 +49,8 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
         tokenizer.model_max_length = trained_on
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     card = build_card(result, model.config, task=task, example=example)
-    write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result)
+    half = is_in_half(checkpoint)
+    write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result, half=half)
 
 
 def published(root: Path = Path()) -> dict[Path, Path]:

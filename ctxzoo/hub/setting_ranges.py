@@ -55,7 +55,7 @@ RANGES = {
                 "rank",
             ),
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
-            *("word_dim", "char_ngrams"),
+            *("word_dim", "char_ngrams", "keep_words"),
         ),
         SIZE,
     ),

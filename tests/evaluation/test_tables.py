@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results, write_result
-from ctxzoo.evaluation.tables import TABLES, disagreements, main, render, write_csv
+from ctxzoo.evaluation.results import TRIALS, read_results, write_result
+from ctxzoo.evaluation.tables import TABLES, disagreements, main, read_trials, render, write_csv
 from tests.support.result_tables import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,8 +20,21 @@ def test_documents_agree_with_results() -> None:
         path for path in (ROOT / "README.md", *sorted((ROOT / "docs" / "models").glob("*.md"))) if path.exists()
     ]
     results = read_results(ROOT / "results") if (ROOT / "results").is_dir() else []
-    stale = {path.name: names for path in documents if (names := disagreements(path.read_text("utf-8"), results))}
+    runs = results, read_trials(ROOT / "results")
+    stale = {path.name: names for path in documents if (names := disagreements(path.read_text("utf-8"), *runs))}
     assert not stale, f"run python -m ctxzoo.evaluation.tables on them: {stale}"
+
+
+def test_tables_of_choices_are_made_from_trials_alone(tmp_path: Path) -> None:
+    result, trial = make_run(), make_run(split="validation", metrics={"validation/exact": 30.0})
+    write_result(result, tmp_path)
+    write_result(trial, tmp_path / TRIALS)
+    (tmp_path / "page.md").write_text("<!-- table: bidaf-reader-trials -->\n<!-- /table: bidaf-reader-trials -->\n")
+    assert main([str(tmp_path / "page.md"), "--results", str(tmp_path)]) == 0
+    assert "| baseline |" in (tmp_path / "page.md").read_text()
+    assert main([str(tmp_path / "page.md"), "--results", str(tmp_path), "--check"]) == 0
+    (tmp_path / TRIALS / "squad_bidaf" / "baseline-squad_v1_mini-validation-seed1.json").unlink()
+    assert main([str(tmp_path / "page.md"), "--results", str(tmp_path), "--check"]) == 1
 
 
 def test_a_document_agrees_only_with_the_results_it_was_made_from() -> None:

@@ -1,0 +1,155 @@
+"""A trained reader made small: weights in half precision, and the words that its training texts have most often.
+
+    python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --keep_words 30000 --score validation
+    python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --keep_words 30000 --name reader_small
+
+RUN is a run of recipes/squad_bidaf.py, FILE its results file. A word that is left out has its characters and the row of
+unknown words, or that of another of its forms (lower case and so on). The small reader is scored as it is loaded, and
+stands beside the scores of the whole one: choose the number of words with --score validation. It leaves a checkpoint
+folder, and a results file whose command trains the reader and makes it small. A YAML file of settings may come first.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+from ctxzoo.data.squad_datamodule import SquadDataModule
+from ctxzoo.evaluation.environment import command_line
+from ctxzoo.evaluation.question_answering import evaluate_reader
+from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.cut_vocabulary import cut_vocabulary, most_read_rows
+from ctxzoo.hub.folder_checks import read_architecture
+from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.hub.score_option import score_option
+from ctxzoo.hub.stored_weights import save_weights
+from ctxzoo.hub.tasks import task_of
+from ctxzoo.models.tokenization_word_char import WordCharTokenizer
+from ctxzoo.training.writable import check_writable
+
+RECIPE = "small_reader"
+UNKNOWN = "unknown_words"  # of a split, percent of its words
+
+
+@dataclass
+class Settings:
+    checkpoint: str = field(default="", metadata={"help": "checkpoint folder of the whole reader"})
+    result: str = field(default="", metadata={"help": "its results file"})
+    keep_words: int = field(default=30_000, metadata={"help": "words of the small one"})
+    score: str = score_option()
+    name: str | None = field(default=None, metadata={"help": "of the run; default: that of the whole and --keep_words"})
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoint", "result"):
+            if not getattr(self, name):
+                raise ValueError(f"--{name} names nothing; give the checkpoint folder and the results file of one run")
+
+
+def main(settings: Settings) -> None:
+    whole = read_result(settings.result)
+    tag = settings.name or "-".join(part for part in (whole.tag, f"words{settings.keep_words}") if part)
+    place = {"variant": whole.variant, "dataset": whole.dataset, "seed": whole.seed, "tag": tag}
+    file = result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **place)
+    folder = Path(settings.output_dir) / RECIPE / file.stem
+    check_writable(folder)
+    check_writable(file.parent, "--results_dir")
+    architecture, config = read_architecture(Path(settings.checkpoint))
+    tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
+    if not isinstance(tokenizer, WordCharTokenizer) or architecture.name != whole.architecture:
+        raise ValueError(
+            f"{settings.checkpoint} is a {architecture.name}; expected a reader of words and characters, as which "
+            f"{settings.result} tells of a {whole.architecture}"
+        )
+    data = data_of(settings, whole, tokenizer)
+    model = AutoModelForQuestionAnswering.from_pretrained(settings.checkpoint)
+    small, words = cut_vocabulary(model, tokenizer, most_read_rows(data.row_counts("train"), settings.keep_words))
+    small_data = data_of(settings, whole, words)
+    task = task_of(architecture, config["architectures"][0])
+    splits = tuple(dict.fromkeys(("validation", settings.score)))
+    with tempfile.TemporaryDirectory() as temporary:
+        save_weights(small, Path(temporary), half=True)
+        words.save_pretrained(temporary)
+        options = {"data_dir": settings.data_dir, "squad_version": whole.settings["squad_version"]}
+        scores = evaluate_reader(temporary, whole.dataset, splits, progress=settings.progress, **options)
+        rounded = AutoModelForQuestionAnswering.from_pretrained(temporary)
+    result = replace(
+        whole,
+        split=settings.score,
+        metrics={
+            **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+            **{f"{split}/{UNKNOWN}": unknown_words(small_data, split) for split in splits},
+            **{name: whole.metrics[name] for name in ("epochs", "steps") if name in whole.metrics},
+        },
+        settings={**whole.settings, "keep_words": settings.keep_words, "weights": "float16"},
+        parameters={**whole.parameters, "total": sum(p.numel() for p in rounded.parameters())},
+        command=f"{whole.command} && {command_line()}",
+        created=utc_now(),
+        tag=tag,
+    )
+    example = card_example(task, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score)
+    card = build_card(result, rounded.config, task=task, example=example)
+    write_checkpoint_folder(
+        folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=result, half=True
+    )
+    write_result(result, settings.results_dir)
+    show(whole, result, {split: unknown_words(data, split) for split in splits})
+    size = sum(path.stat().st_size for path in (folder / "checkpoint").rglob("*") if path.is_file())
+    print(f"results    {file}\ncheckpoint {folder / 'checkpoint'}, {size / 1e6:.2f} MB")
+
+
+def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
+    """The data of the training, as the tokenizer reads it.
+
+    Raises:
+        ValueError: it is not what the results file tells of.
+    """
+    data = SquadDataModule(
+        whole.dataset,
+        data_dir=settings.data_dir,
+        squad_version=whole.settings["squad_version"],
+        tokenizer=tokenizer,
+    )
+    data.setup()
+    if data.fingerprint != whole.data["fingerprint"]:
+        raise ValueError(
+            f"{whole.dataset} has the content {data.fingerprint}, and {settings.result} was made with "
+            f"{whole.data['fingerprint']}; expected the data of the training"
+        )
+    return data
+
+
+def unknown_words(data: SquadDataModule, split: str) -> float:
+    """How many percent of a split's words have the row of unknown words."""
+    counts = data.row_counts(split)
+    return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
+
+
+def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
+    """Print scores side by side; `unknown` are the unknown words of the whole reader by split."""
+    table = Table("", "whole", "small", "difference", title=f"{small.variant}, seed {small.seed}, {small.tag}")
+    for split in unknown:
+        told = {**whole.metrics, f"{split}/{UNKNOWN}": unknown[split]}
+        for name in ("exact", "f1", UNKNOWN):
+            key = f"{split}/{name}"
+            first = told.get(key)
+            difference = "" if first is None else f"{small.metrics[key] - first:+.2f}"
+            table.add_row(key, "" if first is None else f"{first:.2f}", f"{small.metrics[key]:.2f}", difference)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

@@ -1,0 +1,75 @@
+"""A reader is made small, scored and told of as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from transformers import AutoModelForQuestionAnswering
+
+from ctxzoo.data.squad_datamodule import SquadDataModule
+from ctxzoo.evaluation.question_answering import evaluate_reader
+from ctxzoo.evaluation.results import RESULTS_DIR, read_results, write_result
+from ctxzoo.hub.stored_weights import is_in_half
+from recipes.small_reader import Settings, main
+from tests.hub.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, write_tiny
+
+
+@pytest.fixture
+def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    data = SquadDataModule("sample", tokenizer=tiny_tokenizer())
+    data.setup()
+    result = tiny_result(
+        dataset="sample",
+        data={"source": "sample", "fingerprint": data.fingerprint},
+        settings={**tiny_result().settings, "squad_version": "2.0"},
+        tag="reader",
+    )
+    checkpoint = write_tiny(Path("whole"), result=result, no_answer_threshold=0.3)
+    return Settings(str(checkpoint), str(write_result(result, "whole_results")), keep_words=6, progress=False)
+
+
+def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    main(whole)
+    (result,) = read_results(RESULTS_DIR)
+    assert (result.recipe, result.tag, result.split) == ("squad_bidaf", "reader-words6", "test")
+    assert result.settings["keep_words"] == 6
+    assert result.command.startswith("python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v2_mini")
+    folder = Path("runs/small_reader/learned_char3-sample-test-seed1-reader-words6/checkpoint")
+    assert is_in_half(folder)
+    model = AutoModelForQuestionAnswering.from_pretrained(folder)
+    assert model.config.vocab_size == 8
+    assert result.parameters["total"] == sum(p.numel() for p in model.parameters())
+    scores = evaluate_reader(str(folder), "sample", progress=False)["test"]
+    assert result.metrics["test/f1_at_threshold"] == pytest.approx(scores["f1_at_threshold"], rel=1e-4)
+    assert f"| keep_words | {6} |" in (folder / "README.md").read_text()
+    assert "test/unknown_words" in capsys.readouterr().out
+
+
+def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
+    whole.score, whole.keep_words = "validation", len(WORDS)
+    main(whole)
+    (result,) = read_results(RESULTS_DIR)
+    assert result.split == "validation"
+    assert not [name for name in result.metrics if name.startswith("test/")]
+    # Nothing is left out.
+    data = SquadDataModule("sample", tokenizer=tiny_tokenizer())
+    data.setup()
+    counts = data.row_counts("validation")
+    assert result.metrics["validation/unknown_words"] == pytest.approx(100 * counts[1] / counts.sum(), rel=1e-4)
+
+
+def test_other_data_than_that_of_the_training_is_refused(whole: Settings) -> None:
+    (result,) = read_results("whole_results")
+    result.data["fingerprint"] = "test 00ff"
+    whole.result = str(write_result(result, "other"))
+    with pytest.raises(ValueError, match=r"sample has the content .* was made with test 00ff; expected the data"):
+        main(whole)
+    assert not Path(RESULTS_DIR).exists() or not list(Path(RESULTS_DIR).rglob("*.json"))
+
+
+def test_both_files_are_asked_for() -> None:
+    with pytest.raises(ValueError, match="--result names nothing"):
+        Settings(checkpoint="somewhere")
