@@ -10,13 +10,15 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.training.classification_task import ClassificationTask, label_fields
+from ctxzoo.training.text_scores import TextScores
 
 
 class SequenceClassificationTask(ClassificationTask):
     """Trains and scores any classifier of the zoo with one label for each text.
 
-    A batch holds `labels`, (B,) class numbers; the model gives logits (B, labels). Losses, scores and the arguments
-    that are not named here: see `ClassificationTask`.
+    A batch holds `labels`, (B,) class numbers; the model gives logits (B, labels). Losses and the arguments that are
+    not named here: see `ClassificationTask`. Scores: those of `TextScores`; a text without a known word is one whose
+    `attention_mask` is 0 throughout.
 
     Args:
         label_names: labels of a `pretrained` encoder. One without a classification head gets a new one; so does one
@@ -60,6 +62,13 @@ class SequenceClassificationTask(ClassificationTask):
             )
             _renew_head(model, self.auto_class.from_config(model.config))
         return model
+
+    def new_scores(self) -> TextScores:
+        return TextScores(self.model.config.num_labels)
+
+    def update_scores(self, scores: TextScores, batch: dict[str, torch.Tensor], split: str) -> None:  # type: ignore[override]
+        # In float32 also under mixed precision.
+        scores.update_texts(self._output(batch).logits.float(), batch["labels"], batch["attention_mask"].any(dim=1))
 
     def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
