@@ -6,9 +6,10 @@
     python recipes/document_lama.py --model lama_ctx --optimiser adamw --learning_rate 0.001 --name adamw
     python recipes/document_lama.py --resume                           finished runs are kept, the others go on
 
-Datasets: reuters8, imdb, yelp, yelp_long (its reviews of more than 118 words), news_aggregator, sample; or any Hub id,
-folder or file. Settings are the paper's, or those of docs/models/lama.md where it is silent; --name tells runs with
-other settings from them. A YAML file of settings may come first.
+Datasets: reuters8, imdb, imdb_blocks (its validation in blocks of neighbouring reviews), yelp, yelp_long (its reviews
+of more than 118 words), news_aggregator, sample; or any Hub id, folder or file. Settings are the paper's, or those of
+docs/models/lama.md where it is silent; --name tells runs with other settings from them. A YAML file of settings may
+come first.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from ctxzoo.hub.recipe import run_recipe
 
 RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
-DATASETS = [name for name in DOCUMENT_DATASETS if name != "sample"]
+DATASETS = [name for name in DOCUMENT_DATASETS if name not in ("sample", "imdb_blocks")]  # which differs in validation
 
 
 @dataclass
@@ -57,7 +57,8 @@ def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) ->
     data = document_dataset(name)
     dataset = data.pop("dataset")
     if settings.score == "test":
-        data.pop("dev_share", None)  # validation is trained on
+        for of_validation in ("dev_share", "dev_block"):  # validation is trained on
+            data.pop(of_validation, None)
     return LinearRun(
         recipe=RECIPE,
         variant=model,

@@ -17,7 +17,7 @@ from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.log_count_ratios import naive_bayes_of_means
 from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, check_tokenizer, encode_texts
-from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out
+from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
 from ctxzoo.data.text_reader import SPLITS, TextSplits, read_texts
 from ctxzoo.data.text_words import count_words, frequent_words
 from ctxzoo.data.vocabulary import word_vector_table
@@ -55,6 +55,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         fold: which fold is `test`, 0..folds-1.
         fold_seed: of the folds and of the drawn validation rows.
         dev_share: of the rows that are not `test`; 0 or more, below 1.
+        dev_block: rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
+            side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
         min_word_count: a word needs this many occurrences.
         min_words: texts with fewer words, known or not, are left out.
         lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
@@ -88,6 +90,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         fold: int = 0,
         fold_seed: int = 0,
         dev_share: float = DEV_SHARE,
+        dev_block: int = 1,
         min_word_count: int = 3,
         min_words: int = 0,
         lower_case: bool = True,
@@ -113,6 +116,8 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             raise ValueError(f"fold={fold} without folds; give both")
         if not 0 <= dev_share < 1:
             raise ValueError(f"dev_share is {dev_share}; expected 0 or more, and less than 1")
+        if dev_block < 1 or (dev_block > 1 and folds is not None):
+            raise ValueError(f"dev_block is {dev_block}, folds {folds}; expected 1 or more rows, and 1 with folds")
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
         if min_words < 0:
@@ -142,6 +147,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self.fold = fold
         self.fold_seed = fold_seed
         self.dev_share = dev_share
+        self.dev_block = dev_block
         self.min_word_count = min_word_count
         self.min_words = min_words
         self.lower_case = lower_case
@@ -362,8 +368,11 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
         if "train" in splits and "validation" not in splits and self.dev_share:
             texts["validation"] = splits["train"]
-            rows["train"], rows["validation"] = hold_out(
-                _labels(splits["train"]), rows["train"], self.dev_share, self.fold_seed
+            of = _labels(splits["train"]), rows["train"], self.dev_share
+            rows["train"], rows["validation"] = (
+                hold_out(*of, self.fold_seed)
+                if self.dev_block == 1
+                else hold_out_blocks(*of, self.dev_block, self.fold_seed)
             )
         return texts, rows
 

@@ -77,6 +77,47 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, share: float, seed: int
     return np.sort(rest), np.sort(held_out)
 
 
+def hold_out_blocks(
+    labels: npt.ArrayLike, rows: npt.ArrayLike, share: float, block: int, seed: int
+) -> tuple[Rows, Rows]:
+    """A share of some rows in blocks of neighbours, where rows that stand side by side are alike.
+
+    The rows of each class are cut, in their order, into blocks of `block` rows or nearly so, of which the share is
+    drawn, one at least.
+
+    Args:
+        labels, rows, share, seed: as in `hold_out`.
+        block: rows of one class in a block.
+
+    Returns:
+        The rest and the held-out rows, each in ascending order.
+
+    Raises:
+        ValueError: `share`, `seed` or `block` out of range, or a class with too few rows for two blocks.
+    """
+    chosen = np.sort(np.asarray(rows, dtype=np.int64))
+    classes = _classes(labels)[chosen]
+    if not 0 < share < 1:
+        raise ValueError(f"the share to hold out is {share}; expected a number above 0 and below 1")
+    if block < 1:
+        raise ValueError(f"the block is {block}; expected 1 row or more")
+    _check_seed(seed)
+    generator = np.random.default_rng(seed)
+    held: list[Rows] = []
+    for value in np.unique(classes):
+        members = chosen[classes == value]
+        blocks = np.array_split(members, max(1, round(len(members) / block)))
+        number = max(1, round(len(blocks) * share))
+        if number == len(blocks):
+            raise ValueError(
+                f"label {value} has {len(members)} rows, too few to hold out a share of {share} in blocks of {block}; "
+                "choose smaller blocks or another share"
+            )
+        held += [blocks[place] for place in generator.permutation(len(blocks))[:number]]
+    held_out = np.sort(np.concatenate(held))
+    return np.setdiff1d(chosen, held_out), held_out
+
+
 def _classes(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
     classes = np.asarray(labels)
     if classes.ndim != 1 or (len(classes) and not np.issubdtype(classes.dtype, np.integer)):

@@ -21,6 +21,7 @@ COMMAND = "python recipes/{recipe}.py{more} --resume"
 LEARNED = "learned_embeddings"
 BEST = "best"  # tag of the strongest settings
 ACCURACY, MACRO_F1, DEV_ACCURACY = "test/accuracy", "test/macro_f1", "validation/accuracy"
+KNOWN = ("test/known_accuracy", "test/known_share")
 SENTENCE_HEADINGS = ["model", *DATASETS, "weights, at most"]
 
 Runs = list[RunResult]
@@ -35,11 +36,12 @@ PAPER_STARTS = {
     "learned": ("learned_start", {1: 73.5, 5: 72.2}),
     "random": ("recurrent", {1: 57.9, 5: 72.4}),
 }
-# The cells in which we are furthest from the paper: heading -> row and K.
-DEVIATING = {
-    "random, K = 1": (PAPER_STARTS["random"], 1),
-    "ones, K = 5": (PAPER_STARTS["ones"], 5),
-    "regular, K = 5": (PAPER_STEPS["regular"], 5),
+# Every cell of both tables once: heading -> row and K. A random start is the recurrent row of the steps.
+CELLS = {
+    f"{name}, K = {k}": (row, k)
+    for name, row in {**PAPER_STEPS, **PAPER_STARTS}.items()
+    if name != "random"
+    for k in row[1]
 }
 # Test accuracy on MR, CR, SUBJ, MPQA: the paper's Table 4, and what others published.
 PAPER_SENTENCES = (76.6, 79.0, 91.2, 85.3)
@@ -77,7 +79,13 @@ class Row:
 
 MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
 OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
-DROPOUT = Row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", SENTENCE_RECIPE, LEARNED, "dropout")
+DROPOUT = Row(
+    "Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)",
+    SENTENCE_RECIPE,
+    LEARNED,
+    "dropout",
+    " --dropout 0.5 --embedding_bound 0.1 --name dropout",
+)
 STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
 # The control: the same model, whose attention is a plain mean throughout.
 PLAIN_MEAN = Row("strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean")
@@ -105,6 +113,7 @@ NEURAL_ROWS = tuple(
         ("Transformer encoder", "transformer"),
     )
 )
+MEAN = NEURAL_ROWS[0]
 NARROW = " --dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 --name dropout"  # what DROPOUT's runs have
 NARROW_ROWS = tuple(
     replace(row, label=f"{row.label}, dropout 0.5, U(−0.1, 0.1)", tag=DROPOUT.tag, options=NARROW)
@@ -123,20 +132,20 @@ def starts(results: Runs) -> str:
 
 
 def deviations(results: Runs) -> str:
-    """Cells that lie far from the paper's, again with other settings: one row for each name."""
+    """The cells of both tables again with other settings: one row for each name."""
     ours = [run for run in results if run.recipe == STEPS_RECIPE]
     names = sorted({run.tag.partition("-")[2] for run in ours} - {""})
-    rows = [["the paper", *(f"{numbers[k]:.1f}" for (_, numbers), k in DEVIATING.values())]]
+    rows = [["the paper", *(f"{numbers[k]:.1f}" for (_, numbers), k in CELLS.values())]]
     plain: dict[str, Runs] = {}
     for name in ("", *names):
         found = {
             heading: Row(name, STEPS_RECIPE, variant, f"k{k}-{name}" if name else f"k{k}").runs(results, DATASETS["MR"])
-            for heading, ((variant, _), k) in DEVIATING.items()
+            for heading, ((variant, _), k) in CELLS.items()
         }
         plain = plain or found
         label = name + _changes(found, plain) if name else "ours"
         rows.append([label, *(_score(runs, ACCURACY, absent=NOTHING) for runs in found.values())])
-    return markdown(["settings", *DEVIATING], rows)
+    return markdown(["settings", *CELLS], rows)
 
 
 def sentences(results: Runs) -> str:
@@ -151,6 +160,19 @@ def sentences_f1(results: Runs) -> str:
     """The same models by macro F1, which neither the paper nor the published numbers have."""
     rows, commands = _sentence_rows(results, MACRO_F1)
     return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+
+
+def known_words(results: Runs) -> str:
+    """MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for."""
+    rows = [["Contextualizer, the paper", f"{PAPER_SENTENCES[-1]:.1f}"]]
+    missing = []
+    for row in (OURS, DROPOUT):
+        runs = row.runs(results, DATASETS["MPQA"])
+        rows.append([row.label, *(_score(runs, metric) for metric in (ACCURACY, *KNOWN))])
+        if not runs or any(KNOWN[0] not in run.metrics for run in runs):
+            missing.append(f"python recipes/{row.recipe}.py --datasets {DATASETS['MPQA']}{row.options}")
+    headings = ["model", "all phrases", "phrases with a known word", "share of these"]
+    return with_commands(markdown(headings, rows), _not_run(missing))
 
 
 def climb(results: Runs) -> str:
@@ -185,6 +207,7 @@ TABLES: dict[str, Callable[[Runs], str]] = {
     "contextualizer-deviations": deviations,
     "contextualizer-sentences": sentences,
     "contextualizer-sentences-f1": sentences_f1,
+    "contextualizer-known": known_words,
     "contextualizer-climb": climb,
 }
 
@@ -220,6 +243,9 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
             bars = zip(*(found[bar] for bar in LINEAR_ROWS), strict=True)
             compared = [_against_the_best(runs, bar, metric) for runs, bar in zip(cells, bars, strict=True)]
             rows.append(["strongest settings − best linear baseline", *compared])
+        if row == MEAN:
+            pairs = zip(cells, found[OURS], strict=True)
+            rows.append([f"{MEAN.label} − {OURS.label}", *(difference_cell(*pair, metric) for pair in pairs)])
         if row == PLAIN_MEAN:
             pairs = zip(found[STRONGEST], cells, strict=True)
             rows.append(["strongest settings − W = 0", *(difference_cell(*pair, metric) for pair in pairs)])

@@ -51,7 +51,10 @@ OTHERS = (
     Data("News headlines", "ctxzoo-data/news_aggregator", "news_aggregator"),
 )
 COLUMNS = (REUTERS, IMDB, *OTHERS)
-LEVER_DATA = (REUTERS, IMDB)
+# The same reviews, with validation documents in blocks of neighbours: chosen by, not a column of test scores.
+IMDB_BLOCKS = Data("IMDB, blocks", IMDB.dataset, "imdb_blocks", "blocks")
+LEVER_DATA = (REUTERS, IMDB, IMDB_BLOCKS)
+LEVER_MODELS = ("lama_ctx", "lama", "single_head")
 
 # Mehta et al. (2019), Table 3: test accuracy on Reuters and IMDB.
 PAPER = {
@@ -100,10 +103,13 @@ def documents(results: Runs) -> str:
             if wanted and len(runs) < SEEDS:
                 missing.append(data.name)
         rows.append(row)
-    strongest = {data: _score(runs) for data in LEVER_DATA if (runs := _strongest(results, data))}
-    if strongest:
-        cells = [strongest.get(data, NOTHING) for data in COLUMNS]
-        rows.insert(2, ["LAMA+ctx, strongest settings of each set", NOTHING, cells[0], NOTHING, *cells[1:]])
+    for variant in LEVER_MODELS:
+        strongest = {data: _score(runs) for data in (REUTERS, IMDB) if (runs := _strongest(results, variant, data))}
+        if strongest:
+            cells = [strongest.get(data, NOTHING) for data in COLUMNS]
+            label = f"{MODELS[variant]}, strongest settings of each set"
+            place = 1 + [row[0] for row in rows].index(MODELS[variant])
+            rows.insert(place, [label, NOTHING, cells[0], NOTHING, *cells[1:]])
     # Its weights come from the Hub: where there are no runs, none are asked for.
     bert = [runs_of(results, BERT_RECIPE, BERT, data) for data in COLUMNS]
     cells = [_score(runs) if runs else NOTHING for runs in bert]
@@ -122,28 +128,33 @@ def documents(results: Runs) -> str:
 
 
 def climb(results: Runs) -> str:
-    """Each lever of LAMA+ctx by its accuracy on validation; that on test is not shown: settings are chosen by this.
+    """Each lever by its accuracy on validation; that on test is not shown: settings are chosen by this.
 
     A mean of several seeds' probabilities stands below their row.
     """
-    levers = {data: _by_tag(results, data) for data in LEVER_DATA}
-    base = {data: found.get("", []) for data, found in levers.items()}
-    tags = sorted({tag for found in levers.values() for tag in found} - {""})
     headings = [
         "settings",
         *(heading for data in LEVER_DATA for heading in (data.heading, f"{data.heading}, difference")),
     ]
-    rows = [[PAPERS, *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
-    rows += _together(results, base, "")
-    for tag in tags:
-        found = {data: by_tag.get(tag, []) for data, by_tag in levers.items()}
+    return markdown(headings, [row for variant in LEVER_MODELS for row in _climb_of(results, variant)])
+
+
+def _climb_of(results: Runs, variant: str) -> list[list[str]]:
+    """The rows of one model, whose name they begin with unless it is the first."""
+    model = "" if variant == LEVER_MODELS[0] else f"{MODELS[variant]}: "
+    levers = {data: _by_name(results, variant, data) for data in LEVER_DATA}
+    base = {data: found.get("", []) for data, found in levers.items()}
+    rows = [[f"{model}{PAPERS}", *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
+    rows += _together(results, base, variant, "")
+    for name in sorted({name for found in levers.values() for name in found} - {""}):
+        found = {data: by_name.get(name, []) for data, by_name in levers.items()}
         pairs = {data.heading: (runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]}
         cells = []
         for data, runs in found.items():
             cells += [_score(runs, DEV_ACCURACY) if runs else NOTHING, mean_difference(runs, base[data], DEV_ACCURACY)]
-        rows.append([tag + changed_settings(pairs), *cells])
-        rows += _together(results, base, tag)
-    return markdown(headings, rows)
+        rows.append([f"{model}{name}{changed_settings(pairs)}", *cells])
+        rows += _together(results, base, variant, name)
+    return rows
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"lama-documents": documents, "lama-climb": climb}
@@ -161,15 +172,24 @@ def runs_of(results: Sequence[RunResult], recipe: str, variant: str, data: Data,
 
 
 def _named(results: Sequence[RunResult], recipe: str, variant: str, data: Data, name: str) -> Runs:
-    tag = "-".join(part for part in (data.part, name) if part)
     found = [
         run
         for run in results
-        if (run.recipe, run.variant, run.dataset, run.tag) == (recipe, variant, data.dataset, tag)
-        and not run.settings.get("tiny")
+        if (run.recipe, run.variant) == (recipe, variant) and _name(run, data) == name and not run.settings.get("tiny")
     ]
     refuse_repeats(found)
     return found
+
+
+def _name(run: RunResult, data: Data) -> str | None:
+    """What tells the settings of a run on this data from the paper's, as its tag has it; None of one on other data."""
+    if run.dataset != data.dataset:
+        return None
+    parts = {other.part for other in (*COLUMNS, *LEVER_DATA) if other.dataset == data.dataset} - {""}
+    part, _, name = run.tag.partition("-")
+    if part not in parts:
+        part, name = "", run.tag
+    return name if part == data.part else None
 
 
 def _score(runs: Runs, metric: str = ACCURACY) -> str:
@@ -179,29 +199,34 @@ def _score(runs: Runs, metric: str = ACCURACY) -> str:
     return shown if len(runs) >= SEEDS else f"{shown} ({len(runs)} of {SEEDS} seeds)"
 
 
-def _by_tag(results: Runs, data: Data) -> dict[str, Runs]:
-    """The runs of LAMA+ctx with a validation accuracy, by their tag."""
-    ours = [
-        run
-        for run in results
-        if (run.recipe, run.variant, run.dataset) == (RECIPE, "lama_ctx", data.dataset) and DEV_ACCURACY in run.metrics
-    ]
-    found = {tag: runs_of(ours, RECIPE, "lama_ctx", data, tag) for tag in sorted({run.tag for run in ours})}
-    return {tag: runs for tag, runs in found.items() if runs}
+def _by_name(results: Runs, variant: str, data: Data) -> dict[str, Runs]:
+    """The runs of a model with a validation accuracy, by the name of their settings."""
+    ours = [run for run in results if (run.recipe, run.variant) == (RECIPE, variant) and DEV_ACCURACY in run.metrics]
+    names = {name for run in ours if (name := _name(run, data)) is not None}
+    found = {name: runs_of(ours, RECIPE, variant, data, name) for name in sorted(names)}
+    return {name: runs for name, runs in found.items() if runs}
 
 
-def _strongest(results: Runs, data: Data) -> Runs:
-    """Those of the settings with the highest validation accuracy, if these are not the paper's."""
-    found = _by_tag(results, data)
+def _strongest(results: Runs, variant: str, data: Data) -> Runs:
+    """Those of the settings with the highest validation accuracy, if these are not the paper's.
+
+    A single seed does not compete with a mean of several: settings with fewer seeds than a row wants have no part, nor
+    have those that start from vectors of other texts.
+    """
+    found = {
+        name: runs
+        for name, runs in _by_name(results, variant, data).items()
+        if len(runs) >= SEEDS and "word_vectors" not in runs[0].settings
+    }
     if not found:
         return []
-    best = max(found, key=lambda tag: statistics.fmean(run.metrics[DEV_ACCURACY] for run in found[tag]))
+    best = max(found, key=lambda name: statistics.fmean(run.metrics[DEV_ACCURACY] for run in found[name]))
     return found[best] if best else []
 
 
-def _together(results: Runs, base: dict[Data, Runs], tag: str) -> list[list[str]]:
+def _together(results: Runs, base: dict[Data, Runs], variant: str, name: str) -> list[list[str]]:
     """The row of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
-    found = {data: _named(results, ENSEMBLE_RECIPE, "lama_ctx", data, tag) for data in base}
+    found = {data: _named(results, ENSEMBLE_RECIPE, variant, data, name) for data in base}
     if not any(found.values()):
         return []
     cells = []
@@ -214,4 +239,5 @@ def _together(results: Runs, base: dict[Data, Runs], tag: str) -> list[list[str]
         difference = run.metrics[DEV_ACCURACY] - statistics.fmean(plain) if plain else None
         cells.append(f"{run.metrics[DEV_ACCURACY]:.2f}")
         cells.append(NOTHING if difference is None else signed(f"{difference:.2f}"))
-    return [[f"{tag or PAPERS}: the mean of the seeds' probabilities", *cells]]
+    model = "" if variant == LEVER_MODELS[0] else f"{MODELS[variant]}: "
+    return [[f"{model}{name or PAPERS}: the mean of the seeds' probabilities", *cells]]

@@ -74,6 +74,18 @@ def test_a_missing_validation_split_is_held_out_of_train(tmp_path):
     assert data.texts("validation")["text"][:] == data.texts("train")["text"][:]
 
 
+def test_validation_is_held_out_in_blocks_of_neighbours(tmp_path):
+    data = ready(write(tmp_path / "d"), dev_share=0.2, dev_block=4)
+    labels, held = data.labels("train"), data.rows("validation")
+    assert sorted([*data.rows("train").tolist(), *held.tolist()]) == list(range(len(labels) + len(held)))
+    every = np.array(data.texts("train")["label"][:])
+    for label in set(every.tolist()):
+        of_class = np.flatnonzero(every == label)
+        places = np.flatnonzero(np.isin(of_class, held))
+        assert len(places) >= 4
+        assert (np.diff(places) != 1).sum() < len(places) / 4  # runs of four or so in the order of the class
+
+
 @pytest.mark.parametrize("folds", [None, 3])
 def test_nothing_is_held_out_with_a_share_of_0(tmp_path, folds):
     write(tmp_path / "d")
@@ -420,6 +432,8 @@ def test_columns_can_be_named(tmp_path):
         ({"fold": 1}, "fold=1 without folds"),
         ({"dev_share": -0.1}, "dev_share is -0.1"),
         ({"dev_share": 1.0}, "dev_share is 1.0"),
+        ({"dev_block": 0}, "dev_block is 0"),
+        ({"dev_block": 2, "folds": 3}, "dev_block is 2, folds 3"),
         ({"min_word_count": 0}, "min_word_count is 0"),
         ({"min_words": -1}, "min_words is -1"),
         ({"cutter": "french"}, "cutter is 'french'; expected one of whitespace, english"),

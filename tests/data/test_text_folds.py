@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from ctxzoo.data.text_folds import fold_rows, hold_out
+from ctxzoo.data.text_folds import fold_rows, hold_out, hold_out_blocks
 
 LABELS = np.random.default_rng(0).choice(3, size=997, p=[0.6, 0.3, 0.1])
 
@@ -95,3 +95,29 @@ def test_bad_folds(labels, folds, fold, seed, message):
 def test_bad_shares(labels, share, message):
     with pytest.raises(ValueError, match=message):
         hold_out(labels, np.arange(len(labels)), share, seed=0)
+
+
+def test_blocks_are_neighbours_of_one_class():
+    labels = np.array([0] * 400 + [1] * 200)
+    rest, held = hold_out_blocks(labels, np.arange(600), 0.1, 20, seed=3)
+    assert sorted([*rest, *held]) == list(range(600))
+    assert [(labels[held] == label).sum() for label in (0, 1)] == [40, 20]
+    starts = held.reshape(-1, 20)
+    assert (starts == starts[:, :1] + np.arange(20)).all()
+    assert (starts[:, 0] % 20 == 0).all()
+    again, other = (hold_out_blocks(labels, np.arange(600), 0.1, 20, seed=seed)[1] for seed in (3, 4))
+    assert (again == held).all()
+    assert not (other == held).all()
+
+
+@pytest.mark.parametrize(
+    ("share", "block", "message"),
+    [
+        (0.0, 2, "share to hold out is 0.0"),
+        (0.5, 0, "the block is 0; expected 1 row or more"),
+        (0.1, 10, "label 0 has 10 rows, too few to hold out a share of 0.1 in blocks of 10"),
+    ],
+)
+def test_bad_blocks(share, block, message):
+    with pytest.raises(ValueError, match=message):
+        hold_out_blocks([0] * 10 + [1] * 10, np.arange(20), share, block, seed=0)

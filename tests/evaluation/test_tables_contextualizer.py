@@ -85,7 +85,7 @@ def test_starts() -> None:
     assert "--table 3" in TABLES["contextualizer-starts"](results[1:])
 
 
-def test_deviating_cells_again_with_other_settings() -> None:
+def test_cells_of_both_tables_again_with_other_settings() -> None:
     slow = {"tag": "k5-slow", "settings": {"learning_rate": 1e-4}}
     results = [
         *mr("ones", 5, OURS),
@@ -94,11 +94,37 @@ def test_deviating_cells_again_with_other_settings() -> None:
         *mr("ones", 1, THEIRS, tag="k1-slow"),
     ]
     found = rows(TABLES["contextualizer-deviations"](results))
-    assert {name: list(row.values()) for name, row in found.items()} == {
-        "the paper": ["57.9", "71.2", "70.7"],
-        "ours": [MEANS["OURS"], MEANS["OURS"], "–"],
-        "slow (learning_rate 0.0001)": ["–", MEANS["THEIRS"], "–"],
+    assert len(found["ours"]) == 4 + 4 + 2 + 2
+    shown = ("recurrent, K = 1", "ones, K = 5", "ones, K = 1", "regular, K = 5")
+    assert {name: [row[cell] for cell in shown] for name, row in found.items()} == {
+        "the paper": ["57.9", "71.2", "73.1", "70.7"],
+        "ours": [MEANS["OURS"], MEANS["OURS"], "–", "–"],
+        "slow (learning_rate 0.0001)": ["–", MEANS["THEIRS"], MEANS["THEIRS"], "–"],
     }
+
+
+def test_mpqa_over_phrases_with_a_known_word() -> None:
+    def mpqa(known: list[float], **changes: Any) -> list[RunResult]:
+        runs = make_folds(OURS, dataset=DATASETS["MPQA"], **changes)
+        return [
+            replace(run, metrics={**run.metrics, "test/known_accuracy": value, "test/known_share": 85.0})
+            for run, value in zip(runs, known, strict=True)
+        ]
+
+    table = TABLES["contextualizer-known"]([*mpqa(THEIRS), *make_folds(OURS, dataset=DATASETS["MPQA"], tag="dropout")])
+    found = rows(table)
+    assert list(found["Contextualizer, the paper"].values()) == ["85.3", "", ""]
+    assert list(found["Contextualizer, the paper's settings"].values()) == [
+        MEANS["OURS"],
+        MEANS["THEIRS"],
+        "85.00 ± 0.00",
+    ]
+    assert list(found["Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)"].values()) == [MEANS["OURS"], "–", "–"]
+    (command,) = [line for line in table.splitlines() if line.startswith("python")]
+    assert command == (
+        "python recipes/sentence_contextualizer.py --datasets ctxzoo-data/mpqa --dropout 0.5 --embedding_bound 0.1 "
+        "--name dropout --results_dir results"
+    )
 
 
 def test_sentences() -> None:
@@ -183,6 +209,13 @@ def test_baselines_with_the_dropout_and_the_start_of_the_contextualizers_row() -
     found = rows(TABLES["contextualizer-sentences"](results))
     assert list(found["mean of words, dropout 0.5, U(−0.1, 0.1)"].values())[:4] == [MEANS["THEIRS"]] * 4
     assert found["CNN, dropout 0.5, U(−0.1, 0.1)"]["MR"] == found["mean of words"]["MR"] == "not run yet"
+
+
+def test_the_mean_of_the_words_beside_the_papers_settings() -> None:
+    means = everywhere(THEIRS, recipe="sentence_text_baseline", variant="mean")
+    found = rows(TABLES["contextualizer-sentences"]([*everywhere(OURS), *means]))
+    row = found["mean of words − Contextualizer, the paper's settings"]
+    assert list(row.values())[:4] == ["-1.00 (p = 0.233)"] * 4
 
 
 def test_macro_f1_has_the_same_models_without_numbers_of_others() -> None:

@@ -71,6 +71,44 @@ def test_runs_stand_in_the_cell_of_their_model_data_and_tag() -> None:
     assert table["Transformer encoder"]["News headlines"] == "–"
 
 
+def test_a_single_seed_does_not_compete_with_a_mean_of_three() -> None:
+    results = [
+        *seeds([89.0, 89.5, 90.0], dataset=IMDB.dataset),
+        *seeds([95.0], dataset=IMDB.dataset, tag="words_ema"),
+        *seeds([92.0, 92.0, 92.0], dataset=IMDB.dataset, tag="dropout"),
+        *seeds([96.0, 96.0, 96.0], dataset=IMDB.dataset, tag="given", settings={"word_vectors": "of other texts"}),
+    ]
+    table = rows(TABLES["lama-documents"](results))
+    assert table["LAMA+ctx, strongest settings of each set"]["IMDB"] == "92.00 ± 0.00"
+    assert "LAMA+ctx, strongest settings of each set" not in rows(TABLES["lama-documents"](results[:4]))
+
+
+def test_the_other_models_get_levers_too() -> None:
+    results = [
+        *seeds([90.0, 90.0, 90.0], variant="single_head"),
+        *seeds([93.0, 93.0, 93.0], variant="single_head", tag="words_ema", settings={"ema_decay": 0.999}),
+    ]
+    table = rows(TABLES["lama-documents"](results))
+    assert table["one head (3.8), strongest settings of each set"]["Reuters"] == "93.00 ± 0.00"
+    assert list(table)[list(table).index("one head (3.8)") + 1] == "one head (3.8), strongest settings of each set"
+    climbed = rows(TABLES["lama-climb"](results))["one head (3.8): words_ema (ema_decay 0.999)"]
+    assert (climbed["Reuters"], climbed["Reuters, difference"]) == ("94.00 ± 0.00", "+3.00")
+
+
+def test_validation_in_blocks_has_a_column_of_its_own() -> None:
+    results = [
+        *seeds([89.0, 89.0, 89.0], dataset=IMDB.dataset),
+        *seeds([80.0, 80.0, 80.0], dataset=IMDB.dataset, tag="blocks"),
+        *seeds([81.0, 81.0, 81.0], dataset=IMDB.dataset, tag="blocks-dropout", settings={"dropout": 0.3}),
+    ]
+    table = rows(TABLES["lama-climb"](results))
+    assert (table["the paper's"]["IMDB"], table["the paper's"]["IMDB, blocks"]) == ("90.00 ± 0.00", "81.00 ± 0.00")
+    row = table["dropout (dropout 0.3)"]
+    assert (row["IMDB"], row["IMDB, blocks"], row["IMDB, blocks, difference"]) == ("–", "82.00 ± 0.00", "+1.00")
+    assert not [name for name in table if "blocks" in name]
+    assert rows(TABLES["lama-documents"](results))["LAMA+ctx"]["IMDB"] == "89.00 ± 0.00"
+
+
 def test_runs_of_bert_stand_beside_the_paper_s_and_are_not_asked_for() -> None:
     bert: dict[str, Any] = {"variant": "bert-base-uncased", "recipe": "document_bert"}
     shown = TABLES["lama-documents"]([*seeds([97.0, 98.0, 99.0], **bert), *seeds([1.0], **bert, tag="long")])
