@@ -3,7 +3,8 @@
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
 them is written by ``python -m ctxzoo.evaluation.tables README.md docs/models/*.md``. With ``--check`` nothing is
 written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
-from the folder of trials within that of the results.
+from the folder of trials within that of the results. ``<!-- table: NAME, finished rows -->`` leaves out rows without a
+result, and the commands of what is not run.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ctxzoo.evaluation import (
     tables_word_embedding_uses,
 )
 from ctxzoo.evaluation.results import TRIALS, RunResult, read_results, write_atomically
+from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_bidaf.TABLES,
@@ -46,6 +48,8 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
 
 
 TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf_reader.TRIAL_TABLES}
+FINISHED = ", finished rows"  # behind the name of a table
+EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
 
 
 def read_trials(folder: Path) -> list[RunResult]:
@@ -59,8 +63,8 @@ def render(text: str, results: list[RunResult], trials: Sequence[RunResult] = ()
     Raises:
         ValueError: a table is not in ``TABLES`` or ``TRIAL_TABLES``, occurs twice, or a marker has no partner.
     """
-    for name, place in reversed(_places(text).items()):
-        text = text[: place.start] + _content(name, results, trials) + text[place.stop :]
+    for marked, place in reversed(_places(text).items()):
+        text = text[: place.start] + _content(marked, results, trials) + text[place.stop :]
     return text
 
 
@@ -69,9 +73,20 @@ def disagreements(text: str, results: list[RunResult], trials: Sequence[RunResul
     return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials)]
 
 
-def _content(name: str, results: list[RunResult], trials: Sequence[RunResult]) -> str:
+def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult]) -> str:
+    name = marked.removesuffix(FINISHED)
     table = TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
-    return f"\n{table}\n\n"
+    return f"\n{table if name == marked else _finished_rows(table)}\n\n"
+
+
+def _finished_rows(table: str) -> str:
+    """The rows of a table that hold a result, without the commands below it."""
+    return "\n".join(line for line in table.partition("\n\n")[0].splitlines() if _holds_a_result(line))
+
+
+def _holds_a_result(row: str) -> bool:
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    return any(cell not in EMPTY and not cell.startswith(NOT_RUN) for cell in cells[1:])
 
 
 def _places(text: str) -> dict[str, slice]:
@@ -79,7 +94,7 @@ def _places(text: str) -> dict[str, slice]:
     places: dict[str, slice] = {}
     name, start = None, 0
     for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
-        if marker[2] not in {**TABLES, **TRIAL_TABLES}:
+        if marker[2].removesuffix(FINISHED) not in {**TABLES, **TRIAL_TABLES}:
             raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join([*TABLES, *TRIAL_TABLES])}")
         if name != (marker[2] if marker[1] else None):
             raise ValueError(

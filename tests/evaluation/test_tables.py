@@ -49,6 +49,21 @@ def test_a_document_agrees_only_with_the_results_it_was_made_from() -> None:
     assert disagreements(DOCUMENT, results) == ["bidaf-squad-v1-mini"]
 
 
+def test_rows_without_a_result_and_commands_are_left_out_on_request() -> None:
+    name = "word-embedding-downstream, finished rows"
+    text = f"<!-- table: {name} -->\n<!-- /table: {name} -->\n"
+    results = [run for run in read_results(ROOT / "results") if "skip_gram" not in run.variant]
+    whole = TABLES["word-embedding-downstream"](results)
+    assert "| Skip-gram | not run yet" in whole
+    assert "```bash" in whole
+    shown = render(text, results)
+    assert "Skip-gram" not in shown
+    assert "```" not in shown
+    kept = [line for line in whole.splitlines() if line.startswith("|") and "not run yet" not in line]
+    assert [line for line in shown.splitlines() if line.startswith("|")] == kept
+    assert disagreements(shown, results) == []
+
+
 def test_every_table_renders_with_and_without_results() -> None:
     results = [make_run(), make_run("learned_char7", settings={"levers": ["ema"]})]
     for name in TABLES:
