@@ -211,6 +211,29 @@ def test_baselines_with_the_dropout_and_the_start_of_the_contextualizers_row() -
     assert found["CNN, dropout 0.5, U(−0.1, 0.1)"]["MR"] == found["mean of words"]["MR"] == "not run yet"
 
 
+def test_settings_chosen_for_each_fold_by_its_own_validation_part() -> None:
+    def scored(validation: list[float], test: list[float], **changes: Any) -> list[RunResult]:
+        return [
+            replace(run, metrics={"validation/accuracy": ours, "test/accuracy": theirs})
+            for run, ours, theirs in zip(make_folds(OURS, **changes), validation, test, strict=True)
+        ]
+
+    results = [
+        *scored([90.0, 70.0, 90.0, 70.0, 70.0], [1.0, 99.0, 2.0, 99.0, 99.0]),
+        *scored([80.0] * 5, [50.0, 3.0, 50.0, 4.0, 5.0], tag="dropout", settings={"dropout": 0.5}),
+        *scored([99.0] * 5, [50.0] * 5, tag="partly")[:4],
+        *scored([99.0] * 5, [50.0] * 5, tag="given", settings={"word_vectors": "of other texts"}),
+        *[
+            replace(run, metrics={"test/accuracy": 60.0})
+            for run in everywhere(OURS, tag="best")  # chose nothing
+        ],
+    ]
+    row = rows(TABLES["contextualizer-sentences"](results))[
+        "Contextualizer, settings chosen for each fold on its own validation part"
+    ]
+    assert (row["CR"], row["MR"]) == ("3.00 ± 1.58", "–")
+
+
 def test_the_mean_of_the_words_beside_the_papers_settings() -> None:
     means = everywhere(THEIRS, recipe="sentence_text_baseline", variant="mean")
     found = rows(TABLES["contextualizer-sentences"]([*everywhere(OURS), *means]))
