@@ -3,8 +3,8 @@
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
 them is written by ``python -m ctxzoo.evaluation.tables README.md docs/models/*.md``. With ``--check`` nothing is
 written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
-from the folder of trials within that of the results. ``<!-- table: NAME, finished rows -->`` leaves out rows without a
-result, and the commands of what is not run.
+from the folder of trials within that of the results, and the table of checkpoints from the folder of them beside it.
+``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from ctxzoo.evaluation import (
     tables_bidaf_reader,
     tables_contextualizer,
     tables_lama,
+    tables_published,
     tables_word_embedding,
     tables_word_embedding_sentiment,
     tables_word_embedding_studies,
     tables_word_embedding_uses,
 )
+from ctxzoo.evaluation.published import Published, read_published
 from ctxzoo.evaluation.results import TRIALS, RunResult, read_results, write_atomically
 from ctxzoo.evaluation.table_parts import NOT_RUN, NOTHING
 
@@ -46,10 +48,11 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_word_embedding_uses.TABLES,
 }
 
-
 TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf_reader.TRIAL_TABLES}
 FINISHED = ", finished rows"  # behind the name of a table
 EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
+CHECKPOINT_TABLES = tables_published.CHECKPOINT_TABLES
+KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
 
 
 def read_trials(folder: Path) -> list[RunResult]:
@@ -57,25 +60,34 @@ def read_trials(folder: Path) -> list[RunResult]:
     return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
 
 
-def render(text: str, results: list[RunResult], trials: Sequence[RunResult] = ()) -> str:
-    """Return the document ``text`` with each of its tables made anew from ``results`` (or ``trials``).
+def render(
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+) -> str:
+    """Return the document ``text`` with each of its tables made anew from ``results``, ``trials`` or ``published``.
 
     Raises:
-        ValueError: a table is not in ``TABLES`` or ``TRIAL_TABLES``, occurs twice, or a marker has no partner.
+        ValueError: a table is not in ``KNOWN``, occurs twice, or a marker has no partner.
     """
     for marked, place in reversed(_places(text).items()):
-        text = text[: place.start] + _content(marked, results, trials) + text[place.stop :]
+        text = text[: place.start] + _content(marked, results, trials, published) + text[place.stop :]
     return text
 
 
-def disagreements(text: str, results: list[RunResult], trials: Sequence[RunResult] = ()) -> list[str]:
+def disagreements(
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+) -> list[str]:
     """Names of the tables of a document that are not what the runs give; raises as ``render`` does."""
-    return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials)]
+    return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials, published)]
 
 
-def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult]) -> str:
+def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
     name = marked.removesuffix(FINISHED)
-    table = TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
+    if name in CHECKPOINT_TABLES:
+        table = CHECKPOINT_TABLES[name](results, published)
+    elif name in TRIAL_TABLES:
+        table = TRIAL_TABLES[name](list(trials))
+    else:
+        table = TABLES[name](results)
     return f"\n{table if name == marked else _finished_rows(table)}\n\n"
 
 
@@ -94,8 +106,8 @@ def _places(text: str) -> dict[str, slice]:
     places: dict[str, slice] = {}
     name, start = None, 0
     for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
-        if marker[2].removesuffix(FINISHED) not in {**TABLES, **TRIAL_TABLES}:
-            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join([*TABLES, *TRIAL_TABLES])}")
+        if marker[2].removesuffix(FINISHED) not in KNOWN:
+            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join(KNOWN)}")
         if name != (marker[2] if marker[1] else None):
             raise ValueError(
                 f"{marker[0].strip()!r} does not follow {'its opening' if marker[1] else 'a closed'} marker"
@@ -140,10 +152,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document = options.results
     try:
         results, trials = read_results(options.results), read_trials(options.results)
+        published = read_published(options.results.parent)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
-            if names := disagreements(text, results, trials):
-                stale[document], made[document] = names, render(text, results, trials)
+            if names := disagreements(text, results, trials, published):
+                stale[document], made[document] = names, render(text, results, trials, published)
     except (OSError, ValueError, TypeError) as error:
         parser.error(f"{document}: {error}")
     if options.check:

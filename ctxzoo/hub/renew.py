@@ -19,6 +19,7 @@ from typing import Any
 import transformers
 from transformers import AutoTokenizer
 
+from ctxzoo.evaluation.published import FOLDER, INDEX, published
 from ctxzoo.evaluation.results import read_result, write_atomically
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
@@ -27,8 +28,6 @@ from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.tokenization_word import WordTokenizer
-
-FOLDER, INDEX = Path("model_cards"), "published.json"
 
 
 def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
@@ -51,12 +50,6 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
     card = build_card(result, model.config, task=task, example=example)
     half = is_in_half(checkpoint)
     write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result, half=half)
-
-
-def published(root: Path = Path()) -> dict[Path, Path]:
-    """Folder to results file of every published checkpoint, both under `root`."""
-    index: dict[str, str] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
-    return {root / FOLDER / name: root / result for name, result in index.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

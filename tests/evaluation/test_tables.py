@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxzoo.evaluation.published import read_published
 from ctxzoo.evaluation.results import TRIALS, read_results, write_result
 from ctxzoo.evaluation.tables import TABLES, disagreements, main, read_trials, render, write_csv
 from tests.support.result_tables import make_run
@@ -20,7 +21,7 @@ def test_documents_agree_with_results() -> None:
         path for path in (ROOT / "README.md", *sorted((ROOT / "docs" / "models").glob("*.md"))) if path.exists()
     ]
     results = read_results(ROOT / "results") if (ROOT / "results").is_dir() else []
-    runs = results, read_trials(ROOT / "results")
+    runs = results, read_trials(ROOT / "results"), read_published(ROOT)
     stale = {path.name: names for path in documents if (names := disagreements(path.read_text("utf-8"), *runs))}
     assert not stale, f"run python -m ctxzoo.evaluation.tables on them: {stale}"
 

@@ -12,26 +12,31 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
-from ctxzoo.evaluation.results import read_result
+from ctxzoo.evaluation.published import published
+from ctxzoo.evaluation.results import read_result, write_result
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.folder_checks import read_architecture
-from ctxzoo.hub.renew import main, published, renew
+from ctxzoo.hub.renew import main, renew
 from ctxzoo.hub.task_facts import TaskFacts
 from ctxzoo.hub.tasks import task_of
-from tests.hub import test_three_doors_classifier, test_three_doors_word_embedding
+from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
+from tests.hub import doors_reader, test_three_doors_classifier, test_three_doors_word_embedding
 from tests.hub.doors import offline
 from tests.hub.test_card import python_blocks
+from tests.hub.tiny_checkpoint import tiny_result, write_tiny
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 PUBLISHED = published(REPOSITORY_ROOT)
 each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
-LARGEST = {"lama-reuters8": 4 * 10**6, "attention-cbow-wikipedia": 4 * 10**6}  # bytes; of the others:
+# Bytes; of the others:
+LARGEST = {"lama-reuters8": 4 * 10**6, "attention-cbow-wikipedia": 4 * 10**6, "bidaf-squad": 12 * 10**6}
 USUAL = 2 * 10**6
 DOORS: dict[str, Any] = {
     "text-classification": test_three_doors_classifier,
     "fill-mask": test_three_doors_word_embedding,
+    "question-answering": doors_reader,
 }
 
 
@@ -73,9 +78,41 @@ def assert_same(found: dict[str, Any], wanted: dict[str, Any], abs: float = 1e-5
     assert found == {**wanted, "score": pytest.approx(wanted["score"], abs=abs)}
 
 
+def only(predictions: Any) -> dict[str, Any]:
+    """That of one text, which readers give bare and other pipelines in a list."""
+    found: dict[str, Any] = predictions
+    if isinstance(predictions, list):
+        (found,) = predictions
+    return found
+
+
+def predictions_here(folder: Path, tag: str, texts: list[Any]) -> list[Any]:
+    """Of the package's own pipeline in this process."""
+    if tag != "question-answering":
+        found: list[Any] = transformers.pipeline(tag, model=str(folder))(texts)
+        return found
+    reader = QuestionAnsweringPipeline(
+        model=transformers.AutoModelForQuestionAnswering.from_pretrained(folder),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+    )
+    return [reader(**text) for text in texts]
+
+
 @pytest.mark.slow
 @each_folder
 def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> None:
+    check_doors_and_card(folder, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_reader_is_checked_as_the_others_are(tmp_path: Path) -> None:
+    result = tiny_result(dataset="ctxzoo-data/squad_v1_mini")
+    folder = write_tiny(tmp_path / "start", squad_version="1.1", result=result)
+    renew(tmp_path / "reader", folder, write_result(result, tmp_path))
+    check_doors_and_card(tmp_path / "reader", tmp_path)
+
+
+def check_doors_and_card(folder: Path, tmp_path: Path) -> None:
     tag = task_in(folder).pipeline_tag
     doors = DOORS[tag]
     package = doors.open_with(doors.MODEL, folder, tmp_path, "import ctxzoo", "{}")
@@ -83,7 +120,7 @@ def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> Non
     pipeline = doors.open_with(doors.PIPELINE, folder, tmp_path)
     assert package["ctxzoo"] is True
     assert remote["result"] == package["result"]
-    here = transformers.pipeline(tag, model=str(folder))(doors.TEXTS)
+    here = predictions_here(folder, tag, doors.TEXTS)
     for found, wanted in zip(flat(pipeline["result"]), flat(here), strict=True):
         assert_same(found, wanted)
     scores = [one["score"] for one in flat(pipeline["result"])]
@@ -94,8 +131,8 @@ def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> Non
 
     example, *_, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     program = example.replace("path/to/this/folder", str(folder)) + "\n" + as_pipeline
-    (found,) = eval(run_python(program, env=offline(tmp_path), without_ctxzoo=True).stdout.splitlines()[-1])
-    (said,) = eval(as_pipeline.splitlines()[-1].removeprefix("# "))
+    found = only(eval(run_python(program, env=offline(tmp_path), without_ctxzoo=True).stdout.splitlines()[-1]))
+    said = only(eval(as_pipeline.splitlines()[-1].removeprefix("# ")))
     assert_same(found, said, abs=1e-3)
 
 
