@@ -1,4 +1,4 @@
-"""A trained reader made small: weights in half precision, and the words that its training texts have most often.
+"""A trained reader made small: weights in half precision, and only the first words of its table, the most frequent.
 
     python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --keep_words 30000 --score validation
     python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --keep_words 30000 --name reader_small
@@ -28,7 +28,7 @@ from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, resul
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.cut_vocabulary import cut_vocabulary, most_read_rows
+from ctxzoo.hub.cut_vocabulary import cut_vocabulary
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.recipe import run_recipe
 from ctxzoo.hub.score_option import score_option
@@ -76,7 +76,7 @@ def main(settings: Settings) -> None:
         )
     data = data_of(settings, whole, tokenizer)
     model = AutoModelForQuestionAnswering.from_pretrained(settings.checkpoint)
-    small, words = cut_vocabulary(model, tokenizer, most_read_rows(data.row_counts("train"), settings.keep_words))
+    small, words = cut_vocabulary(model, tokenizer, settings.keep_words)
     small_data = data_of(settings, whole, words)
     task = task_of(architecture, config["architectures"][0])
     splits = tuple(dict.fromkeys(("validation", settings.score)))

@@ -47,7 +47,7 @@ def read_published(root: Path) -> list[Published]:
     return [
         Published(
             folder=folder.relative_to(root),
-            task=str(ModelCard.load(folder / "README.md").data.pipeline_tag),
+            task=str(ModelCard.load(folder / "README.md").data.to_dict()["pipeline_tag"]),
             size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
             result=read_result(result),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -14,7 +13,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from ctxzoo.evaluation.results import write_result
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoint_folder
-from ctxzoo.hub.cut_vocabulary import cut_vocabulary, most_read_rows
+from ctxzoo.hub.cut_vocabulary import cut_vocabulary
 from ctxzoo.hub.renew import renew
 from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.hub.task_question_answering import QUESTION_ANSWERING
@@ -23,12 +22,12 @@ from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from tests.hub.doors import offline, open_all
 from tests.hub.tiny_checkpoint import CONTEXT, QUESTION, WORDS, ask, tiny_model, tiny_result, tiny_tokenizer
 
-KEPT = ["the", "mill", "in", "1710", ",", ".", "?", "where"]
-QUESTION_OF_KEPT, CONTEXT_OF_KEPT = "Where?", "In 1710, the mill."
+KEPT = 10
+QUESTION_OF_KEPT, CONTEXT_OF_KEPT = "Since?", "The mill stands in Oda, since 1710."
 
 
 def small() -> tuple[BidafForQuestionAnswering, WordCharTokenizer]:
-    return cut_vocabulary(tiny_model(), tiny_tokenizer(), sorted(2 + WORDS.index(word) for word in KEPT))
+    return cut_vocabulary(tiny_model(), tiny_tokenizer(), KEPT)
 
 
 def logits(model: BidafForQuestionAnswering, tokenizer: WordCharTokenizer, question: str, context: str) -> torch.Tensor:
@@ -45,7 +44,7 @@ def write_half(folder: Path) -> Path:
 
 def test_texts_of_kept_words_are_read_as_before() -> None:
     model, tokenizer = small()
-    assert model.config.vocab_size == len(tokenizer) == 2 + len(KEPT)
+    assert model.config.vocab_size == len(tokenizer) == 2 + KEPT
     whole = logits(tiny_model(), tiny_tokenizer(), QUESTION_OF_KEPT, CONTEXT_OF_KEPT)
     assert torch.equal(logits(model, tokenizer, QUESTION_OF_KEPT, CONTEXT_OF_KEPT), whole)
     assert not torch.allclose(
@@ -55,21 +54,21 @@ def test_texts_of_kept_words_are_read_as_before() -> None:
 
 
 def test_a_word_that_is_left_out_is_unknown_and_keeps_its_characters() -> None:
-    words, whole = "the mill stands in Oda", tiny_tokenizer()
+    words, whole = "the mill was built since", tiny_tokenizer()
     _, tokenizer = small()
     found, before = tokenizer(words), whole(words)
     assert found["char_ids"] == before["char_ids"]
     known = [identity != 1 for identity in found["input_ids"]]
-    assert known == [True, True, False, True, False]
+    assert known == [True, True, False, False, True]
     assert all(identity != 1 for identity in before["input_ids"])
 
 
 def test_frozen_vectors_stay_frozen_and_learned_ones_learned() -> None:
     for learned in (True, False):
         model = tiny_model(train_word_embeddings=learned)
-        cut, _ = cut_vocabulary(model, tiny_tokenizer(), [2, 5])
+        cut, _ = cut_vocabulary(model, tiny_tokenizer(), 2)
         assert cut.get_input_embeddings().weight.requires_grad is learned
-        assert torch.equal(cut.get_input_embeddings().weight, model.get_input_embeddings().weight[[0, 1, 2, 5]])
+        assert torch.equal(cut.get_input_embeddings().weight, model.get_input_embeddings().weight[:4])
 
 
 def test_half_precision_is_only_how_the_file_has_them(tmp_path: Path) -> None:
@@ -103,9 +102,6 @@ def test_a_folder_in_half_precision_is_renewed_in_it(tmp_path: Path) -> None:
     assert (folder / "model.safetensors").read_bytes() == weights
 
 
-def test_the_words_read_most_are_kept_in_the_order_of_the_table() -> None:
-    counts = np.array([90, 80, 3, 7, 3, 0, 9])
-    assert most_read_rows(counts, 3) == [2, 3, 6]
-    assert most_read_rows(counts, 5) == [2, 3, 4, 5, 6]
-    with pytest.raises(ValueError, match="keep_words=6: the checkpoint has 5 words"):
-        most_read_rows(counts, 6)
+def test_more_words_than_there_are_cannot_be_kept() -> None:
+    with pytest.raises(ValueError, match="keep_words=16: the checkpoint has 15 words"):
+        cut_vocabulary(tiny_model(), tiny_tokenizer(), len(WORDS) + 1)

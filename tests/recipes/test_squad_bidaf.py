@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.data.sample_squad import sample_squad
 from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.evaluation.question_answering import evaluate_reader
 from ctxzoo.evaluation.results import RESULTS_DIR, read_results
@@ -229,6 +230,24 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
 def test_unknown_names_are_refused_at_once(option: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Settings(**option)
+
+
+def test_a_source_left_out_is_scored_beside_the_test_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small").mkdir()
+    for name, rows in sample_squad(train=200, validation=20, test=20).items():
+        sources = ["wiki" if place % 4 else "talk" for place in range(len(rows))]
+        rows.add_column("source", sources).to_parquet(str(tmp_path / "small" / f"{name}.parquet"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    told = {"variant": "baseline", "tiny": True, "progress": False, "accelerator": "cpu"}
+    main(Settings(dataset="small", left_out_source="talk", **told))
+    (result,) = read_results(tmp_path / RESULTS_DIR)
+    assert result.settings["left_out_source"] == "talk"
+    assert {"left_out/f1", "test/f1"} <= set(result.metrics)
+    assert result.tag == "without_talk"
+    main(Settings(dataset="small", left_out_source="talk", score="validation", **told))
+    (trial,) = (one for one in read_results(tmp_path / RESULTS_DIR) if one.split == "validation")
+    assert not [name for name in trial.metrics if name.startswith(("left_out/", "test/"))]
 
 
 @pytest.mark.slow
