@@ -55,6 +55,26 @@ def load_known(folder: str | Path, min_count: int) -> Corpus:
     return load_corpus(source, word_cutter(False), min_count=min_count, cache=Path(folder, "cache"))
 
 
+def rate_of(side: Side) -> float:
+    """Its own, or the customary one."""
+    return side.learning_rate or CUSTOMS[side.architecture].learning_rate
+
+
+def gensim_settings(side: Side, threads: int) -> dict[str, Any]:
+    """Arguments of gensim's Word2Vec for one pass."""
+    return {
+        "vector_size": DIM,
+        "window": WINDOW,
+        "negative": NOISE,
+        "sample": SUBSAMPLING,
+        "sg": int(side.architecture == "skip_gram"),
+        "alpha": rate_of(side),
+        "epochs": 1,
+        "seed": SEED,
+        "workers": threads,
+    }
+
+
 class Runner:
     """A side with its text, ready to train.
 
@@ -69,7 +89,7 @@ class Runner:
         self.side = side
         self.threads = int(threads)
         self.known = str(Path(folder, KNOWN))
-        self.rate = side.learning_rate or CUSTOMS[side.architecture].learning_rate
+        self.rate = rate_of(side)
         self.vectors: Any = None
         if side.library == "gensim":
             pass
@@ -151,18 +171,7 @@ class Runner:
     def _prepare_gensim(self) -> Any:
         import gensim.models
 
-        model = gensim.models.Word2Vec(
-            vector_size=DIM,
-            window=WINDOW,
-            negative=NOISE,
-            sample=SUBSAMPLING,
-            sg=int(self.side.architecture == "skip_gram"),
-            alpha=self.rate,
-            min_count=1,
-            epochs=1,
-            seed=SEED,
-            workers=self.threads,
-        )
+        model = gensim.models.Word2Vec(min_count=1, **gensim_settings(self.side, self.threads))
         text = {"corpus_file": self.known} if self.side.corpus_file else {"corpus_iterable": self.sentences}
         model.build_vocab(**text)
         sizes = {"total_examples": model.corpus_count, "total_words": model.corpus_total_words, "epochs": 1}

@@ -6,6 +6,7 @@ from benchmarks.reporting import number
 from ctxzoo.evaluation.table_parts import markdown
 
 Row = dict[str, str]
+WHOLE = {"whole_seconds": "whole process, s", "first_whole_seconds": "the first one, s"}
 SCORES = {
     "wordsim353": "WordSim-353",
     "men3000": "MEN",
@@ -25,7 +26,12 @@ def word_embedding(rows: list[Row]) -> str:
             f"**{comparison}, {threads} thread{plural}** ({int(one['words']):,} words in {int(one['sentences']):,} "
             f"sentences, vocabulary {int(one['vocabulary']):,}; gensim {one['gensim']}, numba {one['numba']})"
         )
-        parts += [title, markdown(["", "words/s", "ratio", "MiB", *SCORES.values()], [_cells(row) for row in chosen])]
+        parts += [
+            title,
+            markdown(
+                ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()], [_cells(row) for row in chosen]
+            ),
+        ]
     return "\n\n".join(parts)
 
 
@@ -35,5 +41,6 @@ def _cells(row: Row) -> list[str]:
         number(row["words_per_second"], 0),
         number(row["ratio"], 2),
         number(row["peak_memory_mb"], 0),
+        *(number(row.get(name, ""), 1) for name in WHOLE),  # files of earlier runs lack them
         *(number(row[name], 1) for name in SCORES),
     ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks import word_embedding
+from benchmarks import word_embedding, word_embedding_whole
 from benchmarks.reporting import read_rows
 from benchmarks.tables import render
 from benchmarks.word_embedding import COMPARISONS, write_text
-from benchmarks.word_embedding_sides import KNOWN, TEXT, Runner, Side
+from benchmarks.word_embedding_sides import DIM, KNOWN, TEXT, Runner, Side
 from tests.benchmarks.worker_here import WorkerHere
 
 pytest.importorskip("gensim")
@@ -51,6 +54,13 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     # One side of ctxzoo: each that is compiled takes seconds.
     attention, *_, gensim, _ = COMPARISONS[0].sides
     monkeypatch.setattr(word_embedding, "COMPARISONS", (word_embedding.Comparison("cbow", (attention, gensim)),))
+    told: list[tuple[str, str]] = []
+
+    def process(side: Side, folder: Path, min_count: str, threads: int, cache: Path) -> float:
+        told.append((side.label, cache.name))
+        return 10.0 * len(told)
+
+    monkeypatch.setattr(word_embedding, "whole_seconds", process)
     output = tmp_path / "word_embedding.csv"
     word_embedding.main(["--quick", "--output", str(output)])
     ours, peer = read_rows(output)
@@ -58,10 +68,39 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert float(ours["ratio"]) == pytest.approx(float(peer["seconds"]) / float(ours["seconds"]), rel=1e-3)
     assert float(ours["words_per_second"]) == pytest.approx(int(ours["words"]) / float(ours["seconds"]), rel=1e-3)
     assert ours["men3000"] == ""
+    assert told == [(side.label, "kernels-1") for side in (attention, attention, gensim, gensim)]
+    assert [(row["first_whole_seconds"], row["whole_seconds"]) for row in (ours, peer)] == [
+        ("10.0", "20.0"),
+        ("30.0", "40.0"),
+    ]
     table = render("<!-- table: word_embedding -->\n<!-- /table: word_embedding -->\n", tmp_path)
     assert "**cbow, 1 thread** (20,0" in table
     assert "| gensim CBOW | " in table
     assert "; text of sample." in table
+
+
+def test_a_whole_process_leaves_vectors_of_every_known_word(tmp_path: Path) -> None:
+    _, corpus = write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    attention, *_, by_lines, by_file = COMPARISONS[0].sides
+    tables = {}
+    for side in (attention, by_lines, by_file):
+        given = [str(tmp_path / "text" / TEXT), "12", "1", str(tmp_path / "vectors.npy")]
+        word_embedding_whole.main([f"--side={json.dumps(asdict(side))}", *given])
+        tables[side.label] = np.load(tmp_path / "vectors.npy")
+    assert {table.shape for table in tables.values()} == {(len(corpus.words), DIM)}
+    runner = Runner(attention, str(tmp_path / "text"), "12", "1")
+    runner.round("training")
+    assert (tables[attention.label] == runner.vectors[1]).all()
+
+
+@pytest.mark.slow
+def test_the_second_process_of_a_side_reads_what_the_first_compiled(tmp_path: Path) -> None:
+    write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    attention = COMPARISONS[0].sides[0]
+    cache = tmp_path / "cache"
+    first, second = (word_embedding_whole.whole_seconds(attention, tmp_path / "text", "12", 1, cache) for _ in range(2))
+    assert [path.name.split("-")[0] for path in cache.iterdir()] == ["kernel"]  # no ids of the text
+    assert second < first
 
 
 def test_quick_needs_a_place_of_its_own(capsys: pytest.CaptureFixture[Any]) -> None:

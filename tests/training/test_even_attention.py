@@ -13,7 +13,7 @@ from ctxzoo.data.corpus import Corpus
 from ctxzoo.data.unigrams import alias_table, noise_probabilities
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.training.hogwild_trainer import HogwildTrainer, _seed
-from ctxzoo.training.word_embedding_kernel import draw_noise
+from ctxzoo.training.word_embedding_draws import draw_noise
 from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
 from recipes.wikipedia_attention_cbow import Settings, run_of
 from tests.support.hogwild_runs import SPECIAL, corpus_of, model_of

@@ -15,15 +15,13 @@ from ctxzoo.data.corpus import LONGEST
 from ctxzoo.data.unigrams import alias_table, noise_probabilities
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.training.word_embedding_draws import draw_noise, number_below, random_bits
 from ctxzoo.training.word_embedding_kernel import (
     SHARING_CENTRES,
     KernelPlan,
     Text,
     Weights,
     build_kernel,
-    draw_noise,
-    number_below,
-    random_bits,
     workspace,
 )
 from ctxzoo.training.word_embedding_weights import load_weights, padded_width, weights_of
