@@ -60,7 +60,7 @@ class Settings:
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     resume: bool = field(default=False, metadata={"help": "keep finished evaluations"})
     tiny: bool = field(default=False, metadata={"help": "two restarts, a small tagger on a few batches: does it run?"})
-    output_dir: str = field(default="runs", metadata={"help": "of taggers"})
+    output_dir: str = field(default="runs", metadata={"help": "of taggers, and of the locks of evaluations"})
     results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
@@ -129,6 +129,7 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
         recipe=RECIPE,
         commit=commit,
         results_dir=settings.results_dir,
+        output_dir=settings.output_dir,
     )
 
 

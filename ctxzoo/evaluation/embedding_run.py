@@ -13,6 +13,8 @@ from ctxzoo.data.word_vectors_checkpoint import find_checkpoint
 from ctxzoo.evaluation.embedding_tasks import EmbeddingTask, Evaluation, EvaluationOptions
 from ctxzoo.evaluation.environment import command_line, hardware, peak_memory_mb, public_name, versions
 from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, finished_result, path_of_parts, write_result_file
+from ctxzoo.training.run_lock import LOCK, locked_run
+from ctxzoo.training.writable import check_writable
 
 ARCHITECTURE = "word_embedding"
 FILE = "word_vectors"  # the architecture of vectors that are in no checkpoint
@@ -70,6 +72,7 @@ class EmbeddingRun:
         task, evaluation: name of a task, and what it does.
         options: of the evaluation.
         recipe, commit, results_dir: for the results file.
+        output_dir: for the lock that keeps a second evaluation of the same out.
     """
 
     source: EmbeddingSource
@@ -79,6 +82,7 @@ class EmbeddingRun:
     recipe: str
     commit: str
     results_dir: str = RESULTS_DIR
+    output_dir: str = "runs"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -96,6 +100,11 @@ class EmbeddingRun:
         parts = (self.source.variant, f"seed{self.source.seed}", self.tag)
         return path_of_parts(self.results_dir, self.recipe, parts)
 
+    @property
+    def folder(self) -> Path:
+        """Of the lock."""
+        return Path(self.output_dir) / self.recipe / self.results_file.stem
+
 
 def evaluate_embedding(run: EmbeddingRun, *, resume: bool = False) -> tuple[RunResult, Evaluation | None]:
     """Evaluate, write the results file, and return it with what the task gave.
@@ -105,11 +114,18 @@ def evaluate_embedding(run: EmbeddingRun, *, resume: bool = False) -> tuple[RunR
         resume: return the results of a finished run with the same settings, without an evaluation.
 
     Raises:
+        OSError: another process evaluates the same.
         ValueError: see the tasks; a name that cannot stand in a file name.
     """
     done = finished_result(run.results_file, run.settings) if resume else None
     if done is not None:
         return done, None
+    check_writable(run.folder)
+    with locked_run(run.folder / LOCK, "--output_dir"):
+        return _evaluate(run)
+
+
+def _evaluate(run: EmbeddingRun) -> tuple[RunResult, Evaluation]:
     vectors = run.source.vectors
     started = time.perf_counter()
     found = run.evaluation.run(vectors, run.options)

@@ -130,7 +130,7 @@ def _article(number: int, explanation: Explanation) -> list[str]:
     for place, weights in enumerate(rows, start=1):
         parts.append(
             f'<details class="row"{opened}><summary><h3>{name} {place}</h3> {_top(explanation, weights)}</summary>'
-            f"{_scale(explanation, weights)}{_text(explanation, weights)}</details>"
+            f"{_scale(explanation, weights)}{_text(explanation, weights, unread=False)}</details>"
         )
     return [*parts, "</article>"]
 
@@ -196,8 +196,11 @@ def _scale(explanation: Explanation, weights: NDArray[np.float64]) -> str:
     return f'<div class="scale">{least} <span class="ramp" aria-hidden="true"></span> {most}</div>'
 
 
-def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None) -> str:
-    """The text as given; its words highlighted where there are weights."""
+def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None, *, unread: bool = True) -> str:
+    """The text as given, its words highlighted where there are weights; what is beyond the limit struck through.
+
+    Without `unread` dots stand for that, so that a long text is on the page once and not once for each row.
+    """
     colours = None if weights is None else intensities(weights)
     end = explanation.offsets[-1][1] if explanation.num_cut_off else len(explanation.text)
     parts = []
@@ -207,8 +210,10 @@ def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None) 
         if place is not None and weights is not None and colours is not None:
             title = percent(float(weights[place]))
             written = f'<mark style="--w:{colours[place]:.2f}" title="{title}">{written}</mark>'
-        elif begin >= end:
+        elif begin >= end and unread:
             written = f'<span class="unread">{written}</span>'
+        elif begin >= end:
+            written = " …"
         parts.append(written)
         begin += len(piece)
     return f'<div class="text" dir="auto" lang="">{"".join(parts)}</div>'

@@ -8,13 +8,15 @@ without subsampling for every model; tables_word_embedding_studies has the other
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.evaluation.results import VECTORS_CONTENT, RunResult
 from ctxzoo.evaluation.table_parts import (
     NOT_RUN,
     NOTHING,
     markdown,
     mean_and_deviation,
+    refuse_mixtures,
     refuse_repeats,
     with_commands,
 )
@@ -106,7 +108,7 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
     """The trainings of one cell.
 
     Raises:
-        ValueError: a seed twice.
+        ValueError: a seed twice; trainings whose evaluations were not made alike.
     """
     wanted = {"architecture": architecture, "window": window, "name": name, "task": task}
     found = [
@@ -115,7 +117,15 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
         if run.recipe == RECIPE and all(run.settings.get(key) == value for key, value in wanted.items())
     ]
     refuse_repeats(found)
+    refuse_mixtures([_without_vectors(run) for run in found])
     return found
+
+
+def _without_vectors(run: RunResult) -> RunResult:
+    """The run as if it did not tell its vectors, which each training has for its own, and data of taggers name too."""
+    settings = {name: value for name, value in run.settings.items() if name not in ("vectors", VECTORS_CONTENT)}
+    fingerprint = run.data["fingerprint"].partition(", word vectors ")[0]
+    return replace(run, settings=settings, data={**run.data, "fingerprint": fingerprint})
 
 
 def mean_of(runs: Runs, metric: str) -> str:

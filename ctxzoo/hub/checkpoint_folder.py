@@ -62,7 +62,7 @@ def write_checkpoint_folder(
         _fill(temporary, model, tokenizer, card, eval_results, half)
         check_checkpoint_folder(temporary)
         temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it private
-        _swap(temporary, folder)
+        swap_folder(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
@@ -91,7 +91,7 @@ def _fill(
             file.write_text(text, encoding="utf-8")
 
 
-def _swap(new: Path, folder: Path) -> None:
+def swap_folder(new: Path, folder: Path) -> None:
     """Put `new` in the place of `folder`; if that fails, `folder` is what it was."""
     if not folder.exists():
         os.replace(new, folder)

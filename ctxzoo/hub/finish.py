@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from rich.console import Console
 from rich.table import Table
 
@@ -28,7 +27,6 @@ from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import CSV_LOG
 
 
-@rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
 def finish_run(
     task: ZooTask,
     data: RunData,
@@ -49,6 +47,8 @@ def finish_run(
     push_to: str | None = None,
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
+
+    Of several processes the first alone calls it, see `in_first_process`.
 
     `folder` gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then `folder` the pictures:
     learning_curves.png and those of the task (for readers attention.png). Without matplotlib there are no pictures.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import lightning
-from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from transformers import AutoTokenizer
 
 from ctxzoo.data.text_datamodule import TextClassificationDataModule
 from ctxzoo.evaluation.results import write_result
+from ctxzoo.hub.checkpoint_folder import swap_folder
 from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
 from ctxzoo.hub.training_result import training_result
 from ctxzoo.hub.training_run import TrainingRun
@@ -40,7 +39,6 @@ class PretrainedRun(TrainingRun):
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
         return SequenceClassificationTask(pretrained=self.pretrained, label_names=data.label_names, **self.task)
 
-    @rank_zero_only  # type: ignore[untyped-decorator, unused-ignore]
     def finish(
         self,
         task: SequenceClassificationTask,
@@ -52,8 +50,7 @@ class PretrainedRun(TrainingRun):
             new = Path(place) / "checkpoint"
             task.model.save_pretrained(new)
             data.tokenizer.save_pretrained(new)
-            shutil.rmtree(self.checkpoint, ignore_errors=True)
-            new.rename(self.checkpoint)
+            swap_folder(new, self.checkpoint)
         # Last: a run whose results are there is taken for finished.
         curves = TEXT_CLASSIFICATION.curves
         write_result(

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,6 +15,7 @@ from transformers import HfArgumentParser
 from ctxzoo.hub.advice import advice_for
 from ctxzoo.hub.setting_ranges import check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
+from ctxzoo.training.wandb_package import check_wandb
 
 Settings = TypeVar("Settings")
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
@@ -41,8 +41,8 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     try:
         (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
         check_settings(parsed)
-        if getattr(parsed, "wandb", False) and not _is_installed("wandb"):
-            raise ValueError("--wandb needs: pip install wandb")
+        if getattr(parsed, "wandb", False):
+            check_wandb()
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError) as error:
         sys.exit(f"error: {advice_for(str(error), names)}")
@@ -70,13 +70,6 @@ def with_settings_file(arguments: Sequence[str]) -> list[str]:
         if value is not None:  # nothing: the default
             options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
     return [*options, *arguments[1:]]
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ImportError:  # of a finder that refuses
-        return False
 
 
 def _written(value: Any) -> str:

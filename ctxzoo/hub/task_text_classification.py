@@ -30,7 +30,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained(repo)
 model = AutoModelForSequenceClassification.from_pretrained(repo)
 with torch.no_grad():
-    logits = model(**tokenizer(text, return_tensors="pt")).logits
+    logits = model(**tokenizer(text, truncation=True, return_tensors="pt")).logits
 print(model.config.id2label[int(logits.argmax())])"""
 
 WITHOUT_PACKAGE = """\
@@ -41,14 +41,14 @@ options = {"trust_remote_code": True, "revision": "main"}  # better: the commit 
 tokenizer = AutoTokenizer.from_pretrained(repo, **options)
 model = AutoModelForSequenceClassification.from_pretrained(repo, **options)
 with torch.no_grad():
-    logits = model(**tokenizer(text, return_tensors="pt")).logits
+    logits = model(**tokenizer(text, truncation=True, return_tensors="pt")).logits
 print(logits.softmax(dim=1))  # one probability for each label of model.config.id2label"""
 
 AS_PIPELINE = """\
 from transformers import pipeline
 
 classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
-print(classifier(text))"""
+print(classifier(text, truncation=True))  # no more words than it was trained on"""
 
 
 def _identity(config: ZooConfig) -> list[list[str]]:

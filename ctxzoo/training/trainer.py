@@ -22,6 +22,7 @@ from ctxzoo.training.notices import say_once
 from ctxzoo.training.process_group import leave_group_at_exit
 from ctxzoo.training.resumed_run import KeepCsvRows, SameSettings, StayStopped
 from ctxzoo.training.step_seed import StepSeed
+from ctxzoo.training.wandb_package import check_wandb
 from ctxzoo.training.writable import check_writable
 
 LAST, BEST = "last.ckpt", "best.ckpt"
@@ -156,12 +157,10 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
         except ImportError:
             say_once("without TensorBoard logs: pip install tensorboard")
     if settings.wandb:
-        try:
-            from lightning.pytorch.loggers import WandbLogger
+        check_wandb()
+        from lightning.pytorch.loggers import WandbLogger
 
-            loggers.append(WandbLogger(project="ctxzoo", save_dir=folder))
-        except ImportError as error:
-            raise ImportError("wandb needs: pip install wandb") from error
+        loggers.append(WandbLogger(project="ctxzoo", save_dir=folder))
     return loggers
 
 

@@ -11,6 +11,7 @@ from ctxzoo.evaluation import embedding_tasks
 from ctxzoo.evaluation.embedding_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
 from ctxzoo.evaluation.embedding_tasks import HEADINGS, TASKS, EvaluationOptions, check_tasks, score_rows
 from ctxzoo.evaluation.results import read_result
+from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
 from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
 
 
@@ -28,6 +29,7 @@ def run_of(path: Path, task: str, data_dir: str, tmp_path: Path, name: str = "",
         recipe="embedding_evaluation",
         commit="0123abc",
         results_dir=str(tmp_path / "results"),
+        output_dir=str(tmp_path / "runs"),
     )
 
 
@@ -116,3 +118,16 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, data_dir: str) 
     path = write_vectors(tmp_path / "v.txt", small_vectors())
     with pytest.raises(ValueError, match="cannot be part of a file name"):
         evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path, name="a/b"))
+
+
+def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, data_dir: str) -> None:
+    path = write_vectors(tmp_path / "v.txt", small_vectors())
+    run, other = (run_of(path, task, data_dir, tmp_path) for task in ("similarity", "analogy"))
+    run.folder.mkdir(parents=True)
+    with locked_run(run.folder / LOCK, "--output_dir"):
+        with pytest.raises(RunLockedError, match=r"v-seed3-similarity belongs to another run, process \d+"):
+            evaluate_embedding(run)
+        assert not run.results_file.exists()
+        evaluate_embedding(other)
+    evaluate_embedding(run)
+    assert run.results_file.exists()

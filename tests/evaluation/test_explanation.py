@@ -104,8 +104,12 @@ def test_the_limit_of_the_tokenizer_holds() -> None:
     found = explained("the big lamp is not solid", model_max_length=2)
     assert (found.offsets, found.num_cut_off) == ([(0, 3), (8, 12)], 3)
     page = Page(explanation_html([found]))
-    assert page.unread == [" is not solid"] * 5
-    assert "3 more" in explanation_html([found])
+    written = explanation_html([found])
+    assert len(page.marks) == 5  # the mean and four heads
+    assert page.unread == [" is not solid"]
+    assert written.count("not solid") == 1
+    assert written.count(" …</div>") == 4
+    assert "3 more" in written
     assert [word for word, _, _ in page.marks[0]] == ["the", "lamp"]
 
 

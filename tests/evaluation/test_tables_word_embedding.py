@@ -100,3 +100,17 @@ def test_a_seed_twice_is_refused() -> None:
     twice = trainings("sentiment", [{"test/accuracy": 71.0}]) * 2
     with pytest.raises(ValueError, match="two results for attention_cbow"):
         TABLES["word-embedding-downstream"](twice)
+
+
+def test_trainings_that_were_not_evaluated_alike_are_refused() -> None:
+    def run(seed: int, data: str, **settings: Any) -> RunResult:
+        told = {"vectors": f"v{seed}", "vectors_fingerprint": f"{seed}f", **settings}
+        made = trainings("pos_tagging", [{"test/accuracy": 90.0}], **told)[0]
+        return replace(made, seed=seed, data={"source": "x", "fingerprint": f"{data}, word vectors {seed}f"})
+
+    table = rows(TABLES["word-embedding-downstream"]([run(0, "a"), run(1, "a")]))
+    assert table["Attention CBOW"]["POS tagging"] == "90.00 ± 0.00 (97.39)"
+    with pytest.raises(ValueError, match="not made alike: seed 1, fold None differs from seed 0, fold None in epochs"):
+        TABLES["word-embedding-downstream"]([run(0, "a", epochs=50), run(1, "a", epochs=5)])
+    with pytest.raises(ValueError, match=r"not made alike: .* in data"):
+        TABLES["word-embedding-downstream"]([run(0, "a"), run(1, "b")])

@@ -120,6 +120,32 @@ def test_a_new_repository_or_one_of_ours_is_renewed(here: HubServer, checkpoint:
     assert here.commits(REPO)[1]["deleted"] == sorted({*files} - {"README.md", "config.json"})
 
 
+def test_a_branch_is_made_where_it_is_missing_and_main_stays(here: HubServer, checkpoint: Path) -> None:
+    push_folder(checkpoint, REPO)
+    (first,) = here.commits(REPO)
+    (checkpoint / SCORES).unlink()
+    assert main(["push", str(checkpoint), REPO, "--revision", "trial", "--message", "Without scores"]) == 0
+    assert main(["push", str(checkpoint), REPO, "--revision", "trial", "--message", "Again"]) == 0
+    assert here.commits(REPO) == [first]
+    begun, without, *_ = here.commits(REPO, "trial")
+    assert begun == first  # a branch begins where main is
+    assert (without["message"], without["files"], without["deleted"]) == ("Without scores", [], [SCORES])
+    assert here.read_file(REPO, SCORES)
+    with pytest.raises(hub_server.HubError, match="Entry not found"):
+        here.read_file(REPO, SCORES, "trial")
+
+
+def test_what_another_branch_holds_does_not_count(here: HubServer, checkpoint: Path) -> None:
+    """Each branch is looked at by itself before its files are replaced."""
+    put(REPO, {"thesis.txt": "years of work"})
+    HfApi().create_branch(REPO, branch="ours")
+    push_folder(checkpoint, REPO, revision="ours", replace=True)
+    push_folder(checkpoint, REPO, revision="ours")
+    with pytest.raises(FileExistsError, match=r"holds no ctxzoo checkpoint but thesis\.txt"):
+        push_folder(checkpoint, REPO)
+    assert here.read_file(REPO, "thesis.txt") == b"years of work"
+
+
 def test_what_came_between_look_and_upload_is_kept(
     here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

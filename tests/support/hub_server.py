@@ -1,7 +1,7 @@
 """A Hugging Face Hub on the loopback interface, for tests of uploading and loading with the unmodified client.
 
-It knows model repositories with one branch, "main", whose every commit stays readable under its hash. Left out: pull
-requests, other branches and tags, dataset and Space repositories, Xet storage, `.gitignore`, pages of long listings.
+It knows model repositories with branches, "main" first, whose every commit stays readable under its hash. Left out:
+pull requests, tags, deleting branches, dataset and Space repositories, Xet storage, `.gitignore`, long listings.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class HubServer:
         self._temporary_folder = tempfile.TemporaryDirectory() if root is None else None
         self._blobs = Path(self._temporary_folder.name) if self._temporary_folder else Path(root or "")
         self._blobs.mkdir(parents=True, exist_ok=True)
-        self._repositories: dict[str, list[Commit]] = {}
+        self._repositories: dict[str, dict[str, list[Commit]]] = {}  # by name and branch
         self._expected_uploads: set[str] = set()
         self._lock = threading.RLock()
         self.requests: list[RequestRecord] = []
@@ -153,14 +153,14 @@ class HubServer:
         if self._temporary_folder:
             self._temporary_folder.cleanup()
 
-    def commits(self, repo_id: str) -> list[CommitRecord]:
+    def commits(self, repo_id: str, branch: str = "main") -> list[CommitRecord]:
         """Commits that clients made, oldest first: the one that creating a repository makes is left out.
 
         Raises:
-            HubError: no such repository.
+            HubError: no such repository or branch.
         """
         with self._lock:
-            return [commit.record for commit in self._history(repo_id)[1:]]
+            return [commit.record for commit in self._history(repo_id, branch)[1:]]
 
     def read_file(self, repo_id: str, path: str, revision: str = "main") -> bytes:
         """Content of a file as the server holds it.
@@ -185,16 +185,22 @@ class HubServer:
 
     # State
 
-    def _history(self, repo_id: str) -> list[Commit]:
+    def _branches(self, repo_id: str) -> dict[str, list[Commit]]:
         if repo_id not in self._repositories:
             raise HubError(404, f"Repository not found: {repo_id}", "RepoNotFound")
         return self._repositories[repo_id]
 
+    def _history(self, repo_id: str, branch: str) -> list[Commit]:
+        branches = self._branches(repo_id)
+        if branch not in branches:
+            raise HubError(404, f"Invalid rev id: {branch}", "RevisionNotFound")
+        return branches[branch]
+
     def _commit_at(self, repo_id: str, revision: str) -> Commit:
-        history = self._history(repo_id)
-        if revision == "main":
-            return history[-1]
-        for commit in history:
+        branches = self._branches(repo_id)
+        if revision in branches:
+            return branches[revision][-1]
+        for commit in (one for history in branches.values() for one in history):
             if commit.record["oid"] == revision:
                 return commit
         raise HubError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
@@ -219,12 +225,18 @@ class HubServer:
         return _describe(content, sha256, is_lfs=is_lfs)
 
     def _append_commit(
-        self, repo_id: str, message: str, description: str, written: dict[str, StoredFile], deleted: set[str]
+        self,
+        repo_id: str,
+        message: str,
+        description: str,
+        written: dict[str, StoredFile],
+        deleted: set[str],
+        branch: str = "main",
     ) -> Commit:
-        history = self._repositories.setdefault(repo_id, [])
+        history = self._repositories.setdefault(repo_id, {}).setdefault(branch, [])
         kept = {path: file for path, file in history[-1].tree.items() if path not in deleted} if history else {}
         tree = dict(sorted({**kept, **written}.items()))
-        identity = json.dumps([repo_id, len(history), message, description, tree])
+        identity = json.dumps([repo_id, branch, len(history), message, description, tree])
         record = CommitRecord(
             oid=hashlib.sha1(identity.encode()).hexdigest(),
             message=message,
@@ -255,6 +267,15 @@ class HubServer:
         first_file = self._store_blob(attributes.encode(), is_lfs=False)
         self._append_commit(repo_id, "initial commit", "", {".gitattributes": first_file}, set())
         return Reply.of_json({"url": url, "name": repo_id, "id": repo_id})
+
+    def _create_branch(self, request: Request, repo: str, branch: str) -> Reply:
+        branches = self._branches(repo)
+        if branch in branches:
+            raise HubError(409, f"Reference already exists: refs/heads/{branch}")
+        start = self._commit_at(repo, (request.json() if request.body else {}).get("startingPoint", "main"))
+        history = next(one for one in branches.values() if start in one)
+        branches[branch] = history[: history.index(start) + 1]
+        return Reply()
 
     def _validate_yaml(self, request: Request) -> Reply:
         try:
@@ -320,7 +341,7 @@ class HubServer:
         return Reply.of_json({"files": answers})
 
     def _lfs_batch(self, request: Request, repo: str) -> Reply:
-        self._history(repo)
+        self._branches(repo)
         answers = []
         for wanted in request.json()["objects"]:
             oid, size = wanted["oid"], wanted["size"]
@@ -345,8 +366,8 @@ class HubServer:
         head = self._commit_at(repo, revision)
         if "create_pr" in request.query:
             raise HubError(400, "The loopback Hub has no pull requests")
-        if revision != "main":
-            raise HubError(400, f"Only main takes commits, not {revision}")
+        if revision not in self._branches(repo):
+            raise HubError(400, f"Only branches take commits, not {revision}")
         header: dict[str, Any] = {}
         written: dict[str, StoredFile] = {}
         deleted: set[str] = set()
@@ -366,7 +387,7 @@ class HubServer:
             raise HubError(412, "A commit has happened since. Please refresh and try again.")
         if not header.get("summary"):
             raise HubError(400, "A commit needs a summary")
-        commit = self._append_commit(repo, header["summary"], header.get("description", ""), written, deleted)
+        commit = self._append_commit(repo, header["summary"], header.get("description", ""), written, deleted, revision)
         oid = commit.record["oid"]
         return Reply.of_json({"success": True, "commitOid": oid, "commitUrl": f"{self.url}/{repo}/commit/{oid}"})
 
@@ -412,6 +433,7 @@ _ROUTES: list[tuple[tuple[str, ...], str, bool, Callable[..., Reply]]] = [
     (("POST",), r"/api/validate-yaml", False, HubServer._validate_yaml),
     (("POST",), rf"/api/models/{_REPO}/preupload/{_REVISION}", True, HubServer._preupload),
     (("POST",), rf"/api/models/{_REPO}/commit/{_REVISION}", True, HubServer._commit),
+    (("POST",), rf"/api/models/{_REPO}/branch/(?P<branch>[^/]+)", True, HubServer._create_branch),
     (("GET",), rf"/api/models/{_REPO}/tree/{_REVISION}(?:/(?P<path>.+))?", False, HubServer._tree),
     (("GET",), rf"/api/models/{_REPO}/revision/{_REVISION}", False, HubServer._model_info),
     (("GET",), rf"/api/models/{_REPO}", False, HubServer._model_info),
