@@ -51,7 +51,7 @@ def choose_bidaf(
         return BidafChoice(variant or VARIANT, tuple(sorted(levers)), query_to_context or QUERY_TO_CONTEXT, None)
     if word_vectors is not None:
         raise ValueError(
-            f"--word_vectors {word_vectors} beside --init_from {init_from}: the checkpoint has its own vectors; leave "
+            f"word_vectors={word_vectors!r} beside init_from={init_from!r}: the checkpoint has its own vectors; leave "
             "one of the two out"
         )
     start = bidaf_checkpoint(init_from)
@@ -60,7 +60,6 @@ def choose_bidaf(
     for name, value in asked.items():
         if value and value != found[name]:
             raise ValueError(
-                f"{name}={value!r} beside --init_from {init_from}: that checkpoint has {found[name]!r}; leave --{name} "
-                "out"
+                f"{name}={value!r} beside init_from={init_from!r}: that checkpoint has {found[name]!r}; leave {name} out"
             )
     return BidafChoice(start.variant, start.levers, start.query_to_context, start)

@@ -185,10 +185,10 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"variant": "baseline"}, "variant='baseline' beside --init_from"),
-        ({"levers": ["word_features"]}, r"levers=\['word_features'\] beside --init_from"),
-        ({"query_to_context": "max"}, "query_to_context='max' beside --init_from"),
-        ({"word_vectors": "vectors.txt"}, "--word_vectors vectors.txt beside --init_from"),
+        ({"variant": "baseline"}, "variant='baseline' beside init_from="),
+        ({"levers": ["word_features"]}, r"levers=\['word_features'\] beside init_from="),
+        ({"query_to_context": "max"}, "query_to_context='max' beside init_from="),
+        ({"word_vectors": "vectors.txt"}, "word_vectors='vectors.txt' beside init_from="),
     ],
 )
 def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict[str, Any], message: str) -> None:
