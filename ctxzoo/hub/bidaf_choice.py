@@ -60,6 +60,7 @@ def choose_bidaf(
     for name, value in asked.items():
         if value and value != found[name]:
             raise ValueError(
-                f"{name}={value!r} beside init_from={init_from!r}: that checkpoint has {found[name]!r}; leave {name} out"
+                f"{name}={value!r} beside init_from={init_from!r}: that checkpoint has {found[name]!r}; leave "
+                "one of the two out"
             )
     return BidafChoice(start.variant, start.levers, start.query_to_context, start)
