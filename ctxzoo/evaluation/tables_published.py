@@ -82,7 +82,8 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     if not rows:
         return NOTHING
     if task == "fill-mask":
-        name, runs = max(rows.items(), key=lambda item: item[1][0].parameters["total"])
+        # Of equally many the one with the shorter tag: a study adds to the tag of the row that it is a study of.
+        name, runs = max(rows.items(), key=lambda item: (item[1][0].parameters["total"], -len(item[0][1])))
         told = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
     else:
         name, runs = max(rows.items(), key=lambda item: statistics.fmean(one.metrics[key] for one in item[1]))
