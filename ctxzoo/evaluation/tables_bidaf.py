@@ -134,7 +134,12 @@ def as_published(run: RunResult) -> bool:
 def trained_as_published(run: RunResult) -> bool:
     """Whether the run has the paper's optimiser and all training rows."""
     adadelta = run.settings.get("optimiser", "adadelta") == "adadelta"
-    return adadelta and not {"left_out_source", "train_source"} & run.settings.keys()
+    return adadelta and on_all_rows(run)
+
+
+def on_all_rows(run: RunResult) -> bool:
+    """Whether the run was trained on the rows of every source."""
+    return not {"left_out_source", "train_source"} & run.settings.keys()
 
 
 def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:

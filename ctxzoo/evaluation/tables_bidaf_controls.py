@@ -25,6 +25,7 @@ from ctxzoo.evaluation.tables_bidaf import (
     bidaf_runs,
     is_plain,
     missing_seeds,
+    on_all_rows,
 )
 
 ADADELTA, ADAMW = "adadelta", "adamw"
@@ -59,7 +60,7 @@ def controls(results: list[RunResult]) -> str:
         run
         for run in bidaf_runs(results, V1_MINI)
         if is_plain(run)
-        and not {"left_out_source", "train_source"} & run.settings.keys()
+        and on_all_rows(run)
         and run.settings["product_start"] == PRESENT_START
         and run.settings.get("word_vectors") == VECTORS
     ]
