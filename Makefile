@@ -46,8 +46,8 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 docs: $(INSTALLED)
-	$(BIN)/python -m ctxzoo.evaluation.tables README.md docs/models/*.md
-	$(BIN)/python -m ctxzoo.hub.renew
+	$(BIN)/python -m reports.tables README.md docs/models/*.md
+	$(BIN)/python -m ctxzoo.cli.renew
 
 resolve: $(INSTALLED)
 	UV=$(abspath $(BIN))/uv .ci/resolve

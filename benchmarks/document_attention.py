@@ -25,7 +25,7 @@ from benchmarks.by_length import Comparison, Size, command_line, compare, parse,
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.results.environment import git_commit
 
 WIDTH = 100  # of word vectors and of states
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.reporting import RESULTS, Value, write_rows
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.results.environment import git_commit
 
 AIM_SECONDS = 0.3
 PEER = "transformers, torch"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.length_tables import Row, setting_name
-from ctxzoo.evaluation.figures import new_figure, save_figure
+from ctxzoo.results.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

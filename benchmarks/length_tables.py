@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.reporting import number
-from ctxzoo.evaluation.table_parts import markdown
+from ctxzoo.results.table_parts import markdown
 
 Row = dict[str, str]
 Line = list[Row]  # one side and pass, by length

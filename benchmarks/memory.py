@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.training.process_memory import peak_resident_bytes
+from ctxzoo.results.process_memory import peak_resident_bytes
 
 
 def own_peak_memory_mb() -> float:

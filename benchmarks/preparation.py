@@ -30,8 +30,8 @@ import datasets
 
 from benchmarks.memory import own_peak_memory_mb
 from benchmarks.reporting import RESULTS, Value, write_rows
-from ctxzoo.data.squad_reader import read_squad
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.results.environment import git_commit
+from ctxzoo.tasks.question_answering.reader import read_squad
 
 DATASETS, SAMPLE = ("ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini"), "sample"
 THREADS = 2
@@ -198,7 +198,7 @@ def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
 
 def start(corpus: str) -> dict[str, float]:
     """Seconds of each stage in this process, memory and CPU time; what was imported before is not counted."""
-    from ctxzoo.data.squad_datamodule import SquadDataModule
+    from ctxzoo.tasks.question_answering.data import SquadDataModule
 
     before = resource.getrusage(resource.RUSAGE_SELF)
     times = [time.perf_counter()]

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxzoo.evaluation.environment import command_line, hardware, versions
-from ctxzoo.evaluation.results import utc_now, write_atomically
+from ctxzoo.results.environment import command_line, hardware, versions
+from ctxzoo.results.result import utc_now, write_atomically
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -26,9 +26,9 @@ from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
 from benchmarks.second_order_sides import HEADS, Side
-from ctxzoo.evaluation.doctor import cxx_compiler
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.cli.doctor import cxx_compiler
 from ctxzoo.models.ops_second_order_triton import available
+from ctxzoo.results.environment import git_commit
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 BATCH_SIZES = {"cpu": 2, "cuda": 64}

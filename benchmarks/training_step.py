@@ -28,11 +28,11 @@ from benchmarks.sides import Batch, Phase, Side
 from benchmarks.timing import medians, thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.data.squad_batches import SquadBatches
-from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.models.configuration_bidaf import BidafConfig, bidaf_variant
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
+from ctxzoo.results.environment import git_commit
+from ctxzoo.tasks.question_answering.batches import SquadBatches
+from ctxzoo.tasks.question_answering.data import SquadDataModule
 
 DATASET, SAMPLE = "ctxzoo-data/squad_v1_mini", "sample"
 VARIANTS = ("baseline", "learned_char7")

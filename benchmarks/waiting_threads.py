@@ -27,7 +27,7 @@ from benchmarks.sides import Side
 from benchmarks.timing import thread_counts
 from benchmarks.training_step import write_inputs
 from benchmarks.worker import Worker
-from ctxzoo.evaluation.environment import git_commit
+from ctxzoo.results.environment import git_commit
 
 VARIANT = "learned_char7"
 UNBOUNDED = "unbounded"

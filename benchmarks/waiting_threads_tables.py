@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxzoo.evaluation.table_parts import markdown
+from ctxzoo.results.table_parts import markdown
 
 
 def waiting_threads(rows: list[dict[str, str]]) -> str:

@@ -32,10 +32,10 @@ from benchmarks.timing import medians, thread_counts
 from benchmarks.word_embedding_sides import KNOWN, TEXT, Side, load_known
 from benchmarks.word_embedding_whole import whole_seconds
 from benchmarks.worker import Worker
-from ctxzoo.data.corpus import Corpus
-from ctxzoo.data.corpus_lines import CorpusSource
-from ctxzoo.evaluation.environment import git_commit
 from ctxzoo.models.tokenization_word import cut_words, word_cutter
+from ctxzoo.results.environment import git_commit
+from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
 DATASET, SAMPLE = "ctxzoo-data/wikipedia_en_2015", "sample"
 MIN_COUNT = 10

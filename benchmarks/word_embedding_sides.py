@@ -12,14 +12,15 @@ import numpy as np
 import torch
 
 from benchmarks.memory import own_peak_memory_mb
-from ctxzoo.data.corpus import Corpus, load_corpus
-from ctxzoo.data.corpus_lines import CorpusSource
-from ctxzoo.data.word_vectors import WordVectors
-from ctxzoo.evaluation import word_analogy, word_similarity
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
-from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings import analogy as word_analogy
+from ctxzoo.tasks.word_embeddings import similarity as word_similarity
+from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
+from ctxzoo.word_vectors.vectors import WordVectors
 
 DIM, WINDOW, NOISE, SUBSAMPLING, SEED = 50, 20, 10, 1e-3, 1
 SPECIAL = 2
@@ -94,7 +95,7 @@ class Runner:
         if side.library == "gensim":
             pass
         else:
-            import ctxzoo.training.hogwild_trainer  # noqa: F401
+            import ctxzoo.tasks.word_embeddings.hogwild_trainer  # noqa: F401
         self.libraries_mb = own_peak_memory_mb()
         corpus = load_known(folder, int(min_count))
         self.words = corpus.words
@@ -144,7 +145,7 @@ class Runner:
         return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
 
     def _prepare_ctxzoo(self) -> Any:
-        from ctxzoo.training.hogwild_trainer import HogwildTrainer
+        from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
 
         torch.manual_seed(SEED)
         config = WordEmbeddingConfig(

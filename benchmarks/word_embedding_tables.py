@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reporting import number
-from ctxzoo.evaluation.table_parts import markdown
+from ctxzoo.results.table_parts import markdown
 
 Row = dict[str, str]
 WHOLE = {"whole_seconds": "whole process, s", "first_whole_seconds": "the first one, s"}

@@ -21,14 +21,14 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from ctxzoo.data.document_datasets import document_dataset, tag_of
 from ctxzoo.data.missing_path import refuse_missing_path
-from ctxzoo.evaluation.environment import git_commit, public_name
-from ctxzoo.hub.document_training import DEV_SEED
-from ctxzoo.hub.pretrained_run import PretrainedRun
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.training_runs import train_all
-from ctxzoo.hub.training_settings import TrainingSettings
+from ctxzoo.results.environment import git_commit, public_name
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.settings import TrainingSettings
+from ctxzoo.runs.train_all import train_all
+from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
+from ctxzoo.tasks.text_classification.document_training import DEV_SEED
+from ctxzoo.tasks.text_classification.pretrained_run import PretrainedRun
 
 RECIPE = "document_bert"
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.data.document_datasets import document_dataset, tag_of
-from ctxzoo.evaluation.environment import command_line, git_commit, hardware, peak_memory_mb, versions
-from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, result_path, write_result
-from ctxzoo.evaluation.text_classification import evaluate_classifier
-from ctxzoo.hub.document_training import DEV_SEED
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.score_option import score_option
+from ctxzoo.results.environment import command_line, git_commit, hardware, peak_memory_mb, versions
+from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.score_option import score_option
+from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
+from ctxzoo.tasks.text_classification.document_training import DEV_SEED
+from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"

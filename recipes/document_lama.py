@@ -19,13 +19,13 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxzoo.data.document_datasets import tag_of
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.document_training import DocumentSettings, document_run
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.training_runs import train_all
 from ctxzoo.models.configuration_lama import VARIANTS as LAMA
 from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.train_all import train_all
+from ctxzoo.tasks.text_classification.document_datasets import tag_of
+from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
 
 RECIPE = "document_lama"
 # Names of the paper's table to ours.

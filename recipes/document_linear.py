@@ -5,9 +5,9 @@
     python recipes/document_linear.py --dataset imdb --models bigram_nblr
     python recipes/document_linear.py --resume                 finished runs are kept
 
-The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the training and the validation
-documents together. Those called "tuned" choose their C by a cross-validation of these, so that no test document has a
-say. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
+The baselines are those of `ctxzoo.tasks.text_classification.linear_baselines`. They are fitted on the training and
+the validation documents together. Those called "tuned" choose their C by a cross-validation of these, so that no test
+document has a say. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
 scored and not fitted, and those of test are left alone.
 """
 
@@ -18,12 +18,13 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from functools import partial
 
-from ctxzoo.data.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT
-from ctxzoo.hub.folds import RunSettings, print_outcomes, run_folds
-from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
-from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT
+from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
 
 RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
@@ -50,7 +51,8 @@ def main(settings: Settings) -> None:
     }
     work = partial(fit_linear_baseline, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"linear baselines of documents: {settings.score} accuracy")
+    title = f"linear baselines of documents: {settings.score} accuracy"
+    print_outcomes(outcomes, title, CARD)
 
 
 def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) -> LinearRun:

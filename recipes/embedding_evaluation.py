@@ -22,19 +22,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.evaluation.embedding_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
-from ctxzoo.evaluation.embedding_tasks import HEADINGS, POS_TAGS, EvaluationOptions, check_tasks, score_rows
-from ctxzoo.evaluation.embedding_tasks import TASKS as EMBEDDING_TASKS
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.pos_induction import DATASET, RESTARTS
-from ctxzoo.evaluation.results import RESULTS_DIR
-from ctxzoo.hub.embedding_tagging import TASK as TAGGING
-from ctxzoo.hub.embedding_tagging import embedding_tagging_run
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.tagger_run import TaggerRun
-from ctxzoo.hub.tagging_run import TaggingSettings
-from ctxzoo.hub.training_runs import train_all
-from ctxzoo.training.writable import check_writable
+from ctxzoo.data.writable import check_writable
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.train_all import train_all
+from ctxzoo.tasks.token_classification.run import TaggerRun
+from ctxzoo.tasks.token_classification.tagging import TaggingSettings
+from ctxzoo.tasks.word_embeddings.embedding_tagging import TASK as TAGGING
+from ctxzoo.tasks.word_embeddings.embedding_tagging import embedding_tagging_run
+from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
+from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, POS_TAGS, EvaluationOptions, check_tasks, score_rows
+from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
+from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
 
 RECIPE = "embedding_evaluation"
 TASKS = (*EMBEDDING_TASKS, TAGGING)

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.figures import draw_if_possible
-from ctxzoo.evaluation.plots_lines import plot_scores_by
-from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.hub.folds import Outcomes
-from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.figures import draw_if_possible
+from ctxzoo.results.plots_lines import plot_scores_by
+from ctxzoo.runs.many import Outcomes
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
+from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
 # Table -> rows: name, variant, what the config says beside it; and the numbers of steps, its columns.

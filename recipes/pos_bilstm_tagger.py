@@ -18,11 +18,11 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
 
-from ctxzoo.data.token_datasets import TOKEN_DATASETS
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.tagging_run import TaggingSettings, tagging_run
-from ctxzoo.hub.training_runs import train_all
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.train_all import train_all
+from ctxzoo.tasks.token_classification.datasets import TOKEN_DATASETS
+from ctxzoo.tasks.token_classification.tagging import TaggingSettings, tagging_run
 
 RECIPE = "pos_bilstm_tagger"
 NONE = "none"

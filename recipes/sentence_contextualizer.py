@@ -16,10 +16,10 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.hub.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
+from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
 W = "contextualizer.steps.feature_factors"

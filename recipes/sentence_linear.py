@@ -5,10 +5,10 @@
     python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
     python recipes/sentence_linear.py --resume                 finished folds are kept
 
-The baselines are those of `ctxzoo.evaluation.linear_baselines`. They are fitted on the whole training part of a fold,
-with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here. Those called "tuned"
-choose their C by a cross-validation of that training part. With --score validation the tenth is scored and not fitted,
-and the test part is left alone.
+The baselines are those of `ctxzoo.tasks.text_classification.linear_baselines`. They are fitted on the whole training
+part of a fold, with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here.
+Those called "tuned" choose their C by a cross-validation of that training part. With --score validation the tenth is
+scored and not fitted, and the test part is left alone.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ctxzoo.data.sentence_datasets import SENTENCE_DATASETS
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
-from ctxzoo.hub.folds import FoldSettings, print_outcomes, run_folds
-from ctxzoo.hub.linear_run import LinearRun, fit_linear_baseline
-from ctxzoo.hub.recipe import run_recipe
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
+from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
 
 RECIPE = "sentence_linear"
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
@@ -66,7 +67,8 @@ def main(settings: Settings) -> None:
     }
     work = partial(fit_linear_baseline, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd")
+    title = f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd"
+    print_outcomes(outcomes, title, CARD)
 
 
 if __name__ == "__main__":

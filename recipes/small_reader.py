@@ -21,21 +21,22 @@ from rich.console import Console
 from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.evaluation.environment import command_line
-from ctxzoo.evaluation.question_answering import evaluate_reader
-from ctxzoo.evaluation.results import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.data.writable import check_writable
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.cut_vocabulary import cut_vocabulary
+from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.score_option import score_option
 from ctxzoo.hub.stored_weights import save_weights
-from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
-from ctxzoo.training.writable import check_writable
+from ctxzoo.results.environment import command_line
+from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.score_option import score_option
+from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
+from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
 
 RECIPE = "small_reader"
 UNKNOWN = "unknown_words"  # of a split, percent of its words
@@ -67,7 +68,7 @@ def main(settings: Settings) -> None:
     folder = Path(settings.output_dir) / RECIPE / file.stem
     check_writable(folder)
     check_writable(file.parent, "--results_dir")
-    architecture, config = read_architecture(Path(settings.checkpoint))
+    architecture, _ = read_architecture(Path(settings.checkpoint))
     tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
     if not isinstance(tokenizer, WordCharTokenizer) or architecture.name != whole.architecture:
         raise ValueError(
@@ -78,7 +79,6 @@ def main(settings: Settings) -> None:
     model = AutoModelForQuestionAnswering.from_pretrained(settings.checkpoint)
     small, words = cut_vocabulary(model, tokenizer, settings.keep_words)
     small_data = data_of(settings, whole, words)
-    task = task_of(architecture, config["architectures"][0])
     splits = tuple(dict.fromkeys(("validation", settings.score)))
     with tempfile.TemporaryDirectory() as temporary:
         save_weights(small, Path(temporary), half=True)
@@ -100,10 +100,13 @@ def main(settings: Settings) -> None:
         created=utc_now(),
         tag=tag,
     )
-    example = card_example(task, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score)
-    card = build_card(result, rounded.config, task=task, example=example)
+    example = card_example(
+        QUESTION_ANSWERING, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score
+    )
+    card = build_card(result, rounded.config, task=QUESTION_ANSWERING, example=example)
+    scores = eval_results_files(result, QUESTION_ANSWERING)
     write_checkpoint_folder(
-        folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=result, half=True
+        folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=scores, half=True
     )
     write_result(result, settings.results_dir)
     show(whole, result, {split: unknown_words(data, split) for split in splits})

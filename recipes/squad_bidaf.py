@@ -23,23 +23,25 @@ import lightning
 import torch
 
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.data.squad_datamodule import LEFT_OUT, SquadDataModule
-from ctxzoo.evaluation.environment import git_commit, public_name
-from ctxzoo.evaluation.results import RESULTS_DIR
-from ctxzoo.evaluation.scoring import score_splits
-from ctxzoo.hub.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
-from ctxzoo.hub.finish import finish_run
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.score_option import score_option
-from ctxzoo.hub.training_settings import vectors_content
+from ctxzoo.data.writable import check_writable
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig, bidaf_variant
 from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.results.environment import git_commit, public_name
+from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.finish import finish_run
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.score_option import score_option
+from ctxzoo.runs.settings import vectors_content
+from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
+from ctxzoo.tasks.question_answering.card import CARD
+from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
 from ctxzoo.training.full_disk import telling_of_full_disk
 from ctxzoo.training.process_group import check_batches, in_first_process
-from ctxzoo.training.question_answering_task import QuestionAnsweringTask
 from ctxzoo.training.run_lock import LOCK, locked_run
+from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
-from ctxzoo.training.writable import check_writable
+from ctxzoo.word_vectors.word_table import set_word_vectors
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
@@ -217,7 +219,7 @@ def train(
             config.trained_positions = max(config.trained_positions, data.trained_positions())
     else:
         task = QuestionAnsweringTask(model_config=new_config.to_dict(), **optimiser)
-        task.set_word_vectors(data.vector_table())
+        set_word_vectors(task.model, data.vector_table())
 
     trainer.fit(task, data, ckpt_path=checkpoint, weights_only=None if checkpoint is None else True)
     task.load_weights(folder / "lightning" / BEST)
@@ -234,6 +236,7 @@ def train(
         data,
         trainer,
         scores,
+        card=CARD,
         folder=folder,
         results_dir=Path(settings.results_dir),
         recipe=RECIPE,

@@ -21,19 +21,19 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.data.corpus_lines import CorpusSource
-from ctxzoo.evaluation.environment import git_commit
-from ctxzoo.evaluation.results import RESULTS_DIR, RunResult
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.word_embedding_run import WordEmbeddingRun, train_word_embedding
 from ctxzoo.models.tokenization_word import Cutter
-from ctxzoo.training.word_embedding_backends import (
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RESULTS_DIR, RunResult
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.word_embeddings.backends import (
     EmbeddingBackend,
     NumbaBackend,
     TorchBackend,
     choose_backend_name,
 )
-from ctxzoo.training.word_embedding_settings import CUSTOMS, WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.run import WordEmbeddingRun, train_word_embedding
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
 
 RECIPE = "wikipedia_attention_cbow"
 SAMPLE_MIN_COUNT = 2

@@ -1,4 +1,4 @@
-"""What holds for all tests: those of real data need the data."""
+"""What holds for all tests: those of real data need the data; and the fixtures that several folders of tests share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+
+from tests.support.drawn_figures import drawn  # noqa: F401
+from tests.support.hub_fixtures import checkpoint, here, server, whole_checkpoint  # noqa: F401
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 

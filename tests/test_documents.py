@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from ctxzoo.cli import build_parser
+from ctxzoo.cli.main import build_parser
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 TEXTS = [

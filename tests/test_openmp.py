@@ -39,7 +39,8 @@ def unbounded() -> str:
 
 
 @pytest.mark.parametrize(
-    "program", [("-m", "ctxzoo.cli", "--help"), ("recipes/squad_bidaf.py", "--help"), ("-c", "import ctxzoo, torch")]
+    "program",
+    [("-m", "ctxzoo.cli.main", "--help"), ("recipes/squad_bidaf.py", "--help"), ("-c", "import ctxzoo, torch")],
 )
 def test_the_bound_is_there_when_torch_is_loaded(unbounded: str, program: tuple[str, ...]) -> None:
     assert spins(*program) == str(SPINS) != unbounded

@@ -13,8 +13,8 @@ import yaml
 from packaging.version import Version
 
 import ctxzoo
-from ctxzoo.cli import main
-from ctxzoo.evaluation.environment import versions
+from ctxzoo.cli.main import main
+from ctxzoo.results.environment import versions
 from ctxzoo.version import NEXT_RELEASE, git
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 

@@ -10,28 +10,26 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
-from ctxzoo.evaluation.results import RunResult
-from ctxzoo.evaluation.table_parts import mean_and_deviation
-from ctxzoo.evaluation.tables_bidaf import PAPER
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
 from ctxzoo.hub.card_release import how_to_install, saved_with
-from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER
+from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER, Snippets
 from ctxzoo.hub.code_files import sha256, travelling_files
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
-from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.markdown import markdown_table
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import mean_and_deviation
 
 LICENCE = "apache-2.0"
-# Datasets whose test questions are those of the paper's table, or the whole of which these are a half.
-PAPER_DATASETS = ("rajpurkar/squad_v2",)
 
 
 def build_card(
     result: RunResult,
     config: ZooConfig,
     *,
-    task: TaskFacts,
+    task: TaskCard,
     example: Mapping[str, Any],
     other_runs: Sequence[RunResult] = (),
     repo_id: str = REPO_PLACEHOLDER,
@@ -42,7 +40,7 @@ def build_card(
     Args:
         result: of the run that trained this checkpoint.
         config: of the checkpoint.
-        task: that the checkpoint does, one of `hub.tasks.TASKS`.
+        task: that the checkpoint does, as `tasks.card_of` has it.
         example: inputs of the pipeline and what it gave for them; `task.example_keys` and more.
         other_runs: runs that differ from it in seed or fold only; the card then also gives mean and deviation.
         repo_id: what the snippets load.
@@ -70,19 +68,18 @@ def build_card(
         example=_code(snippets.example),
         with_package=_code(snippets.with_package),
         without_package=_code(snippets.without_package),
-        pipeline_note=task.pipeline_note,
-        as_pipeline=_code(snippets.as_pipeline),
+        as_pipeline=_as_pipeline(task, snippets),
         results=_results(result, other_runs, task),
-        comparable=_comparable(result, about),
+        comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
         limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
-        data=_data(result, about),
-        settings=_table(
+        data=_data(result, about, task),
+        settings=markdown_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
         ),
         environment=_environment(result),
         install=how_to_install(),
         saved=saved_with(),
-        code=_table(
+        code=markdown_table(
             ["file", "sha256"],
             [[name, f"`{sha256(path)[:16]}`"] for name, path in travelling_files(architecture).items()],
         ),
@@ -92,7 +89,7 @@ def build_card(
     return f"---\n{_metadata(result, facts, about, task).to_yaml()}\n---\n\n{body}"
 
 
-def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, task: TaskFacts) -> ModelCardData:
+def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, task: TaskCard) -> ModelCardData:
     return ModelCardData(
         language=about.language,
         license=LICENCE,
@@ -106,11 +103,10 @@ def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, 
     )
 
 
-def _identity(result: RunResult, config: ZooConfig, task: TaskFacts) -> str:
-    levers = ", ".join(result.settings.get("levers") or [])
+def _identity(result: RunResult, config: ZooConfig, task: TaskCard) -> str:
     rows = [
         ["architecture", f"`{result.architecture}` (model type `{config.model_type}`)"],
-        ["variant", f"`{result.variant}`" + (f" with {levers}" if levers else "")],
+        ["variant", task.variant(result)],
         *task.identity(config),
         [
             "parameters",
@@ -118,10 +114,16 @@ def _identity(result: RunResult, config: ZooConfig, task: TaskFacts) -> str:
         ],
         ["weights", "safetensors, no pickles"],
     ]
-    return _table(["", ""], rows)
+    return markdown_table(["", ""], rows)
 
 
-def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskFacts) -> str:
+def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
+    if snippets.as_pipeline is None:
+        return ""
+    return f"As a pipeline, also without ctxzoo. {task.pipeline_note}\n\n{_code(snippets.as_pipeline)}\n\n"
+
+
+def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard) -> str:
     """Both splits of this run, and mean ± sample deviation where there are more runs."""
     splits = dict.fromkeys([result.split, "validation", "test"])
     shown = {split: values for split in splits if (values := split_metrics(result, split, task))}
@@ -139,17 +141,7 @@ def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskFacts
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    return f"{_table(headings, rows)}\n\n{task.results_note} {_places(runs)}."
-
-
-def _comparable(result: RunResult, about: DatasetFacts) -> str:
-    text = about.comparable
-    if result.dataset in PAPER_DATASETS and result.architecture == "bidaf":
-        rows = [[row.variant, row.split, _percent(row.f1), _percent(row.exact)] for row in PAPER]
-        rows = [row for row in rows if row[0] == result.variant]
-        if rows:
-            text += "\n\n" + _table(["paper (Patel 2022)", "course split", "F1", "EM"], rows)
-    return text
+    return f"{markdown_table(headings, rows)}\n\n{task.results_note} {_places(runs)}."
 
 
 def _places(runs: Sequence[RunResult]) -> str:
@@ -159,9 +151,7 @@ def _places(runs: Sequence[RunResult]) -> str:
     return f"Runs: {'; '.join(map(run_place, runs))}"
 
 
-def _limits(
-    result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskFacts, runs: int
-) -> Iterable[str]:
+def _limits(result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, runs: int) -> Iterable[str]:
     if result.settings.get("tiny"):
         yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
@@ -171,7 +161,7 @@ def _limits(
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
 
-def _data(result: RunResult, about: DatasetFacts) -> str:
+def _data(result: RunResult, about: DatasetFacts, task: TaskCard) -> str:
     vectors = result.settings.get("word_vectors")
     lines = [
         f"- data: `{result.dataset}`. {about.description}",
@@ -183,9 +173,7 @@ def _data(result: RunResult, about: DatasetFacts) -> str:
     elif vectors:
         kept = "trained further" if result.settings.get("freeze_embeddings") is False else "kept as they are"
         lines.append(f"- word vectors: `{vectors}`, {kept}; their own licence applies.")
-    if result.settings.get("finish_source"):
-        lines.append(f"- the last part of the training saw rows of source `{result.settings['finish_source']}` only.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"- {line}" for line in task.data_lines(result))])
 
 
 def _environment(result: RunResult) -> str:
@@ -198,7 +186,7 @@ def _environment(result: RunResult) -> str:
         ["finished", result.created],
         *([name, version] for name, version in sorted(result.versions.items())),
     ]
-    return _table(["", ""], rows)
+    return markdown_table(["", ""], rows)
 
 
 def _reproduce(result: RunResult) -> str:
@@ -235,10 +223,6 @@ OTHER_DATA = (
 )
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
 def _shown(value: object) -> str:
     if value is None or value == []:
         return "–"
@@ -251,8 +235,3 @@ def _code(text: str, language: str = "python") -> str:
 
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.task_card import TaskCard
 
 
 def card_example(
-    task: TaskFacts, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
+    task: TaskCard, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
 ) -> dict[str, Any]:
     """Inputs of the task's pipeline with its output: ours for a dataset that has some in `DATASET_FACTS`.
 
@@ -27,8 +27,8 @@ def card_example(
     known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
     if known is not None and known.example is not None:
         asked = dict(known.example)
-    elif data is not None and task.split_example is not None:
-        asked = task.split_example(data, split)
     else:
+        asked = {} if data is None else task.split_example(data, split) or {}
+    if not asked:
         raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
     return {**asked, **task.predict(model, tokenizer, asked)}

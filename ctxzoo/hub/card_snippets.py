@@ -19,13 +19,13 @@ class Snippets:
     Attributes:
         example: the names that the others use, `repo` first (see `repo_line`).
         with_package, without_package: model and tokenizer, with ctxzoo and with the code of the repository.
-        as_pipeline: transformers' pipeline, and what it printed.
+        as_pipeline: transformers' pipeline, and what it printed; None where transformers has none.
     """
 
     example: str
     with_package: str
     without_package: str
-    as_pipeline: str
+    as_pipeline: str | None = None
 
 
 def repo_line(repo_id: str) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.code_files import travelling_files
-from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import architecture_of, check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, CheckpointFolderError
 from ctxzoo.hub.stored_weights import save_weights
-from ctxzoo.hub.tasks import task_of
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
@@ -26,21 +24,20 @@ def write_checkpoint_folder(
     model: ZooPreTrainedModel,
     tokenizer: Any,
     card: str,
-    eval_results: RunResult | None = None,
+    eval_results: Mapping[str, str] | None = None,
     half: bool = False,
 ) -> Path:
     """Write a checkpoint folder: configuration, weights, tokenizer, source files, card, evaluation results.
 
     Everything goes into a temporary folder beside it, which is checked and then renamed; a checkpoint that was there
-    before is removed only after that. The card travels as README.md, the scores of the run as a file of
-    `.eval_results/` if its dataset is one of the Hub's.
+    before is removed only after that. The card travels as README.md.
 
     Args:
         folder: where; it may hold an older checkpoint, nothing, or not exist.
         model: any head of the zoo, weights as they should be published.
-        tokenizer: its tokenizer.
+        tokenizer: its tokenizer; None for an architecture without one.
         card: text of the model card, from `build_card`.
-        eval_results: the run that trained it.
+        eval_results: files of evaluation results, from `eval_results_files`.
         half: write the weights in half precision; the model computes in single precision all the same.
 
     Returns:
@@ -49,7 +46,6 @@ def write_checkpoint_folder(
     Raises:
         CheckpointFolderError: the result would not pass `check_checkpoint_folder`; `folder` stays as it was.
         FileExistsError: `folder` holds something that is not a checkpoint.
-        ValueError: evaluation results of a head without a task.
     """
     folder = Path(folder).absolute()
     if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
@@ -59,7 +55,7 @@ def write_checkpoint_folder(
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-new-", dir=folder.parent))
     try:
-        _fill(temporary, model, tokenizer, card, eval_results, half)
+        _fill(temporary, model, tokenizer, card, eval_results or {}, half)
         check_checkpoint_folder(temporary)
         temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it private
         swap_folder(temporary, folder)
@@ -73,22 +69,21 @@ def _fill(
     model: ZooPreTrainedModel,
     tokenizer: Any,
     card: str,
-    eval_results: RunResult | None,
+    eval_results: Mapping[str, str],
     half: bool,
 ) -> None:
     save_weights(model, folder, half=half)
-    tokenizer.save_pretrained(folder)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)
     # What a model of its own source copied is the same; of a model that was loaded remotely it may be another release.
     architecture = architecture_of(model.config.model_type, "the model")
     for name, source in travelling_files(architecture).items():
         shutil.copyfile(source, folder / name)
     (folder / CARD).write_text(card, encoding="utf-8")
-    if eval_results is not None:
-        task = task_of(architecture, type(model).__name__)
-        for name, text in eval_results_files(eval_results, task).items():
-            file = folder / name
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+    for name, text in eval_results.items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def swap_folder(new: Path, folder: Path) -> None:

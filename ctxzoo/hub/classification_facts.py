@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ctxzoo.hub.task_facts import Metric
+from ctxzoo.hub.task_card import Metric
 from ctxzoo.models.configuration_base import ZooConfig
 
 METRICS = {

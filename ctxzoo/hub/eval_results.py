@@ -7,8 +7,8 @@ import re
 import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
 
-from ctxzoo.evaluation.results import RunResult
-from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.result import RunResult
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?<!\.json)")
 
@@ -23,12 +23,12 @@ def run_place(result: RunResult) -> str:
     return f"seed {result.seed}" + ("" if result.fold is None else f", fold {result.fold}")
 
 
-def split_metrics(result: RunResult, split: str, task: TaskFacts) -> dict[str, float]:
+def split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[str, float]:
     """The metrics of one split that the task knows, in its order, without the split's name."""
     return {name: result.metrics[f"{split}/{name}"] for name in task.metrics if f"{split}/{name}" in result.metrics}
 
 
-def eval_results_files(result: RunResult, task: TaskFacts) -> dict[str, str]:
+def eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
     """Path in the checkpoint folder to content; none for a dataset that is not on the Hub."""
     if not is_hub_id(result.dataset):
         return {}
@@ -46,11 +46,11 @@ def eval_results_files(result: RunResult, task: TaskFacts) -> dict[str, str]:
     return {f".eval_results/{result.dataset.replace('/', '--')}.yaml": text}
 
 
-def model_index(result: RunResult, task: TaskFacts) -> list[EvalResult]:
+def model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
     """The scores as entries of a card's model-index."""
     return [
         EvalResult(
-            task_type=task.pipeline_tag,
+            task_type=task.pipeline_tag or task.name,
             dataset_type=result.dataset,
             dataset_name=result.dataset,
             dataset_split=result.split,
@@ -62,6 +62,6 @@ def model_index(result: RunResult, task: TaskFacts) -> list[EvalResult]:
     ]
 
 
-def _scores(result: RunResult, task: TaskFacts) -> dict[str, float]:
+def _scores(result: RunResult, task: TaskCard) -> dict[str, float]:
     values = split_metrics(result, result.split, task)
     return {name: value for name, value in values.items() if task.metrics[name].is_score}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxzoo.hub.task_facts import TaskFacts
+from ctxzoo.hub.task_card import TaskCard
 
 
-def loading_lines(checkpoint: Path, facts: TaskFacts) -> list[str]:
-    """Lines to print: a program that loads a checkpoint folder as a pipeline and calls it."""
+def loading_lines(checkpoint: Path, card: TaskCard) -> list[str]:
+    """Lines to print: a program that loads a checkpoint folder as a pipeline and calls it; none without a pipeline."""
+    if card.pipeline_tag is None:
+        return []
     return [
         "load it:",
         "    from transformers import pipeline",
-        f'    model = pipeline("{facts.pipeline_tag}", model="{checkpoint}", trust_remote_code=True)',
-        f"    model({facts.call})",
+        f'    model = pipeline("{card.pipeline_tag}", model="{checkpoint}", trust_remote_code=True)',
+        f"    model({card.call})",
     ]

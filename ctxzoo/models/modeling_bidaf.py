@@ -206,6 +206,8 @@ class BidafModel(BidafPreTrainedModel):
 class BidafForQuestionAnswering(BidafPreTrainedModel):
     """Pointers to the start and the end of the answer (step 9), and the loss."""
 
+    zoo_task = "question-answering"
+
     def __init__(self, config: BidafConfig) -> None:
         super().__init__(config)
         h = config.hidden_size

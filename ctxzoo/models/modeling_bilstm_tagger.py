@@ -78,6 +78,8 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
 class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
     """Scores of the tags of each word: W l_i + b; a softmax makes probabilities of them."""
 
+    zoo_task = "token-classification"
+
     def __init__(self, config: BilstmTaggerConfig) -> None:
         super().__init__(config)
         self.tagger = BilstmTaggerModel(config)

@@ -85,6 +85,8 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
     """Scores of classes from the vector of the text: linear, or through one hidden layer."""
 
+    zoo_task = "text-classification"
+
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
         self.encoder = TextBaselineModel(config)

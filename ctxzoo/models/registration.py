@@ -22,7 +22,8 @@ class Architecture:
     Attributes:
         name: short name, the model type without its prefix ("bidaf").
         config_class: its configuration.
-        model_classes: Auto class name to model class, e.g. {"AutoModel": BidafModel}.
+        model_classes: Auto class name to model class, e.g. {"AutoModel": BidafModel}; a head for which transformers has
+            no Auto class stands under its own name.
         tokenizer_class: the tokenizer that is saved beside its checkpoints, or None.
         pipeline_classes: task to the pipeline that is saved in its checkpoints.
     """
@@ -77,14 +78,15 @@ def register(
 
     Args:
         config_class: with its `model_type`.
-        load: returns the heads by Auto class name, e.g. {"AutoModel": BidafModel}; "AutoModel" is the base model.
+        load: returns base model and heads by Auto class name, e.g. {"AutoModel": BidafModel}; a model for which
+            transformers has no Auto class by the name of its own class.
         tokenizer: saved beside checkpoints.
         load_pipelines: returns task to pipeline class, whose `auto_model` names the head it runs; checkpoints of that
             head carry its code.
 
     Raises:
-        ValueError: the model type lacks the prefix "ctxzoo_"; when loading, the base model or a pipeline's head is
-            missing.
+        ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an
+            Auto class nor that of the model's class, or a pipeline's head is missing.
     """
     model_type = config_class.model_type
     if not model_type.startswith(MODEL_TYPE_PREFIX):
@@ -107,15 +109,24 @@ def _load(
     tokenizer: type[Any] | None,
     pipelines: dict[str, type[Any]],
 ) -> Architecture:
-    if "AutoModel" not in model_classes:
-        raise ValueError(f"{config_class.__name__}: register its base model as AutoModel")
+    if not model_classes:
+        raise ValueError(f"{config_class.__name__}: register a model of it")
     for pipeline in pipelines.values():
         if pipeline.auto_model not in model_classes:
             raise ValueError(f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {name} as well")
     auto_map = {"AutoConfig": _reference(config_class)}
     for auto_name, model_class in model_classes.items():
-        getattr(transformers, auto_name).register(config_class, model_class, exist_ok=True)
-        model_class.register_for_auto_class(auto_name)
+        auto_class = getattr(transformers, auto_name, None)
+        if auto_class is not None:
+            auto_class.register(config_class, model_class, exist_ok=True)
+            model_class.register_for_auto_class(auto_name)
+        elif auto_name == model_class.__name__:
+            model_class._auto_class = auto_name  # saved with its code and its entry, as with an Auto class
+        else:
+            raise ValueError(
+                f"{auto_name!r} is neither an Auto class of transformers nor the name of its model, "
+                f"{model_class.__name__}"
+            )
         auto_map[auto_name] = _reference(model_class)
     for model_class in model_classes.values():
         model_class.zoo_auto_map = auto_map

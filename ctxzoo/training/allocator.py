@@ -8,7 +8,7 @@ from typing import Any
 
 import lightning
 
-from ctxzoo.training.process_memory import resident_bytes
+from ctxzoo.results.process_memory import resident_bytes
 
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4

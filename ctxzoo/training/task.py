@@ -53,7 +53,7 @@ class ZooTask(lightning.LightningModule, ABC):
         NonFiniteLossError: in training, naming step, learning rate and examples.
     """
 
-    auto_class: ClassVar[Any]  # of transformers, for the head that the task trains
+    auto_class: ClassVar[Any]  # of transformers, or an AutoHead: finds the head that the task trains
     monitor: ClassVar[str]  # the score that tells a better epoch
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "epoch_loss", "nll"})  # scores, without split
 
@@ -114,39 +114,6 @@ class ZooTask(lightning.LightningModule, ABC):
 
     def forward(self, **inputs: Any) -> Any:
         return self.model(**inputs)
-
-    def set_word_vectors(self, vectors: torch.Tensor | None) -> None:
-        """Put pretrained vectors (vocab_size, d) into the word table; None leaves it as it is.
-
-        Raises:
-            ValueError: the shape is not that of the table; a table that checkpoints do not hold.
-        """
-        if vectors is None:
-            return
-        table = self.model.get_input_embeddings()
-        if vectors.shape != table.weight.shape:
-            raise ValueError(
-                f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.weight.shape)}"
-            )
-        self.set_word_features(vectors)
-
-    def set_word_features(self, features: torch.Tensor) -> None:
-        """Put numbers (vocab_size, k) into the first k places of the word vectors.
-
-        Raises:
-            ValueError: k is above their width, or the rows are others; a table that checkpoints do not hold.
-        """
-        table = self.model.get_input_embeddings()
-        rows, width = table.weight.shape
-        if features.dim() != 2 or features.size(0) != rows or features.size(1) > width:
-            raise ValueError(f"features of shape {tuple(features.shape)} do not fit the word table {(rows, width)}")
-        if getattr(table, "follows_from_config", False):
-            raise ValueError(
-                "the word table follows from the config's embedding_seed and is not saved; train it "
-                "(or set `freeze_embeddings` to false)"
-            )
-        with torch.no_grad():
-            table.weight[:, : features.size(1)] = features
 
     def load_weights(self, checkpoint: Path) -> None:
         """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept."""

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import preparation
 from benchmarks.preparation import COLD, SECOND, Size, first_questions, repeated, size_of
 from benchmarks.reporting import read_rows
-from ctxzoo.data.sample_squad import squad_features
-from ctxzoo.data.squad_reader import check_squad
+from ctxzoo.tasks.question_answering.reader import check_squad
+from ctxzoo.tasks.question_answering.sample import squad_features
 
 
 def corpus() -> dict[str, datasets.Dataset]:

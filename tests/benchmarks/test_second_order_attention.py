@@ -18,7 +18,7 @@ from benchmarks.reporting import read_rows
 from benchmarks.second_order_attention import COMPARISONS, obstacle
 from benchmarks.second_order_sides import Runner, Side
 from benchmarks.worker import WorkerEndedError
-from ctxzoo.evaluation.doctor import cxx_compiler
+from ctxzoo.cli.doctor import cxx_compiler
 from tests.benchmarks.worker_here import WorkerHere
 
 SIZE = (2, 12, 16, "float32")  # B, n, m

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.cli import main
+from ctxzoo.cli.main import main
 from ctxzoo.data.missing_path import refuse_missing_path
 from tests.support.subprocesses import REPOSITORY_ROOT
 

@@ -9,9 +9,9 @@ import pytest
 from ctxzoo.hub import card_release
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_release import how_to_install, release_of, saved_with
-from ctxzoo.hub.task_question_answering import QUESTION_ANSWERING
+from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.version import version
-from tests.hub.tiny_checkpoint import ask, tiny_model, tiny_result, tiny_tokenizer
+from tests.support.tiny_checkpoint import ask, tiny_model, tiny_result, tiny_tokenizer
 
 URL = "https://git.example.org/someone/ctxzoo"
 

@@ -19,7 +19,7 @@ import ctxzoo
 from ctxzoo.hub import checkpoint_folder
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder, write_checkpoint_folder
 from ctxzoo.models.configuration_bidaf import BidafConfig
-from tests.hub.tiny_checkpoint import CHARACTERS, WORDS, tiny_model, tiny_result, tiny_tokenizer, write_tiny
+from tests.support.tiny_checkpoint import CHARACTERS, WORDS, tiny_model, tiny_result, tiny_tokenizer, write_tiny
 
 SOURCES = Path(ctxzoo.__file__).parent / "models"
 

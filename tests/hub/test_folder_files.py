@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.cli import main
+from ctxzoo.cli.main import main
+from ctxzoo.cli.renew import published
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder
-from ctxzoo.hub.renew import published
-from tests.hub.tiny_checkpoint import write_tiny
 from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.tiny_checkpoint import write_tiny
 
-SECRET = "tests/hub/conftest.py"
+SECRET = "tests/conftest.py"
 FOREIGN = [
     *(".env", ".git-credentials", "id_rsa", "evil.so", "m.joblib", "x.pkl.gz", "pytorch_model.bin", "notes.txt"),
     *("config.json.bak", "model.safetensors.index.json", "sub/evil.pyc", "__pycache__/ops_span.pyc", ".git/config"),

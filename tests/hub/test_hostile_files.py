@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.cli import main
+from ctxzoo.cli.main import main
 
 COMMANDS = {
     "verify": ["verify"],

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
 import ctxzoo
-from ctxzoo.cli import main
+from ctxzoo.cli.main import main
 from ctxzoo.hub.push import push_folder
 from tests.support.hub_server import HubServer
 

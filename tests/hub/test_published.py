@@ -12,21 +12,24 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
-from ctxzoo.evaluation.published import published
-from ctxzoo.evaluation.results import read_result, write_result
+from ctxzoo.cli.renew import main, renew
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
-from ctxzoo.hub.folder_checks import read_architecture
-from ctxzoo.hub.renew import main, renew
-from ctxzoo.hub.task_facts import TaskFacts
-from ctxzoo.hub.tasks import task_of
+from ctxzoo.hub.folder_checks import head_class, read_architecture
+from ctxzoo.hub.published import published
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
-from tests.hub import doors_reader, test_three_doors_classifier, test_three_doors_word_embedding
-from tests.hub.doors import offline
+from ctxzoo.results.result import read_result, write_result
+from ctxzoo.tasks import card_of
 from tests.hub.test_card import python_blocks
-from tests.hub.tiny_checkpoint import tiny_result, write_tiny
+from tests.support import doors_reader
+from tests.support.doors import offline
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.tiny_checkpoint import tiny_result, write_tiny
+from tests.tasks.text_classification import test_three_doors as test_three_doors_classifier
+from tests.tasks.word_embeddings import test_three_doors as test_three_doors_word_embedding
 
 PUBLISHED = published(REPOSITORY_ROOT)
 each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
@@ -40,9 +43,13 @@ DOORS: dict[str, Any] = {
 }
 
 
-def task_in(folder: Path) -> TaskFacts:
+def head_in(folder: Path) -> type[ZooPreTrainedModel]:
     architecture, config = read_architecture(folder)
-    return task_of(architecture, config["architectures"][0])
+    return head_class(architecture, config, folder)
+
+
+def task_in(folder: Path) -> TaskCard:
+    return card_of(head_in(folder))
 
 
 def without_scores(card: str) -> str:
@@ -61,7 +68,7 @@ def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) ->
     check_checkpoint_folder(folder)  # on failure: make docs
     assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
     result, task = read_result(PUBLISHED[folder]), task_in(folder)
-    model = getattr(transformers, task.auto_model).from_pretrained(folder)
+    model = head_in(folder).from_pretrained(folder)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
     tokenizer = AutoTokenizer.from_pretrained(folder)
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)

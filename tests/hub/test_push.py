@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, constants
 
-from ctxzoo.cli import main
+from ctxzoo.cli.main import main
 from ctxzoo.hub import push as push_module
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.hub_errors import HubError
 from ctxzoo.hub.push import push_folder
-from tests.hub.doors import assert_same_as_here, open_all
 from tests.support import hub_server
+from tests.support.doors import assert_same_as_here, open_all
 from tests.support.hub_server import HubServer, hub_environment
 from tests.support.subprocesses import run_python
 
@@ -25,7 +25,7 @@ SCORES = ".eval_results/ctxzoo-data--squad_v2_mini.yaml"
 def test_pushed_in_one_commit_each_and_opened_from_there(server: HubServer, checkpoint: Path, tmp_path: Path) -> None:
     code = f"""
         from pathlib import Path
-        from ctxzoo.cli import main
+        from ctxzoo.cli.main import main
         folder = {str(checkpoint)!r}
         assert main(["push", folder, {REPO!r}, "--message", "First"]) == 0
         Path(folder, {SCORES!r}).unlink()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import RunResult, read_result, read_results, result_path
-from ctxzoo.hub.cross_validation import Cell, run_of
+from ctxzoo.results.result import RunResult, read_result, read_results, result_path
+from ctxzoo.tasks.text_classification.cross_validation import Cell, run_of
 from recipes import (
     embedding_evaluation,
     mr_contextualizer,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from transformers import pipeline
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_result
-from ctxzoo.evaluation.text_classification import evaluate_classifier
+from ctxzoo.results.result import RESULTS_DIR, read_result
+from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
 from tests.recipes.test_mr_contextualizer import recipe
 
 TRAINING = ("--dataset", "sample", "--model", "lama", "--epochs", "1", "--recurrent_size", "6", "--no_word2vec")

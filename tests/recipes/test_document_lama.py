@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 

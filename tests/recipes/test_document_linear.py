@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
-from ctxzoo.evaluation.tables_word_embedding import TABLES
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from recipes.embedding_evaluation import Settings, main
+from reports.tables_word_embedding import TABLES
 from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.result_tables import rows
 from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets, write_vectors

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
@@ -24,8 +24,9 @@ TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard",
 
 def command(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> dict[str, object]:
     settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
+    places = (REPOSITORY_ROOT / folder / f"{name}.py" for folder in ("recipes", "reports"))
     return {
-        "args": [sys.executable, str(REPOSITORY_ROOT / "recipes" / f"{name}.py"), *arguments],
+        "args": [sys.executable, str(next(file for file in places if file.exists())), *arguments],
         "cwd": folder,
         "env": {**os.environ, **settings},
         "text": True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 
 NAME = "pos_bilstm_tagger"

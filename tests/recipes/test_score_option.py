@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.hub import folds
+from ctxzoo.runs import many as folds
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 

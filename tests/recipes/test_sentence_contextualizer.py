@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
-from ctxzoo.hub import cross_validation
-from ctxzoo.hub.classifier_run import ClassifierRun
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.tasks.text_classification import cross_validation
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.run import ClassifierRun
 from recipes import sentence_contextualizer
 from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.word_vector_files import small_vectors, write_vectors

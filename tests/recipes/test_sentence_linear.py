@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 SMALL = ("--datasets", "sample", "--folds", "2", "--processes", "1", "--progress", "false")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
 
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")

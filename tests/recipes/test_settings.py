@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.evaluation.results import RESULTS_DIR
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.hub.setting_ranges import check_settings, range_of
+from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.setting_ranges import check_settings, range_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]

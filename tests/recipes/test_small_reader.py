@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForQuestionAnswering
 
-from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.evaluation.question_answering import evaluate_reader
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results, write_result
 from ctxzoo.hub.stored_weights import is_in_half
+from ctxzoo.results.result import RESULTS_DIR, read_results, write_result
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
 from recipes.small_reader import Settings, main
-from tests.hub.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, write_tiny
+from tests.support.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, write_tiny
 
 
 @pytest.fixture

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.data.sample_squad import sample_squad
-from ctxzoo.data.squad_datamodule import SquadDataModule
-from ctxzoo.evaluation.question_answering import evaluate_reader
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
-from ctxzoo.hub import bidaf_choice
-from ctxzoo.hub.bidaf_checkpoint import bidaf_checkpoint
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
 from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.tasks.question_answering import bidaf_choice
+from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.squad_bidaf import Settings, main
-from tests.hub.tiny_checkpoint import write_tiny
 from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.tiny_checkpoint import write_tiny
 
 RECIPE = REPOSITORY_ROOT / "recipes" / "squad_bidaf.py"
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--precision", "32-true")

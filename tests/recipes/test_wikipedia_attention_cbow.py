@@ -13,11 +13,11 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
-from ctxzoo.data.sample_corpus import sample_corpus
-from ctxzoo.data.word_vectors import read_word_vectors
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
-from ctxzoo.hub.recipe import run_recipe
-from ctxzoo.training.word_embedding_settings import CUSTOMS
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.word_embeddings.sample import sample_corpus
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
+from ctxzoo.word_vectors.vectors import read_word_vectors
 from recipes.wikipedia_attention_cbow import Settings, main
 from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python

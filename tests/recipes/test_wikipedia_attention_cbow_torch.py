@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForMaskedLM
 
-from ctxzoo.evaluation.results import RESULTS_DIR, read_results
+from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import command, recipe
 from tests.recipes.test_wikipedia_attention_cbow import NAME, SAMPLE, checkpoint_of, run
 

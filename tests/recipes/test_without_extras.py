@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.evaluation.results import read_results
+from ctxzoo.results.result import read_results
 from tests.support.missing_packages import hide_packages
 from tests.support.subprocesses import REPOSITORY_ROOT
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.suite.marks import needs_loss
+from tests.suite.marks import needs_loss, needs_sequences
 from tests.suite.subjects import LENGTHS, Subject, assert_same_outputs, crop, gradients, named_tensors, probe
 from tests.support.model_cases import lengthen, row_alone, scramble_padding
 
@@ -31,6 +31,7 @@ def _model(subject: Subject) -> Any:
 
 
 class InvarianceChecks:
+    @needs_sequences
     @pytest.mark.parametrize("padding", ["zeros", "anything"])
     def test_longer_padding_changes_nothing(self, subject: Subject, padding: str) -> None:
         model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
@@ -46,6 +47,7 @@ class InvarianceChecks:
         if subject.has_loss:
             _assert_same_gradients(gradients(padded.loss, model), gradients(whole.loss, model))
 
+    @needs_sequences
     def test_what_is_no_number_at_padding_changes_nothing(self, subject: Subject) -> None:
         model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
         takes_vectors = "inputs_embeds" in inspect.signature(model.forward).parameters
@@ -91,6 +93,7 @@ class InvarianceChecks:
         rows = [model(**row_alone(batch, subject.case.sequences, row)).loss for row in range(len(LENGTHS))]
         torch.testing.assert_close(model(**batch).loss, torch.stack(rows).mean(), **TIGHT)
 
+    @needs_sequences
     def test_no_mask_means_no_padding(self, subject: Subject) -> None:
         model, batch = _model(subject), subject.batch(dtype=torch.float64)
         alone = row_alone(batch, subject.case.sequences, 0)

@@ -14,15 +14,21 @@ def costly(check: Check) -> Check:
     return check
 
 
-def heads_only(check: Check) -> Check:
-    """Not for the base model."""
-    check.heads_only = True  # type: ignore[attr-defined]
-    return check
-
-
 def through_heads(check: Check) -> Check:
     """Not for the base model where a head contains it."""
     check.through_heads = True  # type: ignore[attr-defined]
+    return check
+
+
+def needs_base(check: Check) -> Check:
+    """Only for heads that have a base model beside them."""
+    check.needs_base = True  # type: ignore[attr-defined]
+    return check
+
+
+def needs_sequences(check: Check) -> Check:
+    """Only for architectures that read sequences, which are padded."""
+    check.needs_sequences = True  # type: ignore[attr-defined]
     return check
 
 

@@ -37,7 +37,12 @@ class Subject:
 
     @property
     def is_base(self) -> bool:
-        return self.head == "AutoModel"
+        return self.model_class.zoo_task is None
+
+    @property
+    def has_base(self) -> bool:
+        """Whether it is a head with a base model beside it."""
+        return not self.is_base and "AutoModel" in self.architecture.model_classes
 
     @property
     def is_representative(self) -> bool:

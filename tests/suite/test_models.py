@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.suite.collection import hand_out
 from tests.suite.model_suite import ModelSuite, check_names
 from tests.suite.subjects import all_subjects
 
@@ -20,34 +21,7 @@ class TestModels(ModelSuite):
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """`subject`: every head and config; `setting`: every config once; `family`: one subject for each architecture.
-
-    Checks marked `costly` run on one subject of an architecture by default; the others carry the mark `slow`.
-    """
-    check = metafunc.function
-    kind = next((name for name in ("subject", "setting", "family") if name in metafunc.fixturenames), None)
-    if kind is None:
-        return
-    params = []
-    for subject in SUBJECTS:
-        if kind == "family" and not subject.is_representative:
-            continue
-        if kind == "setting" and subject.head != subject.case.trained_head:
-            continue
-        if getattr(check, "heads_only", False) and subject.is_base:
-            continue
-        if getattr(check, "through_heads", False) and subject.is_base and len(subject.architecture.model_classes) > 1:
-            continue
-        if getattr(check, "needs_loss", False) and not subject.has_loss:
-            continue
-        marks = []
-        reason = subject.case.not_applicable.get(check.__name__.removeprefix("test_"))
-        if reason is not None:
-            marks.append(pytest.mark.skip(reason=f"not applicable: {reason}"))
-        if getattr(check, "costly", False) and not subject.is_representative:
-            marks.append(pytest.mark.slow)
-        params.append(pytest.param(subject, id=subject.name, marks=marks))
-    metafunc.parametrize(kind, params)
+    hand_out(metafunc, SUBJECTS)
 
 
 def test_exceptions_are_known_checks_with_reasons_and_do_not_grow(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`train_classifier` of a tiny model on the generated sample, as a program that Lightning can start again.
+"""`train` of a tiny model on the generated sample, as a program that Lightning can start again.
 
 `python -m tests.support.classifier_runs <folder> [devices] [eval_batch_size] [epochs]`
 """
@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.hub.classifier_run import ClassifierRun
-from ctxzoo.hub.training_run import train_classifier
+from ctxzoo.runs.train import train
+from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import TrainerSettings
 
 
@@ -67,7 +67,7 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     run = SlowToFinish(**vars(classifier_run(folder, **options)))
     try:
-        result = train_classifier(run)
+        result = train(run)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     # A file for each process: lines that two print at once can get into each other.

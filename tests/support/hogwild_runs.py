@@ -13,15 +13,15 @@ from typing import Any
 
 import torch
 
-from ctxzoo.data.corpus import Corpus, load_corpus
-from ctxzoo.data.corpus_lines import CorpusSource
-from ctxzoo.data.sample_corpus import sample_corpus
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
-from ctxzoo.training import hogwild_trainer
-from ctxzoo.training.hogwild_trainer import HogwildTrainer
-from ctxzoo.training.word_embedding_settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings import hogwild_trainer
+from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
+from ctxzoo.tasks.word_embeddings.sample import sample_corpus
+from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 
 SPECIAL = 2
 CHUNK = 100  # words between two looks at a wish to stop

@@ -34,17 +34,25 @@ MODEL_ARROWS: dict[str, set[str]] = {
 AUTO_CLASS_FILES = {"__init__", "registration"}
 
 # Folder (or file) of ctxzoo -> those it may import beside itself.
+_GENERAL = {"models", "metrics", "data", "word_vectors", "results", "version"}
 PACKAGE_ARROWS: dict[str, set[str]] = {
     "__init__": {"models", "openmp", "version"},
     "openmp": set(),
     "version": set(),
     "metrics": {"models"},
     "data": {"models"},
-    "training": {"models", "metrics", "data"},
-    "evaluation": {"models", "metrics", "data", "training", "version"},
-    "hub": {"models", "metrics", "data", "training", "evaluation", "version"},
-    "cli": {"models", "metrics", "data", "training", "evaluation", "hub"},
+    "word_vectors": {"models", "data"},
+    "results": {"data", "version"},
+    "training": _GENERAL,
+    "hub": {*_GENERAL, "training"},
+    "runs": {*_GENERAL, "training", "hub"},
+    "tasks": {*_GENERAL, "training", "hub", "runs"},
+    "cli": {*_GENERAL, "training", "hub", "runs", "tasks"},
 }
+# Problems do not import each other, but for these.
+TASK_ARROWS: dict[str, set[str]] = {"word_embeddings": {"text_classification", "token_classification"}}
+# Files of `tasks` beside the folders of the problems -> those they may import there.
+TASK_FILES: dict[str, set[str]] = {"__init__": {"commands"}, "commands": set()}
 
 # The Hub-side loader finds a file's siblings in its text, strings and docstrings included.
 _LOADER_SEES = re.compile(r"^\s*(?:from\s+(\.\S*)\s+import|import\s+(\.\S+))", re.MULTILINE)
@@ -133,16 +141,29 @@ def violations_in_package(place: str, source: str) -> list[str]:
             continue
         for name in names:
             top, _, rest = name.partition(".")
-            if top in ("recipes", "tests", "benchmarks"):
+            if top in ("recipes", "reports", "tests", "benchmarks"):
                 found.append(f"{where}: the package must not import {top}")
             elif top == "ctxzoo" and rest:
                 target = rest.partition(".")[0]
                 # `from ctxzoo import __version__` names no folder.
                 if target in {"models", *PACKAGE_ARROWS} and target not in allowed and target != folder:
                     found.append(f"{where}: {folder} must not import {target}")
+                elif target == folder == "tasks":
+                    found += [f"{where}: {problem}" for problem in _task_problems(place, rest)]
             elif top in OPTIONAL_PACKAGES and _runs_at_import(ast.parse(source).body, node.lineno):
                 found.append(f"{where}: {top} is optional; import it inside the function that needs it")
     return found
+
+
+def _task_problems(place: str, imported: str) -> Iterator[str]:
+    """What breaks the rule between the problems; `imported` is a name below ctxzoo ("tasks.word_embeddings.run")."""
+    own = Path(place).parts[1].removesuffix(".py")
+    target = imported.split(".")[1]
+    if own in TASK_FILES:
+        if target not in TASK_FILES[own]:
+            yield f"tasks/{own}.py must not import {target}"
+    elif target not in {own, "commands", *TASK_ARROWS.get(own, ())}:
+        yield f"{own} must not import {target}"
 
 
 def violations_in_recipe(name: str, source: str) -> list[str]:
@@ -151,7 +172,7 @@ def violations_in_recipe(name: str, source: str) -> list[str]:
     for node, names in _imports(source):
         if isinstance(node, ast.ImportFrom) and node.level:
             found.append(f"{name}:{node.lineno}: relative import in a recipe")
-        elif any(module.partition(".")[0] in ("recipes", "tests", "benchmarks") for module in names):
+        elif any(module.partition(".")[0] in ("recipes", "reports", "tests", "benchmarks") for module in names):
             found.append(f"{name}:{node.lineno}: a recipe imports the package only")
     return found
 

@@ -38,10 +38,11 @@ class OverfitGoal:
 class ModelCase(ABC):
     """The tiny sizes of one architecture and batches for them. `CASE` in tests/models/cases_<arch>.py is an instance.
 
-    A head is named by its Auto class ("AutoModel", "AutoModelForQuestionAnswering", …).
+    A head is named as it is registered: by its Auto class ("AutoModel", "AutoModelForQuestionAnswering", …) or its own.
 
     Attributes:
-        sequences: mask input -> the inputs that share its second dimension (steps).
+        sequences: mask input -> the inputs that share its second dimension (steps); empty for an architecture that
+            reads no sequences, whose batches then have as many rows as lengths are asked for.
         representative: the name of the config in which most parts of the model are present; costly checks take it
             alone, the other configs are marked slow there.
         trained_head: the head whose checkpoint is used where one must stand for all.
@@ -49,16 +50,18 @@ class ModelCase(ABC):
         loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
         draws_in_training: there is dropout or the like, so that two seeds train to two results.
         has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
+        has_hidden_states: the model has states between input and output, and gives them on request.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
-    sequences: ClassVar[Mapping[str, Sequence[str]]]
+    sequences: ClassVar[Mapping[str, Sequence[str]]] = {}
     representative: str
     trained_head: str
     overfit: OverfitGoal
     loss_is_mean_over_rows: bool = True
     draws_in_training: bool = True
     has_attentions: bool = True
+    has_hidden_states: bool = True
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

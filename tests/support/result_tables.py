@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxzoo.evaluation.results import RunResult
+from ctxzoo.results.result import RunResult
 
 
 def make_run(variant: str = "baseline", seed: int = 1, f1: float = 40.0, **changes: Any) -> RunResult:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.sample_squad import sample_squad
+from ctxzoo.tasks.question_answering.sample import sample_squad
 
 
 def write_squad_file(file: Path, questions: int, *, answerable_only: bool = False) -> Path:

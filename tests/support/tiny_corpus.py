@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxzoo.data.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.corpus import Corpus
 
 
 def tiny_corpus(sentences: Sequence[Sequence[int]], vocabulary: int | None = None) -> Corpus:

@@ -9,9 +9,9 @@ from typing import Any
 
 import datasets
 
-from ctxzoo.data.sample_squad import sample_squad, squad_features
-from ctxzoo.data.squad_datamodule import SquadDataModule
 from ctxzoo.models.configuration_bidaf import BidafConfig
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
 
 
 def question(

@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
-from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.task_token_classification import TOKEN_CLASSIFICATION
+from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
 from ctxzoo.models.modeling_bilstm_tagger import BilstmTaggerForTokenClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
 from ctxzoo.training.classification_task import label_fields
 from tests.support.toy_classifier import toy_result
 
@@ -56,4 +57,10 @@ def write_tagger(folder: Path, model: Any = None, tokenizer: Any = None, **chang
     example = {"text": TEXT, **TOKEN_CLASSIFICATION.predict(model, tokenizer, {"text": TEXT})}
     result = tagger_result(**changes)
     card = build_card(result, model.config, task=TOKEN_CLASSIFICATION, example=example)
-    return write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=result)
+    return write_checkpoint_folder(
+        folder,
+        model=model,
+        tokenizer=tokenizer,
+        card=card,
+        eval_results=eval_results_files(result, TOKEN_CLASSIFICATION),
+    )

@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
-from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.task_fill_mask import FILL_MASK
+from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from tests.hub.tiny_checkpoint import tiny_result
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
+from tests.support.tiny_checkpoint import tiny_result
 
 TEXT = "The unknown [MASK] stands in town since 1710."
 WORDS = ["the", "mill", "stands", "in", "town", "0000", "."]
@@ -50,4 +51,6 @@ def tiny_example() -> dict[str, Any]:
 def write_tiny(folder: Path) -> Path:
     model, result = tiny_model(), embedding_result()
     card = build_card(result, model.config, task=FILL_MASK, example=tiny_example())
-    return write_checkpoint_folder(folder, model=model, tokenizer=tiny_tokenizer(), card=card, eval_results=result)
+    return write_checkpoint_folder(
+        folder, model=model, tokenizer=tiny_tokenizer(), card=card, eval_results=eval_results_files(result, FILL_MASK)
+    )

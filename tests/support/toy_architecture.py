@@ -119,6 +119,8 @@ class ToyModel(ToyPreTrainedModel):
 
 
 class ToyForSequenceClassification(ToyPreTrainedModel):
+    zoo_task = "text-classification"
+
     def __init__(self, config: ToyConfig) -> None:
         super().__init__(config)
         self.toy = ToyModel(config)

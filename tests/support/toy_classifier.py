@@ -18,16 +18,17 @@ import lightning
 import numpy as np
 import torch
 
-from ctxzoo.data.text_datamodule import TextClassificationDataModule
-from ctxzoo.evaluation.results import RunResult
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.task_text_classification import TEXT_CLASSIFICATION
+from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.models.registration import ARCHITECTURES, register
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification_task import label_fields
-from ctxzoo.training.sequence_classification_task import SequenceClassificationTask
 from ctxzoo.training.trainer import TrainerSettings, build_trainer
 from tests.support.toy_architecture import TOY, ToyConfig, ToyForSequenceClassification
 
@@ -124,7 +125,13 @@ def write_toy(folder: Path, data: Any = None, seed: int = 0) -> Path:
     card = build_card(
         toy_result(), model.config, task=TEXT_CLASSIFICATION, example={"text": TEXT, "label": "good", "score": 0.625}
     )
-    return write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=toy_result())
+    return write_checkpoint_folder(
+        folder,
+        model=model,
+        tokenizer=tokenizer,
+        card=card,
+        eval_results=eval_results_files(toy_result(), TEXT_CLASSIFICATION),
+    )
 
 
 def train(data_folder: Path, output: Path, *, learning_rate: float = 0.01, eval_batch_size: int = 4, **settings: Any):

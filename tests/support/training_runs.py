@@ -17,7 +17,7 @@ from typing import Any
 import lightning
 import torch
 
-from ctxzoo.training.question_answering_task import QuestionAnsweringTask
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from tests.support.tiny_squad import tiny_config, tiny_data
 

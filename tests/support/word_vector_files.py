@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Regex, normalizers
 
-from ctxzoo.data.word_vectors import WordVectors
 from ctxzoo.models.tokenization_word import build_word_tokenizer
+from ctxzoo.word_vectors.vectors import WordVectors
 
 NOUNS = ("paris", "rome", "france", "italy", "boy", "girl", "good", "bad", "fine", "awful", "film", "play")
 VERBS = ("run", "walk", "running", "walking", "see", "go")

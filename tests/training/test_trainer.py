@@ -12,6 +12,7 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
+from ctxzoo.data.writable import check_writable
 from ctxzoo.training.classification_task import ClassificationTask
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.step_seed import StepSeed
@@ -24,7 +25,6 @@ from ctxzoo.training.trainer import (
     choose_precision,
     training_seconds,
 )
-from ctxzoo.training.writable import check_writable
 from tests.support.training_runs import train
 
 QUIET: dict[str, Any] = {"tensorboard": False, "progress": False, "accelerator": "cpu", "devices": 1}
@@ -166,7 +166,7 @@ def missing(name: str) -> Any:
 
 def test_tensorboard_that_is_not_installed_is_said_once_and_left_out(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger", missing("tensorboard"))
-    monkeypatch.setattr("ctxzoo.training.notices._said", set())
+    monkeypatch.setattr("ctxzoo.data.notices._said", set())
     for _ in range(2):
         (logger,) = build_loggers(TrainerSettings(), tmp_path)
         assert isinstance(logger, CSVLogger)

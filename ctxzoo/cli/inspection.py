@@ -1,0 +1,173 @@
+"""What `ctxzoo info` tells of an architecture or a checkpoint, as plain values."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import hf_hub_download
+
+from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.hub.code_files import travelling_files
+from ctxzoo.hub.folder_checks import (
+    check_shapes,
+    empty_model,
+    head_class,
+    read_architecture,
+    read_config,
+    read_shapes,
+)
+from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, refuse_missing
+from ctxzoo.hub.hub_errors import reading
+from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.models import Architecture
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.tasks import card_of
+
+# Sizes that come from data, for counting the parameters of a variant without any.
+NOMINAL_SIZES = {"vocab_size": 2, "word_embedding_size": 300, "char_vocab_size": 100}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a configuration: its name, type as written, default, and value where there is a checkpoint."""
+
+    name: str
+    type: str
+    default: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Part:
+    """Parameters of one part of a model."""
+
+    name: str
+    trainable: int
+    total: int
+
+
+def variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
+    """Named settings of an architecture: the `VARIANTS` of its configuration file, or none."""
+    module = sys.modules[architecture.config_class.__module__]
+    return dict(getattr(module, "VARIANTS", {}))
+
+
+def variant_config(architecture: Architecture, name: str) -> ZooConfig:
+    """A variant with nominal vocabulary sizes, through `<architecture>_variant` of its configuration file."""
+    module = sys.modules[architecture.config_class.__module__]
+    config: ZooConfig = getattr(module, f"{architecture.name}_variant")(name, **NOMINAL_SIZES)
+    return config
+
+
+def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
+    """The fields that the architecture declares, in the order of its file; transformers' own are left out."""
+    cls = config if isinstance(config, type) else type(config)
+    inherited = {field.name for field in fields(ZooConfig)}  # type: ignore[arg-type, unused-ignore]
+    return [
+        Field(
+            name=field.name,
+            type=field.type.__name__ if isinstance(field.type, type) else str(field.type).replace("typing.", ""),
+            default=field.default,
+            value=None if isinstance(config, type) else getattr(config, field.name),
+        )
+        for field in fields(cls)  # type: ignore[arg-type, unused-ignore]
+        if field.name not in inherited
+    ]
+
+
+def parts(model: ZooPreTrainedModel) -> list[Part]:
+    """Parameters per part, those of the base model and of the head alike, in the order of the model."""
+    counts: dict[str, list[int]] = {}
+    base = f"{model.base_model_prefix}."
+    for name, parameter in model.named_parameters():
+        count = counts.setdefault(name.removeprefix(base).split(".")[0], [0, 0])
+        count[0] += parameter.numel() * parameter.requires_grad
+        count[1] += parameter.numel()
+    return [Part(name, trainable, total) for name, (trainable, total) in counts.items()]
+
+
+def total(all_parts: list[Part]) -> Part:
+    """The sum of all parts."""
+    return Part("all", sum(part.trainable for part in all_parts), sum(part.total for part in all_parts))
+
+
+def widest_head(architecture: Architecture) -> type[ZooPreTrainedModel]:
+    """The last head that was registered, or the base model where there is none."""
+    return list(architecture.model_classes.values())[-1]
+
+
+def info_lines(facts: CheckpointFacts) -> list[str]:
+    """What the problem of a checkpoint has to say of its configuration; of a base model, what that of a head has."""
+    heads = (facts.model_class, *facts.architecture.model_classes.values())
+    head = next((head for head in heads if head.zoo_task is not None), None)
+    return [] if head is None else list(card_of(head).info_lines(facts.config))
+
+
+def project_files(architecture: Architecture) -> list[str]:
+    """Files that belong to an architecture: its own and, in a checkout, its page, tests and recipes."""
+    package = Path(sys.modules["ctxzoo"].__file__ or "").parent
+    found = [path.relative_to(package.parent) for path in travelling_files(architecture).values()]
+    name = architecture.name
+    for pattern in (f"docs/models/{name}.md", f"recipes/*_{name}.py", f"tests/models/test_*_{name}.py"):
+        found += [path.relative_to(package.parent) for path in sorted(package.parent.glob(pattern))]
+    return [path.as_posix() for path in found]
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """What a checkpoint is."""
+
+    architecture: Architecture
+    model_class: type[ZooPreTrainedModel]
+    config: ZooConfig
+    parts: list[Part]
+
+
+def read_checkpoint(checkpoint: str) -> CheckpointFacts:
+    """Facts of a checkpoint folder or Hub id, without reading its weights.
+
+    Raises:
+        CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
+        OSError: neither a folder nor to be had from the Hub.
+    """
+    folder = local_copy(checkpoint, CONFIG)
+    architecture, content = read_architecture(folder)
+    config = read_config(folder)
+    model_class = head_class(architecture, content, folder)
+    return CheckpointFacts(architecture, model_class, config, parts(empty_model(model_class, config)))
+
+
+def check_loadable(checkpoint: str) -> None:
+    """Check what libraries will read of a checkpoint, so that nothing is allocated for one that does not fit.
+
+    Raises:
+        CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
+        OSError: neither a folder nor to be had from the Hub.
+    """
+    architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
+    files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
+    folder = local_copy(checkpoint, *files)
+    refuse_missing(folder, files)
+    check_shapes(read_shapes(folder / WEIGHTS), folder, head_class(architecture, content, folder), read_config(folder))
+    if architecture.tokenizer_class is not None:
+        read_json_object(folder / TOKENIZER_FILES[1])
+
+
+def local_copy(checkpoint: str, *names: str) -> Path:
+    """A folder with the named files of a checkpoint: the folder itself, or the cache to which they were downloaded.
+
+    Raises:
+        FileNotFoundError: neither an existing path nor the form of a Hub id.
+        HubError: the Hub does not have it, or cannot be reached.
+    """
+    folder = Path(checkpoint)
+    if not folder.exists():
+        refuse_missing_path(checkpoint, "checkpoint")
+        with reading(checkpoint):
+            for name in names:
+                folder = Path(hf_hub_download(checkpoint, name)).parent
+    return folder

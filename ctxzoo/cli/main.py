@@ -1,0 +1,397 @@
+"""The command line: `ctxzoo list | info | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
+
+What a command needs is imported when it runs, so that help and usage errors come quickly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ctxzoo
+from ctxzoo.tasks import PROBLEMS, commands_named
+from ctxzoo.tasks.commands import Option, positive
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ctxzoo.cli.inspection import Part
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.models import Architecture
+
+OK, FAILED, USER_ERROR = 0, 1, 2
+WIDTH_OF_FILES = 160  # where the output is no terminal
+EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment", "sentiment_means")  # of embedding_tasks
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0, 1 for a check that failed, 2 for a mistake of the user."""
+    options = build_parser().parse_args(arguments)
+    if not options.debug:
+        _quieten()
+    try:
+        status: int = options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough (`| head`); Python must not write to it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        if options.debug:
+            raise
+        from ctxzoo.runs.advice import advice_for
+
+        print(f"ctxzoo: error: {advice_for(_one_line(error), vars(options))}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    parser = argparse.ArgumentParser(prog="ctxzoo", description="Context-aware text models: look, score, ask, publish.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=help, description=help, parents=[common])
+        sub.set_defaults(command=command)
+        return sub
+
+    add("list", list_architectures, "Architectures of this release.")
+
+    sub = add("info", info, "What an architecture or a checkpoint is: fields, variants, parameters, files.")
+    sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
+
+    sub = add("evaluate", evaluate, "Score a checkpoint on a split.")
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
+    sub.add_argument(
+        "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
+    )
+    sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--batch_size", type=positive, default=128)
+    sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
+    sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
+    _add_options_of_problems(sub, "evaluate")
+
+    sub = add("evaluate-embeddings", evaluate_embeddings, "Score word vectors: POS induction, similarity and more.")
+    sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
+    sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
+    sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
+    sub.add_argument("--restarts", type=positive, default=10, help="of POS induction; default: 10")
+    sub.add_argument("--seed", type=int, default=0, help="of POS induction; default: 0")
+    sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
+
+    sub = add("predict", predict, "Answer questions, label texts, tag words, or fill a masked word.")
+    sub.add_argument("checkpoint", help="folder or Hub id")
+    sub.add_argument(
+        "--file", type=Path, help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl"
+    )
+    sub.add_argument(
+        "--output", type=Path, help="JSON file of id to answer, or of labels, tags or words and scores; with --file"
+    )
+    sub.add_argument("--batch_size", type=positive, default=32)
+    _add_options_of_problems(sub, "predict")
+
+    sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
+    sub.add_argument("folder", type=Path)
+    sub.add_argument("repo", metavar="USER/NAME")
+    sub.add_argument("--private", action="store_true", help="make a new repository private")
+    sub.add_argument("--revision", help="branch; default: the main one")
+    sub.add_argument("--message", help="of the commit")
+    sub.add_argument(
+        "--replace", action="store_true", help="delete what a repository holds that is not a ctxzoo checkpoint's"
+    )
+
+    sub = add("verify", verify, "Check that a checkpoint is whole, its code that of this release; none is run.")
+    sub.add_argument("checkpoint", metavar="CHECKPOINT", help="folder, or on the Hub USER/NAME or USER/NAME@REVISION")
+
+    add("doctor", doctor, "Is this machine fit? Versions, devices, data, Hub.")
+    return parser
+
+
+def list_architectures(options: argparse.Namespace) -> int:
+    from ctxzoo.cli.inspection import variants
+    from ctxzoo.hub.card_facts import architecture_facts
+
+    rows = []
+    for architecture in ctxzoo.ARCHITECTURES.values():
+        heads = ", ".join(
+            head.removeprefix("AutoModelFor") for head in architecture.model_classes if head != "AutoModel"
+        )
+        title = architecture_facts(architecture).title
+        page = f"docs/models/{architecture.name}.md"
+        rows.append([architecture.name, title, heads, str(len(variants(architecture))), page])
+    _print_table(["architecture", "title", "heads", "variants", "page"], rows)
+    return OK
+
+
+def info(options: argparse.Namespace) -> int:
+    if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
+        return _architecture_info(ctxzoo.ARCHITECTURES[options.subject])
+    if "/" not in options.subject and not Path(options.subject).exists():
+        raise ValueError(
+            f"{options.subject!r} is neither an architecture ({', '.join(ctxzoo.ARCHITECTURES)}) nor a checkpoint "
+            "folder nor a Hub id (user/name)"
+        )
+    return _checkpoint_info(options.subject)
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    from ctxzoo.results.environment import versions
+    from ctxzoo.tasks.commands import write_json
+
+    card = _card_of(options.checkpoint)
+    own = _own_options("evaluate", options, card)
+    scores = commands_named(card.name).evaluate(options, own)
+    rows = [
+        [card.metrics[name].name if name in card.metrics else name, f"{value:.4f}"]
+        for name, value in _in_order(scores, card).items()
+    ]
+    _print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
+    if options.output is not None:
+        content = {
+            "checkpoint": options.checkpoint,
+            "dataset": options.dataset,
+            "split": options.split,
+            **own,
+            "precision": options.precision,
+            "metrics": scores,
+            "versions": versions(),
+        }
+        write_json(options.output, content)
+    return OK
+
+
+def evaluate_embeddings(options: argparse.Namespace) -> int:
+    from ctxzoo.results.environment import public_name, versions
+    from ctxzoo.tasks.commands import write_json
+    from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, score_rows
+    from ctxzoo.word_vectors.vectors import read_word_vectors
+
+    vectors = read_word_vectors(options.vectors, fold_digits=options.fold_digits or None)
+    told = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
+    evaluations = {name: TASKS[name].run(vectors, told) for name in options.tasks}
+    rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
+    _print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
+    if options.output is not None:
+        tasks = {
+            name: {
+                "dataset": evaluation.dataset,
+                "split": evaluation.split,
+                "fingerprint": evaluation.fingerprint,
+                **TASKS[name].settings(told),
+                "metrics": evaluation.metrics,
+            }
+            for name, evaluation in evaluations.items()
+        }
+        content = {"vectors": public_name(options.vectors), "fingerprint": vectors.fingerprint, "tasks": tasks}
+        write_json(options.output, {**content, "versions": versions()})
+    return OK
+
+
+def predict(options: argparse.Namespace) -> int:
+    card = _card_of(options.checkpoint)
+    commands_named(card.name).predict(options, _own_options("predict", options, card))
+    return OK
+
+
+def push(options: argparse.Namespace) -> int:
+    from ctxzoo.hub.push import push_folder
+
+    url = push_folder(
+        options.folder,
+        options.repo,
+        private=options.private,
+        revision=options.revision,
+        message=options.message,
+        replace=options.replace,
+    )
+    print(url)
+    return OK
+
+
+def verify(options: argparse.Namespace) -> int:
+    from ctxzoo.hub import hub_checks
+    from ctxzoo.hub.folder_files import CheckpointFolderError
+
+    try:
+        what, saved = hub_checks.verify(options.checkpoint)
+    except CheckpointFolderError as error:
+        if options.debug:
+            raise
+        print(f"ctxzoo: not fit: {_one_line(error)}", file=sys.stderr)
+        return FAILED
+    saved = f"saved with {saved}" if saved else "its card names no release"
+    print(f"{what}: whole, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
+    return OK
+
+
+def doctor(options: argparse.Namespace) -> int:
+    from ctxzoo.cli.doctor import examine
+    from ctxzoo.hub.card_facts import DATASET_FACTS
+
+    findings = examine(DATASET_FACTS)
+    _print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
+    missing = sorted(finding.subject for finding in findings if finding.status == "missing")
+    if missing:
+        print(f"not fit: {', '.join(missing)}")
+    return FAILED if missing else OK
+
+
+def _architecture_info(architecture: Architecture) -> int:
+    from ctxzoo.cli import inspection
+    from ctxzoo.hub.folder_checks import empty_model
+
+    rows = [[field.name, field.type, repr(field.default)] for field in inspection.own_fields(architecture.config_class)]
+    _print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
+    model_class = inspection.widest_head(architecture)
+    named = inspection.variants(architecture)
+    rows = []
+    for name, settings in named.items():
+        counted = inspection.parts(empty_model(model_class, inspection.variant_config(architecture, name)))
+        changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
+        rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
+    if rows:
+        sizes = ", ".join(f"{name}={value}" for name, value in inspection.NOMINAL_SIZES.items())
+        _print_table(
+            ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
+        )
+    model = empty_model(model_class, architecture.config_class())
+    _print_parts(inspection.parts(model), f"{model_class.__name__} with the defaults")
+    print("files:")
+    for file in inspection.project_files(architecture):
+        print(f"  {file}")
+    return OK
+
+
+def _checkpoint_info(checkpoint: str) -> int:
+    from ctxzoo.cli import inspection
+
+    facts = inspection.read_checkpoint(checkpoint)
+    rows = [
+        [field.name, repr(field.value), "" if field.value == field.default else repr(field.default)]
+        for field in inspection.own_fields(facts.config)
+    ]
+    _print_table(
+        ["field", "value", "default, where it differs"], rows, title=f"{checkpoint}: {facts.model_class.__name__}"
+    )
+    _print_parts(facts.parts, "parameters")
+    for line in inspection.info_lines(facts):
+        print(line)
+    return OK
+
+
+def _card_of(checkpoint: str) -> TaskCard:
+    """What a folder or Hub id does; a clear error before its weights are read where that is nothing we can score."""
+    from ctxzoo.cli.inspection import check_loadable, read_checkpoint
+    from ctxzoo.tasks import card_of
+
+    facts = read_checkpoint(checkpoint)
+    check_loadable(checkpoint)
+    try:
+        return card_of(facts.model_class)
+    except ValueError as error:
+        raise ValueError(f"{checkpoint!r}: {error}") from error
+
+
+def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None:
+    """Add the options that not every problem has, in a group for the problems that have them."""
+    owners: dict[str, list[str]] = {}
+    options: dict[str, Option] = {}
+    for problem in PROBLEMS:
+        commands = commands_named(problem)
+        for option in commands.options(command):
+            owners.setdefault(option.name, []).append(commands.title)
+            options.setdefault(option.name, option)
+    groups: dict[str, Any] = {}
+    for name, option in options.items():
+        title = ", ".join(owners[name])
+        group = groups.get(title) or groups.setdefault(title, sub.add_argument_group(title))
+        group.add_argument(f"--{name}", type=option.type, choices=option.choices, help=option.help)
+
+
+def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
+    """The options that only checkpoints of this problem have; those of other problems are refused.
+
+    Raises:
+        ValueError: an option of another problem; the problem does not have the command.
+    """
+    if not commands_named(card.name).can(command):
+        able = ", ".join(name for name in PROBLEMS if commands_named(name).can(command))
+        raise ValueError(f"{options.checkpoint!r} does {card.name}; {command} takes checkpoints of {able}")
+    own = [option.name for option in commands_named(card.name).options(command)]
+    for other in PROBLEMS:
+        others = [option.name for option in commands_named(other).options(command)]
+        given = [f"--{name}" for name in others if name not in own and getattr(options, name) is not None]
+        if given:
+            raise ValueError(
+                f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {card.name}; "
+                f"it takes {', '.join(f'--{name}' for name in own)}"
+            )
+    return {name: getattr(options, name) for name in own}
+
+
+def _in_order(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
+    """Metrics in the order of cards; the others after them."""
+    names = (*card.metrics, *sorted(set(scores) - set(card.metrics)))
+    return {name: scores[name] for name in names if name in scores}
+
+
+def _print_parts(parts: list[Part], title: str) -> None:
+    from ctxzoo.cli.inspection import total
+
+    rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, total(parts))]
+    _print_table(["part", "trained", "with frozen"], rows, title=title)
+
+
+def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*headings, title=None if title is None else escape(title), box=box.SIMPLE, title_justify="left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    _console().print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+
+
+def _quieten() -> None:
+    """No progress bars and start-up messages of the libraries."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Version(argparse.Action):
+    """argparse's own action wants the version before anybody has asked for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        print(f"ctxzoo {ctxzoo.__version__}")
+        parser.exit()
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

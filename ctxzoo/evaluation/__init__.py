@@ -1,1 +1,0 @@
-"""Saved checkpoints over a split, results files and the tables made from them."""

@@ -1,0 +1,116 @@
+"""`TaskCard`: all in which cards, results and the end of a run differ from problem to problem."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ctxzoo.hub.card_facts import DatasetFacts
+from ctxzoo.hub.card_snippets import Snippets
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.result import RunResult
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run.
+
+    Attributes:
+        hub_type: its metric on the Hub.
+        name: for readers.
+        is_score: whether it is a score of the model; bounds and losses stand in cards, but not in evaluation results.
+    """
+
+    hub_type: str
+    name: str
+    is_score: bool = True
+
+
+class TaskCard(ABC):
+    """One problem: what is written about a model that does it, and how such a model is asked.
+
+    Attributes:
+        name: of the problem, as heads say it (`zoo_task`).
+        pipeline_tag: name of the problem on the Hub and of its pipeline in transformers; None where they know none.
+        title: for readers.
+        predictions: what the model gives, in the plural.
+        metrics: by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the first
+            two.
+        headline: the one or two of them that tables of many runs show; rows are compared by the first.
+        results_note: how the numbers of a card's results are to be read.
+        curves: metrics of validation that a results file keeps for every epoch.
+        drawn: the one or two of them that the learning curves show, with their names there.
+        sample: the data that this problem's DataModule generates under the name "sample".
+        example_keys: what a card's example must have.
+        pipeline_note: what a card says before the pipeline's snippet.
+        call: arguments of a call of the pipeline, as they are typed.
+    """
+
+    name: ClassVar[str]
+    pipeline_tag: ClassVar[str | None] = None
+    title: ClassVar[str]
+    predictions: ClassVar[str]
+    metrics: ClassVar[Mapping[str, Metric]]
+    headline: ClassVar[tuple[str, ...]]
+    results_note: ClassVar[str]
+    curves: ClassVar[tuple[str, ...]]
+    drawn: ClassVar[Mapping[str, str]]
+    sample: ClassVar[DatasetFacts]
+    example_keys: ClassVar[tuple[str, ...]]
+    pipeline_note: ClassVar[str] = ""
+    call: ClassVar[str] = ""
+
+    @abstractmethod
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        """Rows of a card's first table, from the config."""
+
+    def variant(self, result: RunResult) -> str:
+        """How the first table calls the variant."""
+        return f"`{result.variant}`"
+
+    def comparable(self, result: RunResult) -> str:
+        """What is said of other scores on the same data, beside what `DATASET_FACTS` say."""
+        return ""
+
+    def data_lines(self, result: RunResult) -> Iterable[str]:
+        """Sentences on the data of the training, from its settings."""
+        return ()
+
+    @abstractmethod
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Sentences for a card, from the config and the metrics of the reported split."""
+
+    @abstractmethod
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """The program text of a card, from the example and the repository that it loads."""
+
+    @abstractmethod
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the model gives for the inputs of an example; `tokenizer` is None for an architecture without one."""
+
+    @abstractmethod
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        """The example with what the model gave for it, for the terminal."""
+
+    def split_example(self, data: Any, split: str) -> dict[str, Any] | None:
+        """Inputs for `predict` from a split of a DataModule and, as "gold", what is right; None: none are to be had."""
+        return None
+
+    def draw_figures(  # noqa: B027  most problems have none
+        self, task: Any, data: Any, example: Mapping[str, Any], folder: Path
+    ) -> None:
+        """Pictures into a folder, beside the learning curves: none, unless the problem has some."""
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        """What `ctxzoo info` says of a checkpoint beside fields and parameters."""
+        return ()
+
+
+def vocabulary_lines(config: ZooConfig) -> Iterable[str]:
+    """How many words and characters a model has rows for, as `info_lines` of problems that read texts."""
+    for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
+        if hasattr(config, name):
+            yield f"{what}: {getattr(config, name):,} rows, the special ones included"

@@ -1,0 +1,127 @@
+"""What a run was made with: code, machine, library versions, memory and the command, without private paths."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+from ctxzoo.results.process_memory import peak_resident_bytes
+from ctxzoo.version import git, version
+
+LIBRARIES: tuple[str, ...] = (
+    *("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn"),
+    *("numpy", "scipy", "numba", "gensim"),
+)
+
+
+def git_commit() -> str:
+    """Name the commit of the checkout that holds the running script.
+
+    Call it at the start of a run: it describes the files as they are at the time of the call.
+
+    Returns:
+        The full sha, with ``-dirty`` when tracked files differ from it, or ``unknown`` outside a git checkout. Changes
+        below ``results/`` and ``benchmarks/results/`` do not count: they are what earlier runs wrote and do not alter
+        what this run computes.
+    """
+    folder = _script().parent
+    sha = git(folder, "rev-parse", "HEAD")
+    if not sha:
+        return "unknown"
+    counted = (":(top)", ":(top,exclude)results", ":(top,exclude)benchmarks/results")
+    changes = git(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
+    return sha if changes == "" else f"{sha}-dirty"
+
+
+def hardware() -> dict[str, str | int | float | list[str]]:
+    """Describe the machine: ``cpu`` (model), ``cores`` this process may use, ``memory_gb`` (GiB in all), ``gpus``."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return {"cpu": _cpu_model(), "cores": cores, "memory_gb": round(memory / 2**30, 1), "gpus": gpus}
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, ctxzoo and the libraries that decide a result; ``not installed`` where one is missing."""
+    found = {"python": platform.python_version(), "ctxzoo": version()}
+    for library in LIBRARIES:
+        try:
+            found[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            found[library] = "not installed"
+    return found
+
+
+def peak_memory_mb() -> float:
+    """Greatest memory held so far, in MiB: resident memory of this process plus, on CUDA, what PyTorch allocated there.
+
+    The GPU part is the sum of ``torch.cuda.max_memory_allocated`` over the devices; worker processes are not counted.
+    """
+    peak = peak_resident_bytes()
+    if torch.cuda.is_available():
+        peak += sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
+    return peak / 2**20
+
+
+def command_line() -> str:
+    """Write ``sys.argv`` as a shell command that repeats the run and holds no path of this machine.
+
+    The script is named relative to its checkout (``python recipes/squad_bidaf.py``). Absolute paths among the arguments
+    become relative below the working directory, ``$CTXZOO_DATA/…`` below that folder, and ``<...>/name`` elsewhere;
+    each part of ``--flag=value`` and of a comma-separated list counts on its own.
+    """
+    script = _script()
+    if script.suffix == ".py":
+        root = git(script.parent, "rev-parse", "--show-toplevel")
+        words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _shown(str(script))]
+    else:
+        words = [shlex.quote(script.name)]  # an installed console script
+    words += ["".join(map(_shown, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
+    return " ".join(words)
+
+
+def public_name(source: str) -> str:
+    """A dataset or model as results name it: of a path on this machine only the last part."""
+    path = Path(source).expanduser()
+    return path.name if path.is_absolute() else source
+
+
+def _script() -> Path:
+    return Path(sys.argv[0]).resolve()
+
+
+def _shown(part: str) -> str:
+    """Quote one part of an argument for the shell, an absolute path in its public form."""
+    if not part:
+        return ""
+    path = os.path.expanduser(part) if part.startswith("~") else part
+    if not os.path.isabs(path):
+        return shlex.quote(part)
+    data = os.environ.get("CTXZOO_DATA")
+    # The path as written comes first: the folder may hold links that lead out of it.
+    for candidate in (os.path.normpath(path), os.path.realpath(path)):
+        for folder, shown in ((os.getcwd(), ""), (data, "$CTXZOO_DATA/")):
+            if not folder:
+                continue
+            for base in (os.path.abspath(folder), os.path.realpath(folder)):
+                if Path(candidate).is_relative_to(base):
+                    rest = os.path.relpath(candidate, base)
+                    # The variable stays outside the quotes so that a shell still expands it.
+                    return shown.rstrip("/") if shown and rest == "." else shown + shlex.quote(rest)
+    return shlex.quote(f"<...>/{os.path.basename(os.path.normpath(path))}")
+
+
+def _cpu_model() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
+    return match.group(1).strip() if match else platform.processor() or platform.machine()

@@ -1,0 +1,71 @@
+"""Results of cross-validations: runs of one model on one dataset, one for each fold and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ctxzoo.data.text_folds import DEV_SHARE
+from ctxzoo.results.paired_test import PairedTest, paired_test
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats
+
+
+def check_folds(runs: Sequence[RunResult]) -> None:
+    """Refuse runs that are not of one cross-validation, since their mean would stand for no model.
+
+    Raises:
+        ValueError: settings or data differ, or a seed and fold is there twice.
+    """
+    refuse_repeats(runs)
+    refuse_mixtures(runs)
+
+
+def score_cell(runs: Sequence[RunResult], metric: str) -> str:
+    """``mean ± sd`` over folds and seeds, with a note where folds are missing."""
+    shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
+    return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected(runs)} folds)"
+
+
+def is_complete(runs: Sequence[RunResult]) -> bool:
+    """Whether every fold of every seed is there; False for none."""
+    return bool(runs) and len(runs) == _expected(runs)
+
+
+def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
+    """Whether two models were scored on the same folds of the same data, two or more."""
+    if any(run.fold is None for run in (*first, *second)):
+        return False
+    folds = [
+        {(run.dataset, run.data["fingerprint"], run.settings["folds"]) for run in runs} for runs in (first, second)
+    ]
+    places = [{(run.seed, run.fold) for run in runs} for runs in (first, second)]
+    return folds[0] == folds[1] and len(folds[0]) == 1 and places[0] == places[1] and len(places[0]) > 1
+
+
+def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
+    """The paired test of two models by a metric of the test part or of the validation part.
+
+    n_test / n_train is that of the split: rows of the test part to all others, or of the part held out for validation
+    to those that are left for training.
+
+    Raises:
+        ValueError: the models were scored on different folds, or on fewer than two.
+    """
+    split = metric.split("/")[0]
+    dev_share = first[0].settings.get("dev_share", DEV_SHARE)
+    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_share / (1 - dev_share)
+    ours, theirs = ({(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second))
+    return paired_test(ours, theirs, ratio)
+
+
+def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
+    """``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
+    if not are_comparable(first, second):
+        return NOTHING
+    found = compare(first, second, metric)
+    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"{round(found.difference, 2) + 0.0:+.2f} ({p})"  # + 0.0: no minus before zero
+
+
+def _expected(runs: Sequence[RunResult]) -> int:
+    return int(runs[0].settings["folds"]) * len({run.seed for run in runs})

@@ -1,0 +1,143 @@
+"""Pictures of numbers against numbers: scores by a size of the model, and lines."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.results.figures import new_figure, save_figure
+
+COLOURS = ("#1f5fa8", "#d1792b", "#3b8a5a", "#8a5fb0", "#9aa5b1")
+
+
+def plot_scores_by(
+    rows: Mapping[str, Mapping[int, Sequence[float]]],
+    out: str | Path,
+    *,
+    axis: str,
+    runs: str,
+    score: str = "Test accuracy",
+) -> None:
+    """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
+
+    Args:
+        rows: name of the row -> size -> scores of the runs, in percent.
+        out: the PNG file to write.
+        axis: what the size is, as "number of steps K".
+        runs: what the mean is over, as "folds".
+        score: what it is.
+
+    Raises:
+        ValueError: no rows, or a point without scores.
+        ImportError: matplotlib is missing.
+    """
+    if not rows or not all(values for points in rows.values() for values in points.values()):
+        raise ValueError(f"nothing to draw: every row needs scores for each {axis}, got {dict(rows)}")
+    figure = new_figure(6, 3.8)
+    axes = figure.subplots()
+    # Equal distances: the sizes are chosen roughly as powers.
+    ticks = sorted({size for points in rows.values() for size in points})
+    for place, (name, points) in enumerate(rows.items()):
+        shift = 0.06 * (place - (len(rows) - 1) / 2)  # bars of one size side by side
+        axes.errorbar(
+            [ticks.index(size) + shift for size in sorted(points)],
+            [statistics.fmean(points[size]) for size in sorted(points)],
+            yerr=[statistics.stdev(points[size]) if len(points[size]) > 1 else 0.0 for size in sorted(points)],
+            color=COLOURS[place % len(COLOURS)],
+            marker="o",
+            markersize=5,
+            linewidth=2,
+            capsize=3,
+            label=name,
+        )
+    axes.set_xticks(range(len(ticks)), [str(size) for size in ticks])
+    _label(axes, axis, f"{score} (%), mean and deviation over {runs}")
+    save_figure(figure, out)
+
+
+def plot_lines(
+    lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str, logarithmic: bool = False
+) -> None:
+    """Draw a line for each name: values against whole numbers.
+
+    Args:
+        lines: name -> number -> value.
+        out: the PNG file to write.
+        axis, title: what the numbers and the values are.
+        logarithmic: whether the values are.
+
+    Raises:
+        ValueError: a line without points, or no line.
+        ImportError: matplotlib is missing.
+    """
+    if not lines or not all(lines.values()):
+        raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
+    figure = new_figure(6, 3.8)
+    axes = figure.subplots()
+    for place, (name, points) in enumerate(lines.items()):
+        numbers = sorted(points)
+        axes.plot(
+            numbers,
+            [points[number] for number in numbers],
+            color=COLOURS[place % len(COLOURS)],
+            linewidth=2,
+            label=name,
+        )
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.locator_params(axis="x", integer=True)
+    _label(axes, axis, title)
+    save_figure(figure, out)
+
+
+def plot_distributions(
+    rows: Mapping[str, Mapping[str, Sequence[float]]], out: str | Path, *, axis: str, title: str
+) -> None:
+    """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
+
+    Args:
+        rows: name of the panel -> group -> values; a group may have none.
+        out: the PNG file to write.
+        axis, title: what the groups and the values are.
+
+    Raises:
+        ValueError: no rows.
+        ImportError: matplotlib is missing.
+    """
+    if not rows:
+        raise ValueError("nothing to draw: no rows")
+    figure = new_figure(max(4.0, 2.4 * len(rows)), 3.4)
+    panels = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for panel, (name, groups) in zip(panels, rows.items(), strict=True):
+        panel.boxplot(
+            [list(values) for values in groups.values()],
+            tick_labels=list(groups),
+            whis=(5, 95),
+            showfliers=False,
+            widths=0.6,
+            patch_artist=True,
+            boxprops={"facecolor": "#d6e3f2", "edgecolor": COLOURS[0]},
+            medianprops={"color": COLOURS[1], "linewidth": 2},
+        )
+        panel.set_title(name, fontsize=11)
+        panel.tick_params(labelsize=8)
+        lighten(panel)
+    figure.supxlabel(axis, fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
+    save_figure(figure, out)
+
+
+def _label(axes: Any, axis: str, title: str) -> None:
+    axes.set_xlabel(axis)
+    axes.set_title(title, loc="left", fontweight="bold")
+    axes.legend(frameon=False)
+    lighten(axes)
+
+
+def lighten(axes: Any) -> None:
+    """Axes without a box, with pale lines at the values."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
+    axes.set_axisbelow(True)

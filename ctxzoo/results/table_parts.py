@@ -1,0 +1,143 @@
+"""What the tables made from results files are put together from: cells, columns, Markdown."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxzoo.results.result import VECTORS_CONTENT, RunResult
+
+NOTHING = "–"
+NOT_RUN = "not run yet"
+TO_PUBLISH = " --results_dir results"  # where tables read
+
+
+def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
+    """Write ``mean ± sd`` (sample standard deviation), the bare value of a single run, a dash where one is missing."""
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    if not numbers or len(numbers) < len(known):
+        return NOTHING
+    mean = f"{statistics.fmean(numbers):.{decimals}f}"
+    return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
+
+
+def signed(shown: str) -> str:
+    """A number as text with its sign, also where that is plus."""
+    return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
+
+
+def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
+    """The mean over the seeds and folds that both have, with its sign; a dash where there is none."""
+    plain = {(run.seed, run.fold): run.metrics[metric] for run in base}
+    gains = [run.metrics[metric] - plain[run.seed, run.fold] for run in ours if (run.seed, run.fold) in plain]
+    return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
+
+
+def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
+    """`` (name value, …; for COLUMN: name value, …)``: what the first runs were told that the second were not.
+
+    Args:
+        pairs: by the column of a row that they stand in. What all have in common is told first.
+    """
+    told = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
+    shared = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]
+    columns: dict[str, list[str]] = {}
+    for column, notes in told.items():
+        if own := [note for note in notes if note not in shared]:
+            columns.setdefault(", ".join(own), []).append(column)
+    parts = [", ".join(shared)] if shared else []
+    parts += [f"for {', '.join(members)}: {own}" for own, members in columns.items()]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _changes(ours: RunResult, plain: RunResult) -> list[str]:
+    """Of given word vectors the name is told, not the content."""
+    keys = sorted({**ours.settings, **plain.settings}.keys() - {VECTORS_CONTENT})
+    changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
+    return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
+
+
+def refuse_mixtures(runs: Sequence[RunResult]) -> None:
+    """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
+
+    Raises:
+        ValueError: settings or data differ.
+    """
+    for run in runs[1:]:
+        names = [
+            key for key in {**runs[0].settings, **run.settings} if run.settings.get(key) != runs[0].settings.get(key)
+        ]
+        if VECTORS_CONTENT in names and not (VECTORS_CONTENT in run.settings and VECTORS_CONTENT in runs[0].settings):
+            names.remove(VECTORS_CONTENT)  # earlier results do not tell it
+        if run.data["fingerprint"] != runs[0].data["fingerprint"]:
+            names.append("data")
+        if names:
+            raise ValueError(
+                f"results of {run.recipe}, {run.variant}, tag {run.tag!r} on {run.dataset} were not made alike: seed"
+                f" {run.seed}, fold {run.fold} differs from seed {runs[0].seed}, fold {runs[0].fold} in"
+                f" {', '.join(names)}; the recipe's --resume runs again what has other settings"
+            )
+
+
+def refuse_repeats(runs: Sequence[RunResult]) -> None:
+    """Refuse runs of one row that a mean would count twice.
+
+    Raises:
+        ValueError: two runs have the same seed and fold.
+    """
+    places = [(run.seed, run.fold) for run in runs]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        raise ValueError(
+            f"two results for {runs[0].variant} on {runs[0].dataset} with seed {twice[0]}, fold {twice[1]} and the same"
+            " settings; keep one of the files"
+        )
+
+
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A Markdown table: ``left`` columns flush left, the rest right, short rows filled with empty cells."""
+    lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
+    lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def with_commands(table: str, commands: Sequence[str]) -> str:
+    """A table with the shell commands below it that add to it; without any, the table."""
+    lines = [f"{line}{TO_PUBLISH}" if line.startswith("python recipes/") else line for line in commands]
+    return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a results table: its heading and what it shows of the runs of one row (never none)."""
+
+    heading: str
+    show: Callable[[Sequence[RunResult]], str]
+
+
+def metric(heading: str, key: str, decimals: int = 2) -> Column:
+    """Column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
+    return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
+
+
+def _epochs(runs: Sequence[RunResult]) -> str:
+    """Epochs trained (those asked for where a run does not say), or the least and the most of the runs."""
+    epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
+    shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
+    return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
+
+
+def _minutes(runs: Sequence[RunResult]) -> str:
+    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
+    return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
+
+
+PARAMETERS = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
+RUN_COLUMNS = (
+    Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
+    Column("epochs", _epochs),
+    Column("minutes", _minutes),
+)

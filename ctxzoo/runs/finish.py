@@ -1,0 +1,127 @@
+"""What remains when a model is trained: checkpoint folder, results file, figures, and a first prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning
+from rich.console import Console
+from rich.table import Table
+
+from ctxzoo.results.figures import draw_if_possible
+from ctxzoo.results.plots import plot_learning_curves
+from ctxzoo.results.result import RunResult, write_result
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.eval_results import eval_results_files, run_place
+from ctxzoo.hub.loading import loading_lines
+from ctxzoo.hub.push import push_folder
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.training_result import RunData, training_result
+from ctxzoo.training.task import ZooTask
+from ctxzoo.training.trainer import CSV_LOG
+
+
+def finish_run(
+    task: ZooTask,
+    data: RunData,
+    trainer: lightning.Trainer,
+    scores: dict[str, dict[str, float]],
+    *,
+    card: TaskCard,
+    folder: Path,
+    results_dir: Path,
+    recipe: str,
+    architecture: str,
+    variant: str,
+    seed: int,
+    commit: str,
+    settings: dict[str, Any],
+    fold: int | None = None,
+    tag: str = "",
+    split: str = "test",
+    push_to: str | None = None,
+) -> None:
+    """Write everything that a run leaves behind, what is dearest first, and say where it is.
+
+    Of several processes the first alone calls it, see `in_first_process`.
+
+    `folder` gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then `folder` the pictures:
+    learning_curves.png and those of the task (for readers attention.png). Without matplotlib there are no pictures.
+
+    Args:
+        task: with its final weights.
+        data, trainer: of the run.
+        scores: split name to metrics.
+        card: of the problem.
+        folder, results_dir: where to write.
+        recipe, architecture, variant, seed, commit, settings: for the results file.
+        fold: number of the fold in cross-validation.
+        tag: what tells the run from others of its variant; part of the name of its file.
+        split: that is reported, and gives the card's example where there is none of ours.
+        push_to: Hub repository that receives the checkpoint folder.
+    """
+    result = training_result(
+        task,
+        data,
+        trainer,
+        scores,
+        folder=folder,
+        curves=card.curves,
+        recipe=recipe,
+        architecture=architecture,
+        variant=variant,
+        seed=seed,
+        commit=commit,
+        settings=settings,
+        fold=fold,
+        tag=tag,
+        split=split,
+    )
+    task.model.eval()
+    example = card_example(card, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data, split=split)
+    checkpoint = write_checkpoint_folder(
+        folder / "checkpoint",
+        model=task.model,
+        tokenizer=data.tokenizer,
+        card=build_card(result, task.model.config, task=card, example=example),
+        eval_results=eval_results_files(result, card),
+    )
+    path = write_result(result, results_dir)
+    draw_if_possible(lambda: _draw_figures(task, data, card, example, folder))
+    _print_summary(result, card, path, folder, checkpoint, example)
+    if push_to is not None:
+        print(f"pushed: {push_folder(checkpoint, push_to)}")
+
+
+def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping[str, Any], folder: Path) -> None:
+    plot_learning_curves(folder / CSV_LOG, folder / "learning_curves.png", card.drawn)
+    card.draw_figures(task, data, example, folder)
+
+
+def _print_summary(
+    result: RunResult, card: TaskCard, path: Path, folder: Path, checkpoint: Path, example: Mapping[str, Any]
+) -> None:
+    console = Console()
+    table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
+    splits = ("validation", "test")
+    table.add_column("")
+    for split in splits:
+        table.add_column(split, justify="right")
+    for name in card.metrics:
+        values = [result.metrics.get(f"{split}/{name}") for split in splits]
+        if any(value is not None for value in values):
+            table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
+    console.print(table)
+    console.print(
+        f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
+    )
+    console.print(f"results    {path}\nfigures    {folder}\ncheckpoint {checkpoint}\n", soft_wrap=True, highlight=False)
+    for line in loading_lines(checkpoint, card):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print()
+    for line in card.example_lines(example):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)

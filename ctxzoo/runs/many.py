@@ -1,0 +1,137 @@
+"""What recipes of many runs share: options, runs side by side, the printed table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ctxzoo.results.fold_results import are_comparable, difference_cell
+from ctxzoo.results.result import RESULTS_DIR, RunResult
+from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.runs.score_option import score_option
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.processes import run_in_processes
+
+Outcomes = dict[str, list[RunResult]]
+
+
+@dataclass
+class RunSettings:
+    """Options of every recipe that does many runs and prints a table; a recipe adds its own."""
+
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
+    processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
+    resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
+    score: str = score_option()
+    results_dir: str = RESULTS_DIR
+    progress: bool = True
+
+
+@dataclass
+class FoldSettings(RunSettings):
+    """Options of a recipe that works on folds, which the seeds draw too."""
+
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        if self.folds < 2:
+            raise ValueError(f"folds={self.folds}: cross-validation needs at least 2")
+
+
+class FoldRun(Protocol):
+    """One model on one fold; other processes get it as a pickle."""
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def fold(self) -> int | None: ...
+
+    @property
+    def results_file(self) -> Path: ...
+
+    @property
+    def card(self) -> TaskCard: ...
+
+
+Run = TypeVar("Run", bound=FoldRun)
+
+
+def run_folds(
+    runs: Mapping[str, Sequence[Run]],
+    work: Callable[[Run], RunResult],
+    *,
+    processes: int,
+    threads: int = 1,
+    progress: bool = True,
+) -> Outcomes:
+    """Do the runs of every row, `processes` at a time (0: one for each core), and return the results of each row.
+
+    Args:
+        runs: name of a row of the printed table to its runs.
+        work: a function of a module, or a `functools.partial` of one.
+        threads: of each process.
+        progress: show a progress bar.
+
+    Raises:
+        ValueError: two runs would write the same results file.
+    """
+    row_of: dict[str, str] = {}  # by results file
+    for name, members in runs.items():
+        for run in members:
+            file = str(run.results_file)
+            if file in row_of:
+                raise ValueError(f"{row_of[file]!r} and {name!r} would both write {file}; give them names of their own")
+            row_of[file] = name
+    jobs = [run for members in runs.values() for run in members]
+    outcomes: Outcomes = {name: [] for name in runs}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not progress) as shown:
+        bar = shown.add_task("runs", total=len(jobs))
+        for run, result in run_in_processes(work, jobs, processes or os.cpu_count() or 1, threads):
+            name = row_of[str(run.results_file)]
+            outcomes[name].append(result)
+            shown.advance(bar)
+            score = result.metrics[f"{result.split}/{run.card.headline[0]}"]
+            fold = "" if run.fold is None else f", fold {run.fold}"
+            shown.console.print(f"{name}, seed {run.seed}{fold}: {score:.2f}", highlight=False)
+    return outcomes
+
+
+def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
+    """Print a row for each model: the problem's foremost scores on the split that its runs report.
+
+    Rows on the same folds of the same data are compared with the first of them.
+    """
+    firsts = [_first_like(results, outcomes) for results in outcomes.values()]
+    compared = any(first is not results for first, results in zip(firsts, outcomes.values(), strict=True))
+    scores = [card.metrics[name].name for name in card.headline]
+    headings = ["model", *scores, "parameters", "runs", *["difference"] * compared]
+    caption = "difference: to the first row on the same folds, with p of a paired test" if compared else None
+    table = Table(title=title, caption=caption)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for first, (name, results) in zip(firsts, outcomes.items(), strict=True):
+        split = results[0].split
+        difference = "" if first is results else difference_cell(results, first, f"{split}/{card.headline[0]}")
+        table.add_row(
+            name,
+            *(mean_and_deviation([one.metrics[f"{split}/{key}"] for one in results]) for key in card.headline),
+            f"{results[0].parameters['trainable']:,}",
+            str(len(results)),
+            *[difference] * compared,
+        )
+    Console().print(table)
+
+
+def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:
+    """The first row that was scored on the same folds of the same data: itself where there is none before it."""
+    return next((other for other in outcomes.values() if other is results or are_comparable(results, other)), results)

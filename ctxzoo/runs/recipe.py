@@ -1,0 +1,76 @@
+"""The way into every recipe: settings from the command line or a YAML file, and errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from transformers import HfArgumentParser
+
+from ctxzoo.runs.advice import advice_for
+from ctxzoo.runs.setting_ranges import check_settings
+from ctxzoo.training.interrupted import TrainingInterrupted
+from ctxzoo.training.wandb_package import check_wandb
+
+Settings = TypeVar("Settings")
+STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
+
+
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the description, and tells the default of each option."""
+
+
+def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
+    """Call `main` with the settings of the command line.
+
+    The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win. What a
+    user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
+
+    Args:
+        settings: a dataclass.
+        main: what the recipe does.
+        description: for `--help`.
+    """
+    parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
+    names = {one.name for one in fields(cast(Any, settings))}
+    try:
+        (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
+        check_settings(parsed)
+        if getattr(parsed, "wandb", False):
+            check_wandb()
+        main(parsed)
+    except (OSError, ValueError, ImportError, FloatingPointError) as error:
+        sys.exit(f"error: {advice_for(str(error), names)}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit(STOPPED if "resume" in names else "stopped")
+
+
+def with_settings_file(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with a YAML file at their head replaced by the options that it holds.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not YAML, or holds no settings by name.
+    """
+    if not arguments or Path(arguments[0]).suffix not in (".yaml", ".yml"):
+        return list(arguments)
+    try:
+        values = yaml.safe_load(Path(arguments[0]).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{arguments[0]} is not YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{arguments[0]} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
+    options: list[str] = []
+    for name, value in values.items():
+        if value is not None:  # nothing: the default
+            options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
+    return [*options, *arguments[1:]]
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,65 @@
+"""Options of every recipe that trains classifiers of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxzoo.word_vectors.vectors import word_vectors_fingerprint
+from ctxzoo.results.environment import public_name
+from ctxzoo.results.result import VECTORS_CONTENT
+from ctxzoo.runs.many import RunSettings
+from ctxzoo.training.trainer import TrainerSettings
+
+
+@dataclass
+class TrainingSettings(RunSettings):
+    """Where and how to train; a recipe adds its own options."""
+
+    label_smoothing: float = 0.0
+    ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
+    precision: str = field(default="32-true", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
+    threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
+    tiny: bool = field(default=False, metadata={"help": "small models on a few batches: does it run?"})
+    output_dir: str = "runs"
+    accelerator: str = "auto"
+    devices: str = "auto"
+    tensorboard: bool = True
+    wandb: bool = False
+
+    def trainer(self, seed: int, **options: Any) -> TrainerSettings:
+        """Of one run; `options` are further fields of `TrainerSettings`."""
+        return TrainerSettings(
+            precision=self.precision,
+            ema_decay=self.ema_decay,
+            seed=seed,
+            accelerator=self.accelerator,
+            devices=self.devices,
+            tensorboard=self.tensorboard,
+            wandb=self.wandb,
+            progress=False,
+            limit_train_batches=4 if self.tiny else None,
+            limit_eval_batches=2 if self.tiny else None,
+            **options,
+        )
+
+
+def reported_vectors(vectors: str | None) -> dict[str, Any]:
+    """What settings tell of given word vectors, by name and content; their width is then the model's.
+
+    Without any nothing, so that results from before they could be given stay those of the same settings.
+
+    Raises:
+        OSError, ValueError: see `word_vectors_fingerprint`.
+    """
+    if vectors is None:
+        return {}
+    return {"word_vectors": public_name(vectors), "word_dim": None, **vectors_content(vectors)}
+
+
+def vectors_content(vectors: str | None) -> dict[str, Any]:
+    """What settings tell of the content of given word vectors, so that no other file of this name is taken for them.
+
+    It stands beside the fingerprint of the data: models that start from other vectors compare on the same rows.
+    """
+    return {} if vectors is None else {VECTORS_CONTENT: word_vectors_fingerprint(vectors)}

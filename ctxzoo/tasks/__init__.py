@@ -1,0 +1,62 @@
+"""The problems that cards, results and the command line know, by the name that heads say (`zoo_task`)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the command line names problems before anything of them is needed
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.models.modeling_base import ZooPreTrainedModel
+    from ctxzoo.tasks.commands import TaskCommands
+
+# Name to the package whose `card` has its CARD, and whose `commands` have its COMMANDS.
+PROBLEMS = {
+    "question-answering": "ctxzoo.tasks.question_answering",
+    "text-classification": "ctxzoo.tasks.text_classification",
+    "token-classification": "ctxzoo.tasks.token_classification",
+    "fill-mask": "ctxzoo.tasks.word_embeddings",
+}
+
+
+def card_named(name: str) -> TaskCard:
+    """The card of a problem.
+
+    Raises:
+        ValueError: none of `PROBLEMS`; the message names them.
+    """
+    card: TaskCard = import_module(f"{_package(name)}.card").CARD
+    return card
+
+
+def commands_named(name: str) -> TaskCommands:
+    """What the command line does with checkpoints of a problem.
+
+    Raises:
+        ValueError: none of `PROBLEMS`; the message names them.
+    """
+    commands: TaskCommands = import_module(f"{_package(name)}.commands").COMMANDS
+    return commands
+
+
+def card_of(model_class: type[ZooPreTrainedModel]) -> TaskCard:
+    """The card of the problem that a head names.
+
+    Raises:
+        ValueError: it names none, or one that is none of `PROBLEMS`; the message names them.
+    """
+    if model_class.zoo_task is None:
+        raise ValueError(
+            f"a {model_class.__name__} does no task that ctxzoo can score and describe; it knows {_known()}"
+        )
+    return card_named(model_class.zoo_task)
+
+
+def _package(name: str) -> str:
+    if name not in PROBLEMS:
+        raise ValueError(f"unknown task {name!r}; ctxzoo knows {_known()}")
+    return PROBLEMS[name]
+
+
+def _known() -> str:
+    return ", ".join(PROBLEMS)

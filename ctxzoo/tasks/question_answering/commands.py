@@ -1,0 +1,77 @@
+"""`ctxzoo evaluate` and `ctxzoo predict` for readers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.tasks.commands import Option, TaskCommands, how_to_score, probability, write_json
+
+
+class QuestionAnsweringCommands(TaskCommands):
+    title = "question answering"
+    evaluate_options = (
+        Option("squad_version", "default: auto, as the data is", choices=("auto", "1.1", "2.0")),
+        Option("threshold", "no-answer score above which it abstains; default: the model's", probability),
+    )
+    predict_options = (
+        Option("question"),
+        Option("context", "the text that answers it"),
+        Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
+        Option("threshold", "no-answer score above which the answer is empty", probability),
+    )
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+
+        return evaluate_reader(
+            options.checkpoint,
+            options.dataset,
+            (options.split,),
+            squad_version=own["squad_version"] or "auto",
+            no_answer_threshold=own["threshold"],
+            **how_to_score(options),
+        )[options.split]
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
+        one = question is not None or context is not None
+        if one == (options.file is not None):
+            raise ValueError("give either --question with --context, or --file with --output")
+        if one and (question is None or context is None):
+            raise ValueError("--question and --context belong together; only one of them was given")
+        if one and (options.output is not None or na_prob is not None):
+            raise ValueError("--output and --na_prob belong to --file")
+        if not one and options.output is None:
+            raise ValueError("--file needs --output, the JSON file to write")
+
+        from ctxzoo.tasks.question_answering.predictions import answer_questions, load_reader, read_questions
+
+        questions = [] if one else read_questions(options.file)
+        reader = load_reader(options.checkpoint)
+        if one:
+            parameters = {} if threshold is None else {"no_answer_threshold": threshold}
+            _print_answer(reader(question=question, context=context, **parameters))
+            return
+        texts, scores = answer_questions(
+            reader, questions, no_answer_threshold=threshold, batch_size=options.batch_size
+        )
+        files = {options.output: texts} | ({} if na_prob is None else {na_prob: scores})
+        for file, content in files.items():
+            write_json(file, content)
+        empty = sum(not text for text in texts.values())
+        print(f"{len(texts)} answers, {empty} of them empty: {', '.join(map(str, files))}")
+
+
+def _print_answer(answer: Mapping[str, Any]) -> None:
+    if answer["answer"]:
+        print(answer["answer"])
+        print(f"characters {answer['start']} to {answer['end']}, probability {answer['score']:.4f}")
+    else:
+        print("(no answer)")
+    print(f"no-answer score {answer['no_answer_score']:.4f}")
+
+
+COMMANDS = QuestionAnsweringCommands()

@@ -1,0 +1,56 @@
+"""A reader of words and characters with fewer words: the others have the row of unknown words, and their characters."""
+
+from __future__ import annotations
+
+import copy
+
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
+from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS
+
+
+def cut_vocabulary(
+    model: ZooPreTrainedModel, tokenizer: WordCharTokenizer, keep_words: int
+) -> tuple[ZooPreTrainedModel, WordCharTokenizer]:
+    """The same reader with the first words of its table alone; scores of texts of kept words stay as they are.
+
+    Tables begin with the most frequent words: of the training texts, or of those that given word vectors are from. A
+    word that is left out has the row of another of its forms (lower case and so on) where that is kept.
+
+    Args:
+        model: whose configuration has a `vocab_size`.
+        tokenizer: of the model.
+        keep_words: how many words to keep; the special rows stay as well.
+
+    Raises:
+        ValueError: the table has fewer words.
+    """
+    size = SPECIAL_ROWS + keep_words
+    if size > len(tokenizer):
+        raise ValueError(
+            f"keep_words={keep_words}: the checkpoint has {len(tokenizer) - SPECIAL_ROWS} words; expected at most that "
+            "many"
+        )
+    config = copy.deepcopy(model.config)
+    config.vocab_size = size  # type: ignore[attr-defined, unused-ignore]
+    weights = dict(model.state_dict())
+    table = _table_name(model)
+    weights[table] = weights[table][:size]
+    smaller = type(model)(config)
+    smaller.load_state_dict(weights)
+    numbers = tokenizer.char_vocab
+    characters = None if numbers is None else sorted(numbers, key=numbers.__getitem__)
+    return smaller.eval(), build_word_char_tokenizer(
+        tokenizer.convert_ids_to_tokens(list(range(SPECIAL_ROWS, size))),
+        characters=characters,
+        max_word_length=tokenizer.max_word_length,
+        word_features=tokenizer.word_features,
+        model_max_length=tokenizer.model_max_length,
+    )
+
+
+def _table_name(model: ZooPreTrainedModel) -> str:
+    """The name of the word table among the weights."""
+    table = model.get_input_embeddings().weight
+    names: list[str] = [name for name, parameter in model.named_parameters() if parameter is table]
+    return names[0]

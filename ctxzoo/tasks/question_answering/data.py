@@ -1,0 +1,346 @@
+"""SQuAD for Lightning: from a Hub id, a folder, JSON files or the generated sample to batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import datasets
+import lightning
+import numpy as np
+import numpy.typing as npt
+import torch
+from transformers import AutoTokenizer
+
+from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
+from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
+from ctxzoo.tasks.question_answering.batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
+from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
+from ctxzoo.tasks.question_answering.reader import SquadSplits, read_squad
+from ctxzoo.tasks.question_answering.type_tables import TypeTables, build_type_tables
+from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
+from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, vector_table
+
+LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
+HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
+
+
+Rows = npt.NDArray[np.int64]
+
+
+class SquadDataModule(lightning.LightningDataModule):
+    """SQuAD 1.1 or 2.0 in bucketed batches.
+
+    Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
+    split is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for
+    choosing the best epoch and the no-answer threshold.
+
+    Args:
+        dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
+        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
+        word_vectors: file of pretrained vectors, kept as they are; None learns vectors for the training words.
+        vector_limit: read this many rows of the file, beside those of the dataset's own words.
+        word_embedding_size: width of learned vectors.
+        min_word_count: a training word needs this many occurrences for a learned vector.
+        characters: give `char_ids`.
+        min_char_count: a character needs this many occurrences in the training split.
+        max_word_length: L.
+        word_features: give word features (lever 3).
+        batch_size, eval_batch_size: questions in a batch.
+        train_source: keep only training rows with this value in the column `source`.
+        left_out_source: train on no row with this value in the column `source`; these rows are a split of their own,
+            `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
+        pool_batches: training batches whose rows are sorted by length together; 1 gives random batches.
+        seed: of the order of batches and of the held-out share.
+        num_workers: processes that build batches; 0 builds them in the training process.
+        cache_dir: folder of prepared data.
+        tokenizer: use this one instead of building one from the data.
+        init_from: use the tokenizer of this checkpoint folder or Hub id.
+    """
+
+    def __init__(
+        self,
+        dataset: str = "rajpurkar/squad_v2",
+        *,
+        data_dir: str | None = None,
+        squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+        word_vectors: str | None = None,
+        vector_limit: int = 400_000,
+        word_embedding_size: int = 100,
+        min_word_count: int = 2,
+        characters: bool = True,
+        min_char_count: int = 5,
+        max_word_length: int = 16,
+        word_features: bool = False,
+        batch_size: int = 64,
+        eval_batch_size: int = 128,
+        train_source: str | None = None,
+        left_out_source: str | None = None,
+        pool_batches: int = POOL_BATCHES,
+        seed: int = 224,
+        num_workers: int = 0,
+        cache_dir: str | None = None,
+        tokenizer: WordCharTokenizer | None = None,
+        init_from: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self.data_dir = data_dir
+        self.requested_version = squad_version
+        self.word_vectors = word_vectors
+        self.vector_limit = vector_limit
+        self.learned_embedding_size = word_embedding_size
+        self.min_word_count = min_word_count
+        self.characters = characters
+        self.min_char_count = min_char_count
+        self.max_word_length = max_word_length
+        self.word_features = word_features
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.train_source = train_source
+        self.left_out_source = left_out_source
+        self.pool_batches = pool_batches
+        self.seed = seed
+        self.num_workers = num_workers
+        self.cache_dir = Path(cache_dir) if cache_dir else None
+        if init_from is not None:
+            refuse_missing_path(init_from, "checkpoint")
+            tokenizer = AutoTokenizer.from_pretrained(init_from)
+        self._tokenizer = tokenizer
+        self._data: SquadSplits | None = None
+        self._prepared: PreparedSquad | None = None
+        self._tables: TypeTables | None = None
+        self._vectors: WordVectors | None = None
+        self._rows: dict[str, Rows] = {}
+
+    # -- what a recipe asks for ------------------------------------------------------------------------------------
+
+    @property
+    def tokenizer(self) -> WordCharTokenizer:
+        """The tokenizer that belongs to this data; after `setup`."""
+        assert self._tokenizer is not None, "call setup() first"
+        return self._tokenizer
+
+    @property
+    def squad_version(self) -> Literal["1.1", "2.0"]:
+        """1.1 or 2.0, as asked for or as found."""
+        return self._loaded().squad_version
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hashes of the splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+
+    def model_sizes(self) -> dict[str, int | bool]:
+        """The fields of a model's config that follow from the data."""
+        vectors, char_vocab = self._vectors, self.tokenizer.char_vocab
+        sizes = {"trained_positions": self.trained_positions()} if "train" in self._rows else {}
+        return {
+            **sizes,
+            "vocab_size": len(self.tokenizer),
+            "word_embedding_size": vectors.dim if vectors else self.learned_embedding_size,
+            "train_word_embeddings": vectors is None,
+            "char_vocab_size": SPECIAL_ROWS + len(char_vocab) if char_vocab is not None else 0,
+        }
+
+    def trained_positions(self) -> int:
+        """Places that training reads: the words of its longest context or question, and the extra token."""
+        split, rows = self.prepared("train"), self.rows("train")
+        contexts, questions = split.contexts.lengths()[split.context_of[rows]], split.questions.lengths()[rows]
+        return 1 + int(max(contexts.max(), questions.max()))
+
+    def vector_table(self) -> torch.Tensor | None:
+        """(vocab_size, dim) pretrained vectors, or None when they are learned."""
+        return vector_table(self._vectors) if self._vectors else None
+
+    def vectors_name(self) -> str:
+        """The name of the word vectors' file, or "learned"."""
+        return self._vectors.name if self._vectors else "learned"
+
+    def texts(self, split: str) -> datasets.Dataset:
+        """The rows of a split with their texts; `row` of a batch counts in here."""
+        return self._loaded().splits[self._source(split)]
+
+    def prepared(self, split: str) -> PreparedSplit:
+        """The words of a split; `row` of a batch counts in here."""
+        assert self._prepared is not None, "call setup() first"
+        return self._prepared.splits[self._source(split)]
+
+    def row_counts(self, split: str) -> npt.NDArray[np.int64]:
+        """(rows of the word table,) how often the questions and distinct contexts of a split read each of them."""
+        assert self._prepared is not None, "call setup() first"
+        assert self._tables is not None, "call setup() first"
+        counts = self._prepared.counts[self._source(split)]
+        words = self._tables.word_ids[: len(counts)]
+        return np.bincount(words, weights=counts, minlength=len(self.tokenizer)).astype(np.int64)
+
+    def rows(self, split: str) -> Rows:
+        """The rows that a split reads, after the training filter."""
+        return self._rows[split]
+
+    def answers(
+        self, split: str, rows: torch.Tensor, spans: AnswerSpans, may_refuse: bool
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Decoded spans as the predictions and references that `SquadV2` takes.
+
+        The text is always that of the best span; the no-answer score says whether it counts (`may_refuse=False`, SQuAD
+        1.1: it always does).
+
+        Args:
+            split: where the rows count.
+            rows: (B,) rows of the split.
+            spans: of the batch, positions with the extra token.
+            may_refuse: whether "no answer" is possible.
+        """
+        prepared, texts = self.prepared(split), self.texts(split)
+        scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)
+        predictions, references = [], []
+        for row, start, end, score in zip(
+            rows.tolist(), spans.starts.tolist(), spans.ends.tolist(), scores, strict=True
+        ):
+            text = prepared.context_of[row]
+            offsets = prepared.contexts.offsets[prepared.contexts.pointers[text] :]
+            example = texts[row]
+            answer = example["context"][offsets[start - 1, 0] : offsets[end - 1, 1]] if start > 0 else ""
+            predictions.append({"id": example["id"], "prediction_text": answer, "no_answer_probability": score})
+            references.append({"id": example["id"], "answers": example["answers"]})
+        return predictions, references
+
+    # -- Lightning ---------------------------------------------------------------------------------------------------
+
+    def prepare_data(self) -> None:
+        """Read, check and cut into words; once, on one process of each machine."""
+        self._prepare()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Open the prepared data, build the vocabulary; on every process."""
+        if self._tables is not None:
+            return
+        self._prepare()
+        assert self._prepared is not None
+        if self._tokenizer is None:
+            self._tokenizer = self._build_tokenizer(self._prepared)
+        self._tables = build_type_tables(self._prepared.words, self._tokenizer)
+        self._rows = self._choose_rows(self._prepared)
+
+    def train_dataloader(self) -> ResumableLoader:
+        return self._loader("train", shuffle=True)
+
+    def val_dataloader(self) -> ResumableLoader:
+        return self._loader("validation", shuffle=False)
+
+    def test_dataloader(self) -> ResumableLoader:
+        return self._loader("test", shuffle=False)
+
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Any split in evaluation order and with evaluation limits, whatever the dataset calls it."""
+        if split not in self._rows:
+            self._rows[split] = np.arange(len(self.prepared(split)))
+        return self._loader(split, shuffle=False)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _loaded(self) -> SquadSplits:
+        if self._data is None:
+            self._data = read_squad(self.dataset, data_dir=self.data_dir, squad_version=self.requested_version)
+        return self._data
+
+    def _prepare(self) -> None:
+        if self._prepared is None:
+            data = self._loaded()
+            self._prepared = prepare_squad(data.splits, data.fingerprint, self.cache_dir)
+
+    def _source(self, split: str) -> str:
+        """The dataset's own split that `split` reads."""
+        names = self._loaded().splits
+        if split == LEFT_OUT and self.left_out_source is not None:
+            return "train"
+        if "test" not in names and "train" in names:
+            return {"validation": "train", "test": "validation"}.get(split, split)
+        if split not in names:
+            raise ValueError(f"dataset {self.dataset!r} has no split {split!r}; it has {sorted(names)}")
+        return split
+
+    def _choose_rows(self, prepared: PreparedSquad) -> dict[str, Rows]:
+        if "train" not in prepared.splits:
+            return {}
+        train = prepared.splits["train"]
+        rows = rows_within(train, TRAINING_LIMITS)
+        chosen = {"train": rows}
+        if "test" in prepared.splits:
+            chosen["test"] = np.arange(len(prepared.splits["test"]))
+            if "validation" in prepared.splits:
+                chosen["validation"] = np.arange(len(prepared.splits["validation"]))
+        elif "validation" in prepared.splits:
+            contexts = len(train.contexts.pointers) - 1
+            held_out = np.random.default_rng(self.seed).permutation(contexts)[
+                : max(1, round(contexts * HELD_OUT_SHARE))
+            ]
+            is_held_out = np.isin(train.context_of, held_out)
+            chosen["train"] = rows[~is_held_out[rows]]
+            chosen["validation"] = np.flatnonzero(is_held_out)
+            chosen["test"] = np.arange(len(prepared.splits["validation"]))
+        if self.train_source is not None:
+            chosen["train"] = chosen["train"][self._is_of_source("train_source", self.train_source)[chosen["train"]]]
+        if self.left_out_source is not None:
+            is_left_out = self._is_of_source("left_out_source", self.left_out_source)
+            chosen = {name: self._without(rows, name, is_left_out) for name, rows in chosen.items()}
+            chosen[LEFT_OUT] = np.flatnonzero(is_left_out)
+        if not len(chosen["train"]):
+            raise ValueError(f"no training question of {self.dataset!r} is within the limits {TRAINING_LIMITS}")
+        return chosen
+
+    def _is_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
+        """Of each row of the dataset's training split, whether its column `source` holds this value."""
+        texts = self.texts("train")
+        if "source" not in texts.column_names:
+            raise ValueError(f"{option}={source!r}: {self.dataset!r} has no column 'source'")
+        sources = np.array(texts["source"])
+        found: npt.NDArray[np.bool_] = sources == source
+        if not found.any():
+            raise ValueError(f"{option}={source!r} is none of {sorted(set(sources.tolist()))}")
+        return found
+
+    def _without(self, rows: Rows, split: str, is_left_out: npt.NDArray[np.bool_]) -> Rows:
+        """Rows of a split without those left out, where it reads the dataset's training split."""
+        return rows[~is_left_out[rows]] if self._source(split) == "train" else rows
+
+    def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
+        if "train" not in prepared.counts:
+            raise ValueError(
+                f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one (or set `tokenizer`)"
+            )
+        counts = prepared.counts["train"]
+        if self.word_vectors is not None:
+            self._vectors = read_word_vectors(self.word_vectors, keep=prepared.words, limit=self.vector_limit)
+            words = self._vectors.words
+        else:
+            words = frequent_words(prepared.words, counts, self.min_word_count)
+        characters = frequent_characters(prepared.words, counts, self.min_char_count) if self.characters else None
+        return build_word_char_tokenizer(
+            words,
+            characters=characters,
+            max_word_length=self.max_word_length,
+            word_features=self.word_features,
+        )
+
+    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
+        assert self._tables is not None, "call setup() first"
+        if split not in self._rows:
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}"
+            )
+        limits = TRAINING_LIMITS if shuffle else EVALUATION_LIMITS
+        batches = SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
+        return bucket_loader(
+            batches,
+            batches.lengths(),
+            self.batch_size if shuffle else self.eval_batch_size,
+            shuffle=shuffle,
+            seed=self.seed,
+            num_workers=self.num_workers,
+            pool_batches=self.pool_batches,
+        )

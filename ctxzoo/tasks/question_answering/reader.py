@@ -1,0 +1,370 @@
+"""Reads SQuAD-shaped question answering data and checks every row before anything is trained on it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ctxzoo.data.arrow_text import plain_column, plain_type
+from ctxzoo.data.formats import SAMPLE
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
+from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
+
+logger = logging.getLogger(__name__)
+
+TEXT_COLUMNS = ("id", "title", "context", "question")
+COLUMNS = (*TEXT_COLUMNS, "answers")
+
+
+@dataclass(frozen=True)
+class SquadSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: per split the columns id, title, context, question (text) and answers (`text`: list of text,
+            `answer_start`: list of int32, character offsets), then any further columns of the source.
+        squad_version: "2.0" if questions may be unanswerable, else "1.1".
+        fingerprint: content hash per split, the same on every machine.
+        fixed_answer_starts: per split, how many answer offsets were moved (all 0 unless asked for).
+    """
+
+    splits: dict[str, datasets.Dataset]
+    squad_version: SquadVersion
+    fingerprint: dict[str, str]
+    fixed_answer_starts: dict[str, int] = field(default_factory=dict)
+
+
+def read_squad(
+    source: str,
+    *,
+    data_dir: str | None = None,
+    squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+    config: str | None = None,
+    fix_answer_start: bool = False,
+) -> SquadSplits:
+    """Reads and checks a dataset.
+
+    Args:
+        source: "sample" (the generated corpus); an official SQuAD JSON file (one split, named by "train",
+            "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id
+            that `datasets` can load.
+        data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
+        squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
+        config: name of the configuration, for datasets that have several.
+        fix_answer_start: where an answer is not at its offset, move the offset to the nearest place where it is.
+
+    Raises:
+        DatasetUnavailableError: neither a folder nor the Hub has it.
+        DatasetFileError: a file cannot be read or is not JSON, or `Dataset.save_to_disk` wrote the folder.
+        SquadFormatError: a row is not as it should be; the message names split or file, row and id.
+    """
+    if source == SAMPLE:
+        return check_squad(sample_squad(), squad_version=squad_version)
+    path = Path(resolve_dataset(source, data_dir))
+    files = _json_files(path)
+    if not files:
+        loaded = load_splits(source, data_dir, config, sample=True)
+        return check_squad(loaded, squad_version=squad_version, fix_answer_start=fix_answer_start)
+    splits: dict[str, datasets.Dataset] = {}
+    origin: dict[str, Path] = {}
+    declared: set[SquadVersion] = set()
+    for file in files:
+        split = _split_name(file)
+        if split in splits:
+            raise SquadFormatError(f"{origin[split]} and {file} are both the split {split!r}; leave one of them out")
+        splits[split], version = _read_json(file)
+        origin[split] = file
+        if version is not None:
+            declared.add(version)
+    return check_squad(
+        splits,
+        squad_version=squad_version,
+        fix_answer_start=fix_answer_start,
+        origin={split: str(file) for split, file in origin.items()},
+        declared_version=max(declared, default=None),
+    )
+
+
+def check_squad(
+    splits: Mapping[str, datasets.Dataset],
+    *,
+    squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+    fix_answer_start: bool = False,
+    origin: Mapping[str, str] | None = None,
+    declared_version: SquadVersion | None = None,
+) -> SquadSplits:
+    """Checks splits that are already loaded and puts their columns into the one form.
+
+    Args:
+        splits: name to dataset.
+        squad_version: as in `read_squad`.
+        fix_answer_start: as in `read_squad`.
+        origin: what error messages call a split, default `split 'name'`.
+        declared_version: what the data says of itself; counts under "auto" and permits 2.0 data in which every
+            question happens to be answerable.
+
+    Raises:
+        SquadFormatError: as in `read_squad`.
+    """
+    if squad_version not in ("1.1", "2.0", "auto"):
+        raise ValueError(f"squad_version is {squad_version!r}; expected '1.1', '2.0' or 'auto'")
+    if not splits:
+        raise SquadFormatError("the dataset has no split")
+    checked: dict[str, datasets.Dataset] = {}
+    fixed: dict[str, int] = {}
+    unanswerable: str | None = None
+    for name, dataset in splits.items():
+        where = (origin or {}).get(name, f"split {name!r}")
+        rows = _Rows(where, _normalised(where, dataset))
+        rows.check()
+        checked[name], fixed[name] = rows.with_checked_offsets(fix_answer_start)
+        if fixed[name]:
+            logger.warning("%s: moved %d answer offsets to the nearest occurrence", where, fixed[name])
+        unanswerable = unanswerable or rows.first_unanswerable()
+    version = _version(squad_version, declared_version, unanswerable)
+    return SquadSplits(checked, version, {name: dataset_fingerprint(split) for name, split in checked.items()}, fixed)
+
+
+def _version(
+    requested: Literal["1.1", "2.0", "auto"], declared: SquadVersion | None, unanswerable: str | None
+) -> SquadVersion:
+    wanted = declared if requested == "auto" else requested
+    if wanted == "1.1" and unanswerable is not None:
+        raise SquadFormatError(
+            f"{unanswerable}: no answers, but SQuAD 1.1 has answerable questions only; leave it out "
+            "(or set `squad_version` to 2.0)"
+        )
+    if requested == "2.0" and unanswerable is None and declared != "2.0":
+        raise SquadFormatError(
+            "squad_version='2.0', but every question of every split has an answer; add some without "
+            "(or set `squad_version` to auto)"
+        )
+    return wanted or ("1.1" if unanswerable is None else "2.0")
+
+
+def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
+    """The dataset with the five columns in order and in their types; a copy only where a type differs."""
+    missing = [column for column in COLUMNS if column not in dataset.column_names]
+    if missing:
+        raise SquadFormatError(
+            f"{where}: no column {', '.join(missing)}; found {', '.join(dataset.column_names)}, "
+            f"expected {', '.join(COLUMNS)}"
+        )
+    if len(dataset) == 0:
+        raise SquadFormatError(f"{where}: no rows")
+    extra = [column for column in dataset.column_names if column not in COLUMNS]
+    dataset = dataset.select_columns([*COLUMNS, *extra])
+    wanted = squad_features()
+    if all(dataset.features[column] == wanted[column] for column in COLUMNS):
+        return dataset
+    table: pa.Table = dataset.with_format("arrow")[:]
+    schema = wanted.arrow_schema
+    for index, column in enumerate(COLUMNS):
+        found, target = table.schema.field(column).type, schema.field(column).type
+        if column == "answers":
+            values = _answers(where, table.column(column))
+        elif plain_type(found) == target:
+            values = plain_column(table.column(column))
+        else:
+            raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
+        table = table.set_column(index, column, values)
+    features = datasets.Features({**wanted, **{column: dataset.features[column] for column in extra}})
+    return _in_memory(table, features)
+
+
+def _answers(where: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Answers with text of any width and offsets of any whole-number type, in the one type."""
+    target = squad_features().arrow_schema.field("answers").type
+    found = column.type
+    try:
+        chunks = [
+            pa.StructArray.from_arrays(
+                [chunk.field(name).cast(target.field(name).type) for name in ("text", "answer_start")],
+                fields=list(target),
+                mask=pc.is_null(chunk),
+            )
+            for chunk in column.chunks
+        ]
+    except (AttributeError, KeyError, pa.ArrowException) as error:
+        raise SquadFormatError(f"{where}: column 'answers' has the type {found}; expected {target}") from error
+    return pa.chunked_array(chunks, type=target)
+
+
+def _in_memory(table: pa.Table, features: datasets.Features) -> datasets.Dataset:
+    table = datasets.table.InMemoryTable(table.replace_schema_metadata())
+    return datasets.Dataset(table, datasets.DatasetInfo(features=features))
+
+
+class _Rows:
+    """One split under check; `where` is what messages call it."""
+
+    def __init__(self, where: str, dataset: datasets.Dataset) -> None:
+        self._where = where
+        self._dataset = dataset
+        self._table: pa.Table = dataset.with_format("arrow")[:].combine_chunks()
+
+    def check(self) -> None:
+        """Everything but the answer offsets."""
+        for column in COLUMNS:
+            self._refuse(pc.is_null(self._table.column(column)), f"{column} is null")
+        for column in ("id", "context", "question"):
+            self._refuse(_is_blank(self._table.column(column)), f"{column} is empty")
+        self._check_ids()
+        texts, starts = self._answer_column("text"), self._answer_column("answer_start")
+        self._refuse(pc.or_(pc.is_null(texts), pc.is_null(starts)), "answers holds null")
+        self._refuse(
+            pc.not_equal(pc.list_value_length(texts), pc.list_value_length(starts)),
+            lambda row: f"{len(texts[row])} answer texts, but {len(starts[row])} values of answer_start",
+        )
+        parents = pc.list_parent_indices(texts)
+        flat_texts, flat_starts = pc.list_flatten(texts), pc.list_flatten(starts)
+        self._refuse(pc.or_(pc.is_null(flat_texts), pc.is_null(flat_starts)), "an answer is null", parents)
+        self._refuse(_is_blank(flat_texts), "an answer is empty; leave it out", parents)
+        if "is_impossible" in self._dataset.column_names:
+            impossible = pc.fill_null(self._table.column("is_impossible"), False)
+            self._refuse(
+                pc.and_(impossible, pc.greater(pc.list_value_length(texts), 0)),
+                lambda row: f"is_impossible is true, but there are answers: {texts[row].as_py()}",
+            )
+
+    def first_unanswerable(self) -> str | None:
+        """Place of the first question without answers."""
+        empty = pc.equal(pc.list_value_length(self._answer_column("text")), 0)
+        row = pc.index(empty, True).as_py()
+        return None if row < 0 else self._place(row)
+
+    def with_checked_offsets(self, fix: bool) -> tuple[datasets.Dataset, int]:
+        """The dataset, answers at their offsets, and how many offsets had to be moved."""
+        encoded = self._table.column("context").combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.unify_dictionaries().chunk(0)
+        contexts = encoded.dictionary.to_pylist()
+        numbers = encoded.indices.to_pylist()
+        texts = self._answer_column("text")
+        flat_starts = pc.list_flatten(self._answer_column("answer_start")).to_pylist()
+        answers = zip(pc.list_parent_indices(texts).to_pylist(), pc.list_flatten(texts).to_pylist(), strict=True)
+        moved = 0
+        for position, (row, text) in enumerate(answers):
+            context, start = contexts[numbers[row]], flat_starts[position]
+            if start >= 0 and context.startswith(text, start):
+                continue
+            nearest = _nearest(context, text, start)
+            if nearest is None or not fix:
+                raise SquadFormatError(f"{self._place(row)}: {_misplaced(context, text, start, nearest)}")
+            flat_starts[position] = nearest
+            moved += 1
+        return (self._moved(flat_starts) if moved else self._dataset), moved
+
+    def _moved(self, flat_starts: list[int]) -> datasets.Dataset:
+        values = iter(flat_starts)
+        answers = [
+            {"text": row["text"], "answer_start": [next(values) for _ in row["text"]]}
+            for row in self._table.column("answers").to_pylist()
+        ]
+        features = self._dataset.features
+        kind = features.arrow_schema.field("answers").type
+        table = self._table.set_column(COLUMNS.index("answers"), "answers", pa.array(answers, kind))
+        return _in_memory(table, features)
+
+    def _answer_column(self, name: str) -> pa.Array:
+        column = pc.struct_field(self._table.column("answers"), name)
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+    def _check_ids(self) -> None:
+        ids = self._table.column("id")
+        if pc.count_distinct(ids).as_py() == len(ids):
+            return
+        values = ids.to_pylist()
+        repeated = next(value for value, count in Counter(values).items() if count > 1)
+        first = values.index(repeated)
+        raise SquadFormatError(
+            f"{self._place(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
+        )
+
+    def _refuse(self, bad: pa.Array, reason: str | Callable[[int], str], parents: pa.Array | None = None) -> None:
+        """Raises for the first true element of `bad`; `parents` maps elements to rows."""
+        index = pc.index(bad, True).as_py()
+        if index < 0:
+            return
+        row = index if parents is None else parents[index].as_py()
+        raise SquadFormatError(f"{self._place(row)}: {reason if isinstance(reason, str) else reason(row)}")
+
+    def _place(self, row: int) -> str:
+        return f"{self._where}, row {row} (id {self._table.column('id')[row].as_py()!r})"
+
+
+def _is_blank(texts: pa.Array) -> pa.Array:
+    return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
+
+
+def _nearest(context: str, text: str, start: int) -> int | None:
+    """Offset of the occurrence of `text` that is closest to `start`; of two equally close, the first."""
+    best: int | None = None
+    found = context.find(text)
+    while found >= 0:
+        if best is None or abs(found - start) < abs(best - start):
+            best = found
+        found = context.find(text, found + 1)
+    return best
+
+
+def _misplaced(context: str, text: str, start: int, nearest: int | None) -> str:
+    if start < 0:
+        problem = f"answer_start is {start}; expected 0 or more"
+    else:
+        problem = (
+            f"the context has {context[start : start + len(text)]!r} at answer_start {start}, not the answer {text!r}"
+        )
+    if nearest is None:
+        return f"{problem}; the context does not contain the answer {text!r} at all"
+    return f"{problem}; it is at {nearest}; correct answer_start (or set `fix_answer_start` to True)"
+
+
+def _json_files(path: Path) -> list[Path]:
+    """The SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
+    if path.is_file():
+        if path.suffix != ".json":
+            raise ValueError(f"{path} is not a .json file; name a SQuAD JSON file, a folder, or a Hub id")
+        return [path]
+    _refuse_saved_to_disk(path)
+    if not path.is_dir() or (path / "README.md").exists() or any(path.glob("*.parquet")):
+        return []
+    return sorted(file for file in path.glob("*.json") if not file.name.startswith("dataset_info"))
+
+
+def _refuse_saved_to_disk(path: Path) -> None:
+    """Its JSON files describe Arrow files; they hold no questions."""
+    if (path / "dataset_dict.json").is_file():
+        kind, steps = "DatasetDict", "write each split with `split.to_parquet('<new folder>/<split name>.parquet')`"
+    elif (path / "state.json").is_file() and (path / "dataset_info.json").is_file():
+        kind, steps = "Dataset", "write it with `.to_parquet('<new folder>/train.parquet')` (or another split's name)"
+    else:
+        return
+    raise DatasetFileError(
+        f"{path} was written by `{kind}.save_to_disk`; expected SQuAD JSON files or a folder as on the Hub. "
+        f"Load it with `datasets.load_from_disk`, {steps}, and name the new folder"
+    )
+
+
+def _split_name(file: Path) -> str:
+    stem = file.stem.lower()
+    for word, split in (("train", "train"), ("validation", "validation"), ("dev", "validation")):
+        if word in stem:
+            return split
+    return "test"
+
+
+def _read_json(file: Path) -> tuple[datasets.Dataset, SquadVersion | None]:
+    """The questions of an official SQuAD file and the version that the file names."""
+    rows, version = read_squad_json(file)
+    columns = {column: [row[column] for row in rows] for column in COLUMNS}
+    return datasets.Dataset.from_dict(columns, features=squad_features()), version

@@ -1,0 +1,324 @@
+"""A generated corpus in the shape of SQuAD 2.0, for tests, tutorials and runs without any download.
+
+A paragraph states facts about a few invented entities (companies, towns, people). A question names one entity and asks
+for one relation in words that the paragraph does not use. The same relation of other entities, and other values of the
+same kind, stand beside the answer, so a reader that only looks for "a year" or "a name" fails. A third of the questions
+has no answer: the entity lacks the relation that another one has, or is not in the paragraph at all. Relation and
+wording are drawn before answerability, so the question alone does not tell it.
+
+Paragraphs are short and relations few, so that a small reader learns the corpus in minutes on a processor.
+
+Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
+bytes everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import datasets
+
+from ctxzoo.data.formats import SPLITS
+from ctxzoo.tasks.question_answering.sample_templates import (
+    ARTICLES,
+    NAME_KINDS,
+    NUMBERS,
+    OPENERS,
+    RELATIONS,
+    THINGS,
+    WOMEN,
+    YEARS,
+    Relation,
+)
+
+T = TypeVar("T")
+
+PARAGRAPHS_PER_TITLE = 5
+MIN_WORDS, MAX_WORDS = 30, 60
+
+
+@dataclass(frozen=True)
+class Entity:
+    """An invented thing or person: its type, its name, and the pronouns (subject, object) that stand for it."""
+
+    type: str
+    name: str
+    pronouns: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One stated fact; `start` is the character offset of `value` in the paragraph."""
+
+    entity: Entity
+    relation: Relation
+    value: str
+    start: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about `relation` of `entity`; `fact` is None when the paragraph does not answer it."""
+
+    text: str
+    entity: Entity
+    relation: Relation
+    fact: Fact | None
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A generated paragraph with everything it states and the questions asked about it."""
+
+    title: str
+    context: str
+    facts: tuple[Fact, ...]
+    questions: tuple[Question, ...]
+
+
+class _Draws:
+    """Random choices made from `random.Random.random` alone."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)
+
+    def chance(self, probability: float) -> bool:
+        return self._random.random() < probability
+
+    def below(self, bound: int) -> int:
+        return int(self._random.random() * bound)
+
+    def pick(self, items: Sequence[T]) -> T:
+        return items[self.below(len(items))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        result = list(items)
+        for i in range(len(result) - 1, 0, -1):
+            j = self.below(i + 1)
+            result[i], result[j] = result[j], result[i]
+        return result
+
+
+def _names_of_split(kind: str, split: str) -> list[str]:
+    """Of eight pairs of words six are names for training, one for validation, one for test: only words recur."""
+    words = NAME_KINDS[kind]
+    proper_words = words.proper if split == "train" else words.proper + words.unseen
+    return [
+        f"{common} {proper}" if words.common_first else f"{proper} {common}"
+        for j, proper in enumerate(proper_words)
+        for i, common in enumerate(words.common)
+        if SPLITS[max(0, (i + j) % 8 - 5)] == split
+    ]
+
+
+class _Writer:
+    """Writes the paragraphs of one split."""
+
+    def __init__(self, seed: int, split: str) -> None:
+        self._split = split
+        self._draws = _Draws(f"ctxzoo sample_squad {seed} {split}")
+        self._names = {kind: _names_of_split(kind, split) for kind in NAME_KINDS}
+        self._relations = {
+            entity_type: [relation for relation in RELATIONS if relation.subject == entity_type]
+            for entity_type in ARTICLES
+        }
+
+    def paragraphs(self) -> Iterator[Paragraph]:
+        number = 0
+        while True:
+            title = f"{self._split.capitalize()} chronicle {number // PARAGRAPHS_PER_TITLE + 1}"
+            paragraph = self._paragraph(title)
+            if MIN_WORDS <= len(paragraph.context.split()) <= MAX_WORDS:
+                yield paragraph
+                number += 1
+
+    def _value(self, kind: str, used: set[str]) -> str:
+        """A value that stands nowhere else in the paragraph, so that each answer has one place."""
+        draws = self._draws
+        while True:
+            if kind in NAME_KINDS:
+                value = draws.pick(self._names[kind])
+            elif kind in THINGS:
+                value = draws.pick(THINGS[kind])
+            elif kind in NUMBERS:
+                low, high, step, unit = NUMBERS[kind]
+                value = f"{low + step * draws.below((high - low) // step + 1):,} {unit}"
+            else:
+                first, last = YEARS
+                value = str(first + draws.below(last - first + 1))
+            if value not in used:
+                used.add(value)
+                return value
+
+    def _entity(self, entity_type: str, used: set[str]) -> Entity:
+        name = self._value(entity_type, used)
+        if entity_type == "person":
+            pronouns = ("she", "her") if name.split()[0] in WOMEN else ("he", "him")
+        else:
+            pronouns = ("it", "it")
+        return Entity(entity_type, ARTICLES[entity_type] + name, pronouns)
+
+    def _paragraph(self, title: str) -> Paragraph:
+        draws = self._draws
+        used: set[str] = set()
+        main, side = draws.shuffled(list(ARTICLES))[:2]
+        counts = {main: 3, side: 1} if draws.chance(0.5) else {main: 3}
+        holders: dict[Relation, list[Entity]] = {}
+        present: dict[str, list[Entity]] = {}
+        for entity_type, count in counts.items():
+            present[entity_type] = entities = [self._entity(entity_type, used) for _ in range(count)]
+            own = draws.shuffled(self._relations[entity_type])[: 2 + draws.below(2)]
+            for relation in own:
+                # Mostly all but one have it: values to confuse, and one entity to ask for in vain.
+                have = max(1, count - 1) if draws.chance(0.8) else 1 + draws.below(count)
+                holders[relation] = draws.shuffled(entities)[:have]
+            for entity in entities:
+                if all(entity not in holders[relation] for relation in own):
+                    holders[draws.pick(own)].append(entity)
+        context, facts = self._write(holders, used)
+        return Paragraph(title, context, facts, self._questions(holders, present, facts, used))
+
+    def _write(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
+        """The paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
+        draws = self._draws
+        runs: list[list[tuple[Entity, Relation]]] = []
+        entities = [entity for owners in holders.values() for entity in owners]
+        for entity in dict.fromkeys(entities):
+            own = draws.shuffled([(entity, relation) for relation, owners in holders.items() if entity in owners])
+            while own:
+                length = 1 if draws.chance(0.4) else 2
+                runs.append(own[:length])
+                own = own[length:]
+        context = ""
+        facts: list[Fact] = []
+        for run in draws.shuffled(runs):
+            for position, (entity, relation) in enumerate(run):
+                value = self._value(relation.kind, used)
+                continued = position > 0 and draws.chance(0.8)
+                clause, start = _clause(draws.pick(relation.statements), entity, value, continued)
+                if continued and draws.chance(0.4):
+                    context = context[:-1] + ", and "
+                else:
+                    if draws.chance(0.15):
+                        opener = draws.pick(OPENERS)
+                        clause, start = opener + clause, start + len(opener)
+                    clause = clause[0].upper() + clause[1:]
+                    context += " " if context else ""
+                facts.append(Fact(entity, relation, value, len(context) + start))
+                context += clause + "."
+        return context, tuple(facts)
+
+    def _questions(
+        self,
+        holders: dict[Relation, list[Entity]],
+        present: dict[str, list[Entity]],
+        facts: tuple[Fact, ...],
+        used: set[str],
+    ) -> tuple[Question, ...]:
+        """Three to six questions. Relation, wording and answerability are independent draws."""
+        draws = self._draws
+        wanted = 3 + draws.below(4)
+        by_key = {(fact.entity, fact.relation): fact for fact in facts}
+        questions: dict[tuple[Entity, Relation], Question] = {}
+        relations = list(holders)
+        while len(questions) < wanted:
+            relation = draws.pick(relations)
+            wording = draws.pick(relation.questions)
+            if draws.chance(0.7):
+                entity = draws.pick(holders[relation])
+            else:
+                lacking = [entity for entity in present[relation.subject] if entity not in holders[relation]]
+                entity = draws.pick(lacking) if lacking and draws.chance(0.7) else self._entity(relation.subject, used)
+            key = (entity, relation)
+            if key not in questions:
+                questions[key] = Question(wording.format(s=entity.name), entity, relation, by_key.get(key))
+        return tuple(questions.values())
+
+
+def _clause(template: str, entity: Entity, value: str, continued: bool) -> tuple[str, int]:
+    """The clause and the offset of its value."""
+    subject, other = entity.pronouns if continued else (entity.name, entity.name)
+    before, after = (part.format(s=subject, o=other) for part in template.split("{v}"))
+    return before + value + after, len(before)
+
+
+def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph]:
+    """The paragraphs of one split with their fact tables, cut to exactly `questions` questions.
+
+    Raises:
+        ValueError: unknown split, negative seed, or fewer than one question.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"split is {split!r}; expected one of {', '.join(SPLITS)}")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; expected 0 or more")
+    if questions < 1:
+        raise ValueError(f"{split}={questions}; expected at least 1 question")
+    result: list[Paragraph] = []
+    left = questions
+    for paragraph in _Writer(seed, split).paragraphs():
+        kept = paragraph.questions[:left]
+        result.append(Paragraph(paragraph.title, paragraph.context, paragraph.facts, kept))
+        left -= len(kept)
+        if left == 0:
+            break
+    return result
+
+
+def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: int = 400) -> datasets.DatasetDict:
+    """The generated corpus; the same arguments give the same rows on every machine.
+
+    The splits are independent of each other's size, and no named entity of one split occurs in another, though
+    most words of their names do.
+
+    Args:
+        seed: 0 or more.
+        train: number of training questions.
+        validation: number of validation questions.
+        test: number of test questions.
+
+    Returns:
+        Splits train, validation and test with the columns id, title, context, question and answers of SQuAD 2.0.
+
+    Raises:
+        ValueError: negative seed, or a split of fewer than one question.
+    """
+    features = squad_features()
+    splits = {}
+    for split, questions in zip(SPLITS, (train, validation, test), strict=True):
+        rows = [
+            _row(paragraph, question)
+            for paragraph in generate_paragraphs(seed, split, questions)
+            for question in paragraph.questions
+        ]
+        splits[split] = datasets.Dataset.from_list(rows, features=features)
+    return datasets.DatasetDict(splits)
+
+
+def squad_features() -> datasets.Features:
+    """Columns and types of SQuAD on the Hub."""
+    string = datasets.Value("string")
+    return datasets.Features(
+        {
+            "id": string,
+            "title": string,
+            "context": string,
+            "question": string,
+            "answers": {"text": datasets.List(string), "answer_start": datasets.List(datasets.Value("int32"))},
+        }
+    )
+
+
+def _row(paragraph: Paragraph, question: Question) -> dict[str, object]:
+    answers = [question.fact] if question.fact is not None else []
+    return {
+        "id": hashlib.sha1(f"{paragraph.context}\n{question.text}".encode()).hexdigest()[:24],
+        "title": paragraph.title,
+        "context": paragraph.context,
+        "question": question.text,
+        "answers": {"text": [fact.value for fact in answers], "answer_start": [fact.start for fact in answers]},
+    }

@@ -1,0 +1,140 @@
+"""Text classification: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import TextClassificationPipeline
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
+from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.tasks.text_classification.plots_steps import plot_token_weights
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+    from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+
+DRAWN_WORDS = 40  # of a longer text the first
+
+WITH_PACKAGE = """\
+import ctxzoo  # registers the architecture
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(repo)
+model = AutoModelForSequenceClassification.from_pretrained(repo)
+with torch.no_grad():
+    logits = model(**tokenizer(text, truncation=True, return_tensors="pt")).logits
+print(model.config.id2label[int(logits.argmax())])"""
+
+WITHOUT_PACKAGE = """\
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+options = {"trust_remote_code": True, "revision": "main"}  # better: the commit whose code you have read
+tokenizer = AutoTokenizer.from_pretrained(repo, **options)
+model = AutoModelForSequenceClassification.from_pretrained(repo, **options)
+with torch.no_grad():
+    logits = model(**tokenizer(text, truncation=True, return_tensors="pt")).logits
+print(logits.softmax(dim=1))  # one probability for each label of model.config.id2label"""
+
+AS_PIPELINE = """\
+from transformers import pipeline
+
+classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
+print(classifier(text, truncation=True))  # no more words than it was trained on"""
+
+
+def _what_is_right(example: Mapping[str, Any], words: str) -> str:
+    """Nothing for a text of our own, which no one has labelled."""
+    return words.format(example["gold"]) if "gold" in example else ""
+
+
+class TextClassificationCard(TaskCard):
+    name = "text-classification"
+    pipeline_tag = "text-classification"
+    title = "text classification"
+    predictions = "labels"
+    metrics = METRICS
+    headline = ("accuracy", "macro_f1")
+    results_note = (
+        "Percentages unless said otherwise, over the whole split. Macro F1 is the mean over the labels; of the "
+        "calibration error, 0 is best."
+    )
+    curves = CURVES
+    drawn = DRAWN
+    sample = sample_facts(
+        "short reviews of invented things, negative or positive, half of which need the order of their words"
+    )
+    example_keys = ("text", "label", "score")
+    pipeline_note = "It gives the most probable label and its probability:"
+    call = '"..."'
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", "text classification, one label for each text"],
+            ["labels", ", ".join(f"`{name}`" for name in label_names(config))],
+        ]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield (
+            f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is "
+            "in another language than it was trained on."
+        )
+        yield from calibration_limits(metrics, "label")
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        return Snippets(
+            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            with_package=WITH_PACKAGE,
+            without_package=WITHOUT_PACKAGE,
+            as_pipeline=f"{AS_PIPELINE}\n# {[shown_prediction(example, ('label', 'score'))]!r}",
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        prediction: dict[str, Any] = TextClassificationPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
+        return prediction
+
+    def split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
+        """The first text of a split."""
+        row, label = int(data.rows(split)[0]), int(data.labels(split)[0])
+        return {"text": data.texts(split)[row]["text"], "gold": data.label_names[label]}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        label = f"{example['label']}, score {example['score']:.4f}"
+        return [f"text:  {example['text']}", f"label: {label}{_what_is_right(example, '   (gold: {})')}"]
+
+    def draw_figures(
+        self,
+        task: SequenceClassificationTask,
+        data: TextClassificationDataModule,
+        example: Mapping[str, Any],
+        folder: Path,
+    ) -> None:
+        """token_weights.png, where the model can say how much each word counts."""
+        token_weights = getattr(task.model, "token_weights", None)
+        inputs = data.tokenizer(example["text"], return_tensors="pt", return_offsets_mapping=True)
+        # Hashed n-grams stand behind the words and in no place of the text.
+        every = [(begin, end) for begin, end in inputs.pop("offset_mapping")[0].tolist() if end > begin]
+        offsets = every[:DRAWN_WORDS]
+        if token_weights is None or not offsets:
+            return
+        with torch.inference_mode():
+            weights = token_weights(**inputs.to(task.model.device))[0, :, : len(offsets)].float().cpu().numpy()
+        words = [example["text"][begin:end] for begin, end in offsets]
+        title = f"{example['label']} ({example['score']:.2f}){_what_is_right(example, '; the test set says {}')}"
+        if len(every) > DRAWN_WORDS:
+            title += f"; {DRAWN_WORDS} of {len(every)} words"
+        plot_token_weights(weights, words, folder / "token_weights.png", title)
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        return vocabulary_lines(config)
+
+
+CARD = TextClassificationCard()

@@ -1,0 +1,107 @@
+"""`ctxzoo evaluate` and `ctxzoo predict` for classifiers of texts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.tasks.commands import (
+    TEXT,
+    Option,
+    TaskCommands,
+    check_text_or_file,
+    how_to_score,
+    positive,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from transformers import TextClassificationPipeline
+
+
+class TextClassificationCommands(TaskCommands):
+    title = "text classification"
+    evaluate_options = (
+        Option("text_column", "default: text or the like"),
+        Option("label_column", "default: label or the like"),
+        Option("folds", "of the cross-validation that the checkpoint is from", positive),
+        Option("fold", "which of them, from 0", int),
+        Option("fold_seed", "of the folds", int),
+        Option("max_length", "cut texts to so many known words", positive),
+    )
+    predict_options = (
+        TEXT,
+        Option("explain", "page (.html), or picture of one text (.png), of which words count", Path),
+    )
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+
+        given = {name: value for name, value in own.items() if value is not None}
+        if Path(options.dataset).is_file():
+            given["dev_share"] = 0.0  # all its rows
+        splits = (options.split,)
+        return evaluate_classifier(options.checkpoint, options.dataset, splits, **how_to_score(options), **given)[
+            options.split
+        ]
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        text, page = own["text"], own["explain"]
+        check_text_or_file(options, text)
+        if options.file is not None and options.output is None and page is None:
+            raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
+        if page is not None:
+            _check_explanation_file(page)
+
+        from ctxzoo.data.text_lines import read_text_lines
+        from ctxzoo.tasks.text_classification.predictions import (
+            classify_texts,
+            left_out_note,
+            load_classifier,
+        )
+
+        texts = [text] if options.file is None else read_text_lines(options.file)
+        classifier = load_classifier(options.checkpoint)
+        note = left_out_note(classifier.tokenizer, texts)
+        if note is not None:
+            print(f"ctxzoo: {note}", file=sys.stderr)
+        if page is not None:
+            _explain(classifier, texts, page)
+        if text is not None or options.output is not None:
+            predictions = classify_texts(classifier, texts, batch_size=options.batch_size)
+        if options.file is None:
+            print(json.dumps(predictions[0], ensure_ascii=False))
+            return
+        if options.output is not None:
+            write_json(options.output, predictions)
+        files = [str(file) for file in (options.output, page) if file is not None]
+        print(f"{len(texts)} labels: {', '.join(files)}")
+
+
+def _check_explanation_file(file: Path) -> None:
+    if file.suffix not in (".html", ".png"):
+        raise ValueError(f"--explain is {str(file)!r}; expected a name that ends in .html (page) or .png (picture)")
+    if not file.parent.is_dir():
+        raise ValueError(f"--explain is {str(file)!r}, but there is no folder {str(file.parent)!r}; make it first")
+
+
+def _explain(classifier: TextClassificationPipeline, texts: Sequence[str], file: Path) -> None:
+    """Write the page, or the picture, of which words count."""
+    from ctxzoo.tasks.text_classification.explanation import explain_text
+    from ctxzoo.tasks.text_classification.explanation_page import write_explanation_page
+    from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
+
+    if file.suffix == ".png" and len(texts) != 1:
+        raise ValueError(f"--explain is {str(file)!r}, a picture of one text, but there are {len(texts)}; take .html")
+    explanations = [explain_text(classifier.model, classifier.tokenizer, text) for text in texts]
+    if file.suffix == ".png":
+        draw_explanation(explanations[0], file)
+    else:
+        write_explanation_page(explanations, file)
+
+
+COMMANDS = TextClassificationCommands()

@@ -1,0 +1,147 @@
+"""Linear classifiers of n-grams: what a user would take instead of a small neural model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.svm import LinearSVC
+
+from ctxzoo.models.tokenization_word import Cutter, cut_words, word_cutter
+from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+
+LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
+DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
+MAJORITY_CLASS = "majority_class"
+# Those whose C can be chosen: name -> its parameter of the classifier. The choice is a baseline of its own.
+COSTS = {"words_characters_svm": "C", "bigram_nbsvm": "C", "words_svm": "C", "bigram_nblr": "classifier__C"}
+TUNED = "_tuned"
+TUNED_LINEAR = tuple(f"{name}{TUNED}" for name in LINEAR_BASELINES if name in COSTS)
+TUNED_DOCUMENT = tuple(f"{name}{TUNED}" for name in DOCUMENT_BASELINES)
+C_VALUES = (0.0625, 0.25, 1.0, 4.0, 16.0)
+C_FOLDS = 3
+
+
+class WordCutter:
+    """From a text to its words, as `WordTokenizer` with this cutter cuts it; what scikit-learn calls a tokenizer."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
+        self._backend = word_cutter(lower_case=True, cutter=cutter)
+
+    def __repr__(self) -> str:
+        return f"WordCutter({self.cutter!r})"
+
+    def __call__(self, text: str) -> list[str]:
+        return cut_words(self._backend, text)
+
+
+class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """A linear classifier over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
+
+    The classifier of a class against the others sees x * r with the ratios r of the class (`log_count_ratios`). `coef_`
+    are its weights times r, for x itself.
+
+    Args:
+        C: of the linear SVM that is the classifier if none is given.
+        classifier: another linear classifier of two classes, not fitted.
+    """
+
+    def __init__(self, C: float = 1.0, classifier: Any = None) -> None:
+        self.C = C
+        self.classifier = classifier
+
+    def fit(self, X: sparse.csr_matrix, y: npt.ArrayLike) -> NaiveBayesWeighted:
+        labels = np.asarray(y)
+        self.classes_ = np.unique(labels)
+        # Of two classes one classifier is enough: the other's is its negative.
+        wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        self.ratios_ = log_count_ratios(X, labels, wanted)
+        classifier = LinearSVC(C=self.C, random_state=0) if self.classifier is None else self.classifier
+        weights, intercepts = [], []
+        for label, ratios in zip(wanted, self.ratios_, strict=True):
+            model = clone(classifier).fit(X @ sparse.diags(ratios), labels == label)
+            weights.append(model.coef_[0] * ratios)
+            intercepts.append(model.intercept_[0])
+        self.coef_, self.intercept_ = np.stack(weights), np.array(intercepts)
+        return self
+
+    def decision_function(self, X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
+        """(rows, classes), or (rows,) for the second of two classes."""
+        scores: npt.NDArray[np.float64] = X @ self.coef_.T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: sparse.csr_matrix) -> npt.NDArray[Any]:
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        predicted: npt.NDArray[Any] = self.classes_[places]
+        return predicted
+
+
+def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
+    """An untrained scikit-learn pipeline from texts to classes.
+
+    One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words as
+    `cutter` says (see `build_word_tokenizer`).
+
+    With `_tuned` behind the names of `COSTS`, C is that of `C_VALUES` with the best accuracy in a cross-validation of
+    the texts that the pipeline is fitted on: three stratified folds of neighbouring rows, as scikit-learn cuts them.
+    Document frequencies are counted in all of these texts, naive-Bayes ratios in the fold's own.
+
+    - words_characters_svm: TF-IDF of words (1-2) and of characters within words (2-5), linear SVM;
+    - bigram_naive_bayes: multinomial naive Bayes over whether words and pairs of words occur;
+    - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM;
+    - words_svm: TF-IDF of words (1-2), linear SVM;
+    - bigram_nblr: the features of bigram_nbsvm, logistic regression, of more than two classes each against the rest;
+    - majority_class: the most frequent class, whatever the text.
+
+    Raises:
+        ValueError: an unknown name, of which the message lists the known ones; an unknown cutter.
+    """
+    if name in (*TUNED_LINEAR, *TUNED_DOCUMENT):
+        plain = name.removesuffix(TUNED)
+        *features, (step, classifier) = linear_baseline(plain, cutter).steps
+        search = GridSearchCV(classifier, {COSTS[plain]: list(C_VALUES)}, cv=C_FOLDS)
+        return Pipeline([*features, (step, search)])
+    words_of: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}
+    if cutter != "whitespace":
+        words_of |= {"token_pattern": None, "tokenizer": WordCutter(cutter)}
+    if name == "words_characters_svm":
+        words = TfidfVectorizer(**words_of, sublinear_tf=True)
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        return make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
+    if name == "bigram_naive_bayes":
+        return make_pipeline(CountVectorizer(**words_of, binary=True), MultinomialNB())
+    if name == "bigram_nbsvm":
+        return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(C=0.1))
+    if name == "words_svm":
+        return make_pipeline(TfidfVectorizer(**words_of, sublinear_tf=True), LinearSVC(random_state=0))
+    if name == "bigram_nblr":
+        logistic = LogisticRegression(C=1.0, solver="liblinear", random_state=0)
+        return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(classifier=logistic))
+    if name == MAJORITY_CLASS:
+        return make_pipeline(DummyClassifier(strategy="most_frequent"))
+    known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, MAJORITY_CLASS)
+    raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
+
+
+def number_of_weights(model: Pipeline) -> int:
+    """Numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
+    fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
+    classifier = getattr(model[-1], "best_estimator_", model[-1])
+    return sum(getattr(classifier, name).size for name in fitted if hasattr(classifier, name))
+
+
+def chosen_cost(model: Pipeline) -> float | None:
+    """The C that a fitted `linear_baseline` has chosen; None of one that had none to choose."""
+    values: dict[str, float] = getattr(model[-1], "best_params_", {})
+    return next(iter(values.values()), None)

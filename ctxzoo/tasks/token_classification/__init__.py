@@ -1,0 +1,1 @@
+"""Token classification: one label for each word."""

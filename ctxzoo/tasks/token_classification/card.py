@@ -1,0 +1,109 @@
+"""Token classification: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from transformers import TokenClassificationPipeline
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_snippets import Snippets, repo_line, text_assignment
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
+from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.tasks.token_classification.predictions import tag_texts
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+
+WITH_PACKAGE = """\
+import ctxzoo  # registers the architecture
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(repo)
+model = AutoModelForTokenClassification.from_pretrained(repo)
+with torch.no_grad():
+    logits = model(**tokenizer(text, return_tensors="pt")).logits
+print(" ".join(model.config.id2label[tag] for tag in logits[0].argmax(dim=1).tolist()))"""
+
+WITHOUT_PACKAGE = """\
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+options = {"trust_remote_code": True, "revision": "main"}  # better: the commit whose code you have read
+tokenizer = AutoTokenizer.from_pretrained(repo, **options)
+model = AutoModelForTokenClassification.from_pretrained(repo, **options)
+with torch.no_grad():
+    logits = model(**tokenizer(text, return_tensors="pt")).logits
+print(logits.softmax(dim=2))  # for each word one probability for each tag of model.config.id2label"""
+
+AS_PIPELINE = """\
+from transformers import pipeline
+
+tagger = pipeline("token-classification", model=repo, trust_remote_code=True)
+print(" ".join(word["entity"] for word in tagger(text, ignore_labels=[])))"""
+
+
+class TokenClassificationCard(TaskCard):
+    name = "token-classification"
+    pipeline_tag = "token-classification"
+    title = "token classification"
+    predictions = "tags"
+    metrics = METRICS
+    headline = ("accuracy", "macro_f1")
+    results_note = (
+        "Percentages unless said otherwise, over all words of the split. Macro F1 is the mean over the tags; of the "
+        "calibration error, 0 is best."
+    )
+    curves = CURVES
+    drawn = DRAWN
+    sample = sample_facts(
+        "short sentences with parts of speech, in which many words are a noun or a verb by the words before them"
+    )
+    example_keys = ("text", "tags")
+    pipeline_note = "It gives the most probable tag of each word and its probability:"
+    call = '"..."'
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", "token classification, one tag for each word"],
+            ["tags", ", ".join(f"`{name}`" for name in label_names(config))],
+        ]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield (
+            "It reads words that white space sets apart, signs too, as treebanks have them: in `It stopped.` the last "
+            "word would be `stopped.`, which it hardly knows."
+        )
+        yield f"It always gives one of its {config.num_labels} tags, also to words of another language."
+        yield from calibration_limits(metrics, "tag")
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        return Snippets(
+            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            with_package=WITH_PACKAGE,
+            without_package=WITHOUT_PACKAGE,
+            as_pipeline=f"{AS_PIPELINE}\n# {example['tags']}",
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        (words,) = tag_texts(TokenClassificationPipeline(model=model, tokenizer=tokenizer), [inputs["text"]])
+        return {"tags": " ".join(word["tag"] for word in words)}
+
+    def split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
+        """The first sentence of a split."""
+        sentence = data.texts(split)[int(data.rows(split)[0])]
+        gold = " ".join(data.label_names[label] for label in sentence["labels"])
+        return {"text": " ".join(sentence["tokens"]), "gold": gold}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        lines = [f"text: {example['text']}", f"tags: {example['tags']}"]
+        return [*lines, f"gold: {example['gold']}"] if "gold" in example else lines
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        return vocabulary_lines(config)
+
+
+CARD = TokenClassificationCard()

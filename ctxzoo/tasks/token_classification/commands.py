@@ -1,0 +1,50 @@
+"""`ctxzoo evaluate` and `ctxzoo predict` for taggers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ctxzoo.tasks.commands import (
+    TEXT,
+    Option,
+    TaskCommands,
+    check_output,
+    check_text_or_file,
+    how_to_score,
+    write_json,
+)
+
+
+class TokenClassificationCommands(TaskCommands):
+    title = "token classification"
+    evaluate_options = (Option("tag_column", "default: pos_tags or the like"),)
+    predict_options = (TEXT,)
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.token_classification.evaluate import evaluate_tagger
+
+        splits = (options.split,)
+        return evaluate_tagger(options.checkpoint, options.dataset, splits, **how_to_score(options), **own)[
+            options.split
+        ]
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_text_or_file(options, own["text"])
+        check_output(options)
+
+        from ctxzoo.data.text_lines import read_text_lines
+        from ctxzoo.tasks.token_classification.predictions import load_tagger, tag_texts
+
+        texts = [own["text"]] if options.file is None else read_text_lines(options.file)
+        predictions = tag_texts(load_tagger(options.checkpoint), texts, batch_size=options.batch_size)
+        if options.file is None:
+            for word in predictions[0]:
+                print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
+            return
+        write_json(options.output, predictions)
+        print(f"tags of {sum(map(len, predictions))} words in {len(texts)} texts: {options.output}")
+
+
+COMMANDS = TokenClassificationCommands()

@@ -1,0 +1,244 @@
+"""Token classification for Lightning: from a Hub id, a folder or the generated sample to batches."""
+
+from __future__ import annotations
+
+import datasets
+import lightning
+import numpy as np
+import torch
+
+from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.text_encoding import EncodedTexts, Rows, encode_texts
+from ctxzoo.data.text_words import frequent_words
+from ctxzoo.models.tokenization_word import (
+    PAD_TOKEN,
+    UNK_TOKEN,
+    WordTokenizer,
+    build_word_tokenizer,
+    cut_words,
+    word_cutter,
+)
+from ctxzoo.tasks.token_classification.batches import TokenBatches
+from ctxzoo.tasks.token_classification.reader import TOKENS, TokenSplits, read_tokens
+from ctxzoo.tasks.token_classification.splits import split_rows
+from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
+from ctxzoo.word_vectors.vocabulary import word_vector_table
+
+
+class TokenClassificationDataModule(lightning.LightningDataModule):
+    """Sentences with one tag for each word in bucketed batches.
+
+    Splits: `train`, `validation` and `test`; those that the dataset lacks are cut out of the others, see `split_rows`.
+
+    Sentences come as words; they are not cut further. The vocabulary holds the words with `min_word_count` occurrences
+    in `train`, the most frequent first; with `word_vectors` also the rarer ones that have a vector, and then all other
+    words of the vectors, in their order, so that a tagger knows more words than it was trained on. All other words are
+    "[UNK]", whose vector the rare words of `train` train.
+
+    A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B, n), -100 at padding, and `row` (B,),
+    which counts in `texts(split)`; all int64. n is the longest of the batch; shorter sentences are padded on the right.
+
+    Args:
+        dataset: "sample" for the generated corpus, or what `read_tokens` reads: Hub id or folder.
+        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        tag_column: name of the column of tags; default the first usual one.
+        min_word_count: a word needs this many occurrences, unless it has a vector.
+        lower_case, fold_digits: as in `build_word_tokenizer`; choose what the words of the vectors are like.
+        word_vectors: file of pretrained vectors for `vector_table`.
+        batch_size, eval_batch_size: sentences in a batch.
+        seed: of the order of batches, and of the table's rows without a vector.
+        num_workers: processes that build batches; 0 builds them in the training process.
+        tokenizer: use this one instead of building one from the data, for example that of a checkpoint.
+
+    Raises:
+        ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        tag_column: str | None = None,
+        min_word_count: int = 2,
+        lower_case: bool = True,
+        fold_digits: bool = True,
+        word_vectors: str | None = None,
+        batch_size: int = 100,
+        eval_batch_size: int = 256,
+        seed: int = 0,
+        num_workers: int = 0,
+        tokenizer: WordTokenizer | None = None,
+    ) -> None:
+        super().__init__()
+        if min_word_count < 1:
+            raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
+        if tokenizer is not None and word_vectors is not None:
+            raise ValueError(f"both a tokenizer and word_vectors={word_vectors!r}; give one of them")
+        if tokenizer is not None and not (isinstance(tokenizer, WordTokenizer) and tokenizer.keeps_unknown):
+            raise ValueError(
+                f"the tokenizer, a {type(tokenizer).__name__}, does not give each word one id; expected a "
+                "WordTokenizer built with keep_unknown=True"
+            )
+        self.dataset = dataset
+        self.data_dir = data_dir
+        self.tag_column = tag_column
+        self.min_word_count = min_word_count
+        self.lower_case = lower_case
+        self.fold_digits = fold_digits
+        self.word_vectors = word_vectors
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.seed = seed
+        self.num_workers = num_workers
+        self._tokenizer = tokenizer
+        self._data: TokenSplits | None = None
+        self._rows: dict[str, tuple[str, Rows]] = {}
+        self._encoded: dict[str, EncodedTexts] = {}
+        self._vectors: WordVectors | None = None
+
+    # -- what a recipe asks for ------------------------------------------------------------------------------------
+
+    @property
+    def tokenizer(self) -> WordTokenizer:
+        """The tokenizer that belongs to this data; after `setup`."""
+        assert self._tokenizer is not None, "call setup() first"
+        return self._tokenizer
+
+    @property
+    def label_names(self) -> list[str]:
+        """The tag of each label."""
+        return self._loaded().label_names
+
+    @property
+    def fingerprint(self) -> str:
+        """Content hashes of the dataset's own splits and of the word vectors, as text."""
+        hashes = sorted(self._loaded().fingerprint.items())
+        if self._vectors is not None:
+            hashes.append(("word vectors", self._vectors.fingerprint))
+        return ", ".join(f"{name} {value[:16]}" for name, value in hashes)
+
+    def model_sizes(self) -> dict[str, int]:
+        """The fields of a model's config that follow from the data."""
+        sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": len(self.label_names)}
+        return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
+
+    def vector_table(self) -> torch.Tensor | None:
+        """(num_ids, dim) vectors of `word_vectors`, or None without them; see `word_vector_table`."""
+        return None if self._vectors is None else word_vector_table(self.tokenizer, self._vectors, self.seed)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of those that are there; after `setup`."""
+        return tuple(self._rows)
+
+    def texts(self, split: str) -> datasets.Dataset:
+        """The sentences (`tokens`, `labels`) among which a split has its own; `row` of a batch counts in here."""
+        return self._loaded().splits[self._place(split)[0]]
+
+    def rows(self, split: str) -> Rows:
+        """The rows of `texts(split)` that belong to the split, ascending."""
+        return self._place(split)[1]
+
+    # -- Lightning ---------------------------------------------------------------------------------------------------
+
+    def prepare_data(self) -> None:
+        """Read and check; once, on one process of each machine."""
+        self._loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Choose the rows of each split, build the vocabulary; on every process."""
+        if self._rows:
+            return
+        try:
+            rows = split_rows(self._loaded().splits)
+        except ValueError as error:
+            raise ValueError(f"dataset {self.dataset!r}: {error}") from error
+        if self.word_vectors is not None:
+            self._vectors = read_word_vectors(self.word_vectors)
+        if self._tokenizer is None:
+            if "train" not in rows:
+                raise ValueError(
+                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one "
+                    "(or set `tokenizer`)"
+                )
+            source, places = rows["train"]
+            self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(places)[TOKENS][:])
+        self._rows = rows
+
+    def train_dataloader(self) -> ResumableLoader:
+        return self._loader("train", shuffle=True)
+
+    def val_dataloader(self) -> ResumableLoader:
+        return self._loader("validation", shuffle=False)
+
+    def test_dataloader(self) -> ResumableLoader:
+        return self._loader("test", shuffle=False)
+
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Any split in evaluation order."""
+        return self._loader(split, shuffle=False)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _loaded(self) -> TokenSplits:
+        if self._data is None:
+            self._data = read_tokens(self.dataset, self.data_dir, self.tag_column)
+        return self._data
+
+    def _place(self, split: str) -> tuple[str, Rows]:
+        if split not in self._rows:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
+        return self._rows[split]
+
+    def _build_tokenizer(self, sentences: list[list[str]]) -> WordTokenizer:
+        texts = [" ".join(words) for words in sentences]
+
+        def at_least(count: int) -> list[str]:
+            cutter = word_cutter(self.lower_case, fold_digits=self.fold_digits)
+            return frequent_words(cutter, texts, count)
+
+        words = dict.fromkeys(at_least(self.min_word_count))
+        if self._vectors is not None:
+            vectors, cutter = self._vectors, word_cutter(self.lower_case, fold_digits=self.fold_digits)
+            words |= dict.fromkeys(word for word in at_least(1) if vectors.lookup(word) is not None)
+            words |= dict.fromkeys(word for word in vectors.words if cut_words(cutter, word) == [word])
+        for special in (PAD_TOKEN, UNK_TOKEN):
+            words.pop(special, None)
+        if not words:
+            raise ValueError(
+                f"no word occurs {self.min_word_count} times in the {len(sentences)} training sentences of "
+                f"{self.dataset!r}; lower min_word_count"
+            )
+        return build_word_tokenizer(
+            list(words), lower_case=self.lower_case, fold_digits=self.fold_digits, keep_unknown=True
+        )
+
+    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
+        source, rows = self._place(split)
+        labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
+        batches = TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
+        return bucket_loader(
+            batches,
+            batches.lengths(),
+            self.batch_size if shuffle else self.eval_batch_size,
+            shuffle=shuffle,
+            seed=self.seed,
+            num_workers=self.num_workers,
+        )
+
+    def _encoded_sentences(self, source: str) -> EncodedTexts:
+        """The sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
+        if source not in self._encoded:
+            sentences = self._loaded().splits[source][TOKENS][:]
+            encoded = encode_texts(self.tokenizer, sentences, None, is_split_into_words=True)
+            wrong = np.flatnonzero(encoded.lengths() != np.array([len(words) for words in sentences]))
+            if len(wrong):
+                row = int(wrong[0])
+                raise ValueError(
+                    f"dataset {self.dataset!r}, split {source!r}, row {row}: the tokenizer makes "
+                    f"{encoded.lengths()[row]} ids of {len(sentences[row])} words: {' '.join(sentences[row])[:80]!r}; "
+                    "give one that cuts at white space alone"
+                )
+            self._encoded[source] = encoded
+        return self._encoded[source]

@@ -1,0 +1,193 @@
+"""Reads sentences whose words have one tag each, and checks every sentence before anything is trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ctxzoo.data.arrow_text import plain_column
+from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.label_names import warn_of_lookalikes
+from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.tasks.token_classification.sample import sample_tags
+
+TOKENS = "tokens"
+TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags")
+FILE = "file"  # the document that a sentence is from
+
+
+@dataclass(frozen=True)
+class TokenSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: per split the columns `tokens` (lists of str), `labels` (lists of int64, 0..labels-1) and, where the
+            dataset has it, `file`.
+        label_names: the tag of each label, in alphabetical order, or in that of a `ClassLabel` column.
+        fingerprint: content hash per split, the same on every machine.
+    """
+
+    splits: dict[str, datasets.Dataset]
+    label_names: list[str]
+    fingerprint: dict[str, str]
+
+
+def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | None = None) -> TokenSplits:
+    """Reads and checks a dataset.
+
+    Args:
+        dataset: "sample" (the generated corpus), or a folder or Hub id that `datasets` can load, with a column `tokens`
+            and a column of tags, both lists.
+        data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
+        tag_column: default the first of `TAG_COLUMNS` that is there.
+
+    Raises:
+        DatasetUnavailableError: neither a folder nor the Hub has it.
+        DatasetFileError: a file cannot be read.
+        TextFormatError: a sentence or column is not as it should be; the message names split, row (from 0) and value.
+    """
+    loaded = sample_tags() if dataset == SAMPLE else load_splits(dataset, data_dir, sample=True)
+    found = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not found:
+        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    return check_tokens(found, tag_column, origin=f"dataset {dataset!r}")
+
+
+def check_tokens(
+    splits: Mapping[str, datasets.Dataset], tag_column: str | None = None, *, origin: str = "the data"
+) -> TokenSplits:
+    """Checks splits that are already loaded and puts their columns into the one form.
+
+    Args:
+        splits: name to dataset.
+        tag_column: as in `read_tokens`.
+        origin: what error messages call the data.
+
+    Raises:
+        TextFormatError: as in `read_tokens`.
+    """
+    columns = {name: _columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
+    label_names = _label_names(origin, splits, columns)
+    warn_of_lookalikes(origin, label_names)
+    checked = {name: _numbered(tables, label_names) for name, tables in columns.items()}
+    return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """One split: words, tags as text, and the names of tags where their column is a `ClassLabel`."""
+
+    tokens: pa.Array
+    tags: pa.Array
+    files: pa.Array | None
+    class_names: list[str] | None
+
+
+def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Columns:
+    if len(split) == 0:
+        raise TextFormatError(f"{where}: no rows; expected at least one sentence with its tags")
+    table: pa.Table = split.with_format("arrow")[:]
+    tag_name = next((name for name in TAG_COLUMNS if name in table.column_names), None)
+    tag_name = tag_name if tag_column is None else tag_column
+    for what, name in (("words", TOKENS), ("tags", tag_name)):
+        if name not in table.column_names:
+            wanted = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
+            raise TextFormatError(f"{where}: no {wanted} for the {what}; there are {table.column_names}")
+    assert tag_name is not None
+    tokens, tags = (_list_column(where, name, table) for name in (TOKENS, tag_name))
+    class_names = _class_names(split.features[tag_name])
+    if class_names is not None:
+        tags = _named(where, tag_name, tags, class_names)
+    for name, column in ((TOKENS, tokens), (tag_name, tags)):
+        if column.type.value_type != pa.string():
+            raise TextFormatError(f"{where}: column {name!r} holds {column.type.value_type}; expected text")
+    lengths, others = pc.list_value_length(tokens), pc.list_value_length(tags)
+    _refuse_row(where, pc.equal(lengths, 0), "the sentence has no word; leave the row out")
+    row = pc.index(pc.not_equal(lengths, others), True).as_py()
+    if row >= 0:
+        raise TextFormatError(
+            f"{where}, row {row}: {lengths[row]} words but {others[row]} in {tag_name!r}; expected one for each word"
+        )
+    _refuse_value(where, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
+    _refuse_value(where, tag_name, tags, r"^\s*$", "expected a tag")
+    files = table.column(FILE).combine_chunks() if FILE in table.column_names else None
+    return _Columns(tokens, tags, files, class_names)
+
+
+def _list_column(where: str, name: str, table: pa.Table) -> pa.Array:
+    column = plain_column(table.column(name)).combine_chunks()
+    if not pa.types.is_list(column.type):
+        raise TextFormatError(
+            f"{where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
+        )
+    _refuse_row(where, pc.is_null(column), f"nothing in column {name!r}; leave the row out")
+    return column
+
+
+def _class_names(feature: object) -> list[str] | None:
+    inner = getattr(feature, "feature", None)
+    return list(inner.names) if isinstance(inner, datasets.ClassLabel) else None
+
+
+def _named(where: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.Array:
+    values = tags.flatten()
+    odd = pc.index(pc.or_kleene(pc.less(values, 0), pc.greater_equal(values, len(names))), True).as_py()
+    if odd >= 0:
+        raise TextFormatError(
+            f"{where}, row {_row_of(tags, odd)}: {values[odd]} in column {column!r}; expected 0..{len(names) - 1}"
+        )
+    return _with_values(tags, pa.array(names, pa.string()).take(values))
+
+
+def _refuse_row(where: str, bad: pa.Array, reason: str) -> None:
+    row = pc.index(bad, True).as_py()
+    if row >= 0:
+        raise TextFormatError(f"{where}, row {row}: {reason}")
+
+
+def _refuse_value(where: str, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
+    """Raises for the first entry that is missing or in which the pattern is found."""
+    values = lists.flatten()
+    bad = pc.or_kleene(pc.is_null(values), pc.match_substring_regex(values, pattern))
+    place = pc.index(bad, True).as_py()
+    if place >= 0:
+        raise TextFormatError(
+            f"{where}, row {_row_of(lists, place)}: {values[place].as_py()!r} in column {column!r}; {expected}"
+        )
+
+
+def _row_of(lists: pa.Array, place: int) -> int:
+    row: int = pc.list_parent_indices(lists)[place].as_py()
+    return row
+
+
+def _label_names(origin: str, splits: Mapping[str, datasets.Dataset], columns: Mapping[str, _Columns]) -> list[str]:
+    """The names of labels 0, 1, ..., the same in all splits."""
+    given = [one.class_names for one in columns.values()]
+    if any(names != given[0] for names in given):
+        raise TextFormatError(f"{origin}: the tags of the splits {list(splits)} have other names; expected the same")
+    if given[0] is not None:
+        return given[0]
+    names = sorted({tag for one in columns.values() for tag in pc.unique(one.tags.flatten()).to_pylist()})
+    if len(names) < 2:
+        raise TextFormatError(f"{origin}: the only tag is {names[0]!r}; expected two or more")
+    return names
+
+
+def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
+    labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
+    content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
+    if columns.files is not None:
+        content[FILE] = columns.files
+    return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
+
+
+def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
+    """Lists of the same lengths with other values."""
+    lengths = pc.list_value_length(lists)
+    ends = pc.cumulative_sum(lengths).cast(pa.int32())
+    return pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), values)

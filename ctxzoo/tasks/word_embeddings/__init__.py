@@ -1,0 +1,1 @@
+"""Word embeddings: training and evaluating them."""

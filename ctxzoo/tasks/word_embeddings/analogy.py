@@ -1,0 +1,159 @@
+"""Word analogies: a is to b as c is to which word?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.data.columns import column_of
+from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
+from ctxzoo.word_vectors.vectors import WordVectors
+
+DATASET = "ctxzoo-data/word_analogy"
+GOOGLE, MSR = "google", "msr"  # sets of Mikolov et al. 2013 whose kinds of questions are known
+_COSINES_AT_ONCE = 1 << 25
+
+
+@dataclass(frozen=True)
+class Analogies:
+    """Questions of a category.
+
+    Attributes:
+        words: words[i] is (a, b, c, d), and d the answer.
+        dataset: the set that the category is of.
+        kind: "semantic" or "syntactic"; None where that is not known of the set.
+    """
+
+    words: Sequence[tuple[str, str, str, str]]
+    dataset: str
+    kind: str | None
+
+
+@dataclass(frozen=True)
+class AnalogyScore:
+    """What the questions of a category, or of several, give.
+
+    Attributes:
+        correct: questions whose answer is the nearest word.
+        known: questions of which all four words have a vector; the others are left out.
+        questions: all.
+    """
+
+    correct: int
+    known: int
+    questions: int
+
+    @property
+    def accuracy(self) -> float | None:
+        """Percentage of the known questions that are right; None where there are none."""
+        return 100 * self.correct / self.known if self.known else None
+
+    @property
+    def coverage(self) -> float:
+        """Percentage of questions that were asked."""
+        return 100 * self.known / self.questions
+
+
+def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, Analogies], str]:
+    """Questions by category, in the order of the rows, and a hash of their content.
+
+    Categories of the set "google" have their own names, those of another set "<set>/<category>".
+
+    Args:
+        dataset: Hub id or folder; its split `test` has the columns dataset, category, a, b, c and d.
+        data_dir: as in `resolve_dataset`.
+
+    Raises:
+        DatasetUnavailableError: it is not there.
+        ValueError: a split or column is missing, or there is no row.
+    """
+    rows = load_splits(dataset, data_dir)
+    names = ("dataset", "category", "a", "b", "c", "d")
+    sets, categories, *words = (column_of(rows, "test", name, dataset) for name in names)
+    questions: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
+    for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
+        questions.setdefault((one, category), []).append((a, b, c, d))
+    found = {
+        _prefix(one) + category: Analogies(asked, one, _kind(one, category))
+        for (one, category), asked in questions.items()
+    }
+    return found, dataset_fingerprint(rows["test"])
+
+
+def evaluate_analogies(
+    vectors: WordVectors, categories: dict[str, Analogies], restrict_vocabulary: int | None = None
+) -> dict[str, AnalogyScore]:
+    """3CosAdd (Mikolov et al. 2013): the word nearest to b - a + c by cosine, other than a, b and c.
+
+    All vectors are brought to length 1 first.
+
+    Args:
+        vectors: the most frequent words first, if the vocabulary is restricted.
+        categories: questions.
+        restrict_vocabulary: look only at the first words, as many as this; None: at all.
+
+    Raises:
+        ValueError: `restrict_vocabulary` below 1.
+    """
+    if restrict_vocabulary is not None and restrict_vocabulary < 1:
+        raise ValueError(f"restrict_vocabulary is {restrict_vocabulary}; expected 1 word or more, or None for all")
+    unit = unit_rows(vectors)[:restrict_vocabulary]
+    found = {}
+    for name, analogies in categories.items():
+        rows = rows_of(vectors, [word for question in analogies.words for word in question]).reshape(-1, 4)
+        known = rows[((rows != UNKNOWN) & (rows < len(unit))).all(axis=1)]
+        found[name] = AnalogyScore(_correct(unit, known), len(known), len(rows))
+    return found
+
+
+def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
+    """Of the questions of several categories together."""
+    all_of_them = list(scores)
+    return AnalogyScore(
+        sum(score.correct for score in all_of_them),
+        sum(score.known for score in all_of_them),
+        sum(score.questions for score in all_of_them),
+    )
+
+
+def semantic_and_syntactic(
+    scores: Mapping[str, AnalogyScore], categories: Mapping[str, Analogies]
+) -> dict[str, AnalogyScore]:
+    """Sums over the categories of each kind, each if there, and "all".
+
+    "semantic" and "syntactic" are those of the Google set; of another set they are "<set>/semantic" and
+    "<set>/syntactic", or "<set>" where its kinds are not known.
+    """
+    parts: dict[str, list[AnalogyScore]] = {}
+    for name, score in scores.items():
+        of = categories[name]
+        parts.setdefault(_prefix(of.dataset) + of.kind if of.kind else of.dataset, []).append(score)
+    return {name: sum_of(part) for name, part in {**parts, "all": list(scores.values())}.items()}
+
+
+def _prefix(dataset: str) -> str:
+    return "" if dataset == GOOGLE else f"{dataset}/"
+
+
+def _kind(dataset: str, category: str) -> str | None:
+    """Of the questions of a category."""
+    if dataset == MSR or (dataset == GOOGLE and category.startswith("gram")):
+        return "syntactic"
+    return "semantic" if dataset == GOOGLE else None
+
+
+def _correct(unit: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:
+    """How many of the questions (n, 4), rows of `unit`, are answered right."""
+    correct = 0
+    size = max(1, _COSINES_AT_ONCE // max(1, len(unit)))
+    for begin in range(0, len(questions), size):
+        a, b, c, d = questions[begin : begin + size].T
+        cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # up to a factor of each question
+        for asked in (a, b, c):
+            cosines[np.arange(len(asked)), asked] = -np.inf
+        correct += int((cosines.argmax(axis=1) == d).sum())
+    return correct

@@ -1,0 +1,98 @@
+"""Words predicted from those around them: metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from transformers import FillMaskPipeline
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.tokenization_word import MASK_TOKEN
+
+METRICS = {
+    "perplexity": Metric("perplexity", "perplexity of a word, given those around it"),
+    "nll": Metric("loss", "negative log-likelihood of a word, given those around it (nats)", is_score=False),
+}
+
+WITH_PACKAGE = """\
+import ctxzoo  # registers the architecture
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(repo)
+model = AutoModelForMaskedLM.from_pretrained(repo)
+inputs = tokenizer(text, return_tensors="pt")
+with torch.no_grad():
+    logits = model(**inputs).logits[inputs["input_ids"] == tokenizer.mask_token_id]
+print(tokenizer.decode(logits.argmax(dim=1)))"""
+
+WITHOUT_PACKAGE = """\
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+options = {"trust_remote_code": True, "revision": "main"}  # better: the commit whose code you have read
+tokenizer = AutoTokenizer.from_pretrained(repo, **options)
+model = AutoModel.from_pretrained(repo, **options)
+with torch.no_grad():
+    vectors = model(**tokenizer(text, return_tensors="pt")).last_hidden_state
+print(vectors.shape)  # one text, its known words, the width of a word's vector"""
+
+AS_PIPELINE = """\
+from transformers import pipeline
+
+fill = pipeline("fill-mask", model=repo, trust_remote_code=True)
+print(fill(text, top_k=1))"""
+
+
+class FillMaskCard(TaskCard):
+    name = "fill-mask"
+    pipeline_tag = "fill-mask"
+    title = "word prediction"
+    predictions = "words"
+    metrics = METRICS
+    headline = ("perplexity",)
+    results_note = "Over all known words of the split, each predicted from those around it, with the whole vocabulary."
+    curves = ("nll",)
+    drawn: ClassVar = {"perplexity": "perplexity"}
+    sample = sample_facts("sentences of a small grammar", example={"text": "the old [MASK] often eats bread ."})
+    example_keys = ("text", "score", "token_str")
+    pipeline_note = "It gives the most probable words at the place of [MASK], and their probabilities:"
+    call = '"... [MASK] ..."'
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [["task", "the word in a place, from the words around it; a vector for each word"]]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "Words outside its vocabulary are left out of a text before it is read, and are never predicted."
+        yield "It prefers what stood in its training texts, with their prejudices and errors."
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        shown = shown_prediction(example, ("score", "token", "token_str", "sequence"))
+        return Snippets(
+            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            with_package=WITH_PACKAGE,
+            without_package=WITHOUT_PACKAGE,
+            as_pipeline=f"{AS_PIPELINE}\n# {[shown]!r}",
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
+        best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
+        return best
+
+    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+        """A text of frequent words: one of the corpus itself would be somebody's."""
+        before, after = data.words[:3], data.words[3:6]
+        return {"text": " ".join([*before, MASK_TOKEN, *after])}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        return [f"text: {example['text']}", f"word: {example['token_str']}, score {example['score']:.4f}"]
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        return vocabulary_lines(config)
+
+
+CARD = FillMaskCard()

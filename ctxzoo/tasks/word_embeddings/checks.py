@@ -1,0 +1,76 @@
+"""What every trainer of word vectors refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.tasks.word_embeddings.corpus import Corpus
+
+PRECISIONS = ("32-true", "bf16-mixed")  # of training by PyTorch
+FAR_ABOVE = 3  # times the loss of a model that knows nothing
+
+
+def check_at_least(least: int, **values: int) -> None:
+    """Raise ValueError for the first of these options that is below `least`."""
+    for name, value in values.items():
+        if value < least:
+            raise ValueError(f"{name} is {value}; expected {least} or more")
+
+
+def check_precision(precision: str) -> None:
+    """Raise ValueError unless it is one of `PRECISIONS`."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision is {precision!r}; expected {' or '.join(PRECISIONS)}")
+
+
+def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
+    """What a centre costs a model that knows nothing, at most, in nats: log 2 for the centre and each noise word.
+
+    Where each context word predicts by itself it is that of a full window.
+    """
+    predictions = model.config.num_positions if model.config.predicts_from_each_word else 1
+    return predictions * (negative_samples + 1) * math.log(2)
+
+
+def check_loss(loss: float, untrained: float, place: str) -> None:
+    """Raise where training has gone astray.
+
+    Args:
+        loss: the mean of the centres of this pass until now.
+        untrained: see `untrained_loss`.
+        place: where training is, with the learning rate there and what to do, for the message.
+
+    Raises:
+        FloatingPointError: the loss is not finite, or more than `FAR_ABOVE` times that of a model that knows nothing.
+    """
+    if not loss <= FAR_ABOVE * untrained:
+        above = f" (a model that knows nothing: at most {untrained:.3g})" if math.isfinite(loss) else ""
+        raise FloatingPointError(f"the loss is {loss:.4g}{above} {place}")
+
+
+def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
+    """Raise ValueError unless the model has as many words as the corpus."""
+    words = model.config.vocab_size - model.config.num_special_tokens
+    if words != len(corpus.words):
+        raise ValueError(
+            f"the model has {words} words, the corpus {len(corpus.words)}; build the model from the corpus"
+        )
+
+
+def model_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
+    """What the configuration of word embeddings adds to that of all models."""
+    config = model.config.to_dict()
+    return {name: config[name] for name in type(model.config).__annotations__}
+
+
+def check_same_training(checkpoint: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Raise ValueError, naming the setting, unless a checkpoint is of a training with our settings."""
+    for name, value in ours.items():
+        if name not in theirs or theirs[name] != value:
+            raise ValueError(
+                f"{checkpoint} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
+                "same settings, or start anew"
+            )

@@ -1,0 +1,186 @@
+"""Running text as ids of its frequent words, on disk: what word vectors are trained on."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.models.tokenization_word import cut_words
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+
+LONGEST = 1000  # words of a sentence; what is longer is cut
+CHUNK = 1 << 18  # words in memory at once
+IDS, POINTERS, WORDS = "ids.int32", "pointers.int64", "words.json"
+
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences without their unknown words.
+
+    Attributes:
+        folder: where the arrays are; they are mapped, not read.
+        words: (V,) by count, the most frequent first; words of one count in the order of their first appearance.
+        counts: (V,).
+        raw_words: all words of the text, unknown ones too.
+        fingerprint: of the text.
+    """
+
+    folder: Path
+    words: list[str]
+    counts: npt.NDArray[np.int64]
+    raw_words: int
+    fingerprint: str
+
+    @cached_property
+    def ids(self) -> Ids:
+        """(all known words,) rows of `words`, sentence after sentence."""
+        return np.frombuffer(self._maps[IDS], np.int32)
+
+    @cached_property
+    def pointers(self) -> npt.NDArray[np.int64]:
+        """(sentences + 1,): sentence s is `ids[pointers[s] : pointers[s + 1]]`; none is empty or over 1,000 words."""
+        return np.frombuffer(self._maps[POINTERS], np.int64)
+
+    def release(self) -> None:
+        """Give back the memory of what was read; it is read from the files again where it is wanted again.
+
+        Without that a pass would hold all of the text in the end, if only in pages that the system may take away.
+        """
+        for one in self._maps.values():
+            if hasattr(mmap, "MADV_DONTNEED"):
+                one.madvise(mmap.MADV_DONTNEED)
+
+    @cached_property
+    def _maps(self) -> dict[str, mmap.mmap]:
+        return {name: _mapped(self.folder / name) for name in (IDS, POINTERS)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files are not pickled but mapped anew.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __len__(self) -> int:
+        return len(self.pointers) - 1
+
+
+def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cache: Path | None = None) -> Corpus:
+    """Count the words of a text and write it down as ids, once; a later call with the same arguments maps the files.
+
+    Windows are laid over what is written here, so unknown words leave no gap; nor do they in `WordTokenizer`.
+
+    Args:
+        source: the text; it is read line by line.
+        cutter: a `word_cutter`.
+        min_count: a word is known that occurs so often, 1 or more.
+        cache: folder for the result; default `default_cache_folder()`.
+
+    Raises:
+        OSError, ValueError: see `CorpusSource.lines`; an empty text; no word that occurs so often.
+    """
+    if min_count < 1:
+        raise ValueError(f"min_count is {min_count}; expected 1 or more")
+    fingerprint = source.fingerprint()
+    key = content_hash(["corpus 1", fingerprint, cutter.to_str(), str(min_count)])
+    folder = cached_folder(
+        (cache or default_cache_folder()) / f"corpus-{key}",
+        lambda place: _write(source, cutter, min_count, place),
+    )
+    told = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+    return Corpus(folder, told["words"], np.array(told["counts"], np.int64), told["raw_words"], fingerprint)
+
+
+def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path) -> None:
+    """Two passes: over the text, for ids in the order of first appearance, and over these, for the final ones."""
+    rough, ends = folder / "rough", folder / "ends"
+    found: dict[str, int] = {}
+    raw_words = 0
+    with rough.open("wb") as ids_file, ends.open("wb") as ends_file:
+        for lines in _chunks(source, cutter):
+            ids = [found.setdefault(word, len(found)) for words in lines for word in words]
+            np.array(ids, np.int32).tofile(ids_file)
+            (raw_words + np.cumsum([len(words) for words in lines], dtype=np.int64)).tofile(ends_file)
+            raw_words += len(ids)
+    if not found:
+        raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
+    counts = np.zeros(len(found), np.int64)
+    for start in range(0, raw_words, CHUNK):
+        counts += np.bincount(_piece(rough, start), minlength=len(found))
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= min_count]
+    if not len(order):
+        raise ValueError(
+            f"no word of the corpus {source.name!r} occurs {min_count} times or more (the most frequent one "
+            f"{counts.max()} times); lower min_count"
+        )
+    final = np.full(len(found), -1, np.int32)
+    final[order] = np.arange(len(order), dtype=np.int32)
+    _write_known(rough, ends, final, raw_words, folder)
+    rough.unlink()
+    ends.unlink()
+    names = list(found)
+    told = {"words": [names[row] for row in order], "counts": counts[order].tolist(), "raw_words": raw_words}
+    (folder / WORDS).write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
+
+
+def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]]:
+    """The words of some lines at a time."""
+    lines: list[list[str]] = []
+    waiting = 0
+    for line in source.lines():
+        words = cut_words(cutter, line)
+        lines.append(words)
+        waiting += len(words)
+        if waiting >= CHUNK:
+            yield lines
+            lines, waiting = [], 0
+    if lines:
+        yield lines
+
+
+def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
+    """`ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
+    line_ends = np.frombuffer(_mapped(ends), np.int64)
+    before = 0  # known words up to here
+    last = np.zeros(1, np.int64)  # pointer that was written
+    with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
+        last.tofile(pointers_file)
+        for start in range(0, raw_words, CHUNK):
+            ids = final[_piece(rough, start)]
+            kept = np.concatenate([[0], np.cumsum(ids >= 0)])
+            here = line_ends[
+                np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + CHUNK, "right")
+            ]
+            # Lines without a known word are none.
+            pointers = _cut_long(np.unique(np.concatenate([last, before + kept[here - start]])))
+            pointers[1:].tofile(pointers_file)
+            last = pointers[-1:]
+            before += int(kept[-1])
+            ids[ids >= 0].tofile(ids_file)
+
+
+def _cut_long(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Pointers with further ones inside of sentences of more than 1,000 words."""
+    long = np.flatnonzero(np.diff(pointers) > LONGEST)
+    cuts = [np.arange(pointers[row] + LONGEST, pointers[row + 1], LONGEST) for row in long]
+    return np.unique(np.concatenate([pointers, *cuts]))
+
+
+def _piece(path: Path, start: int) -> Ids:
+    """Up to `CHUNK` of the int32 of a file, from number `start` on."""
+    return np.fromfile(path, np.int32, CHUNK, offset=4 * start)
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

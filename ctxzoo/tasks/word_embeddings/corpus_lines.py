@@ -1,0 +1,112 @@
+"""Running text, line by line, from files or datasets that may be larger than the memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+
+from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
+
+BLOCK = 1 << 20  # bytes
+PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """Where the lines of a corpus come from.
+
+    A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text,
+    which line feeds cut into lines.
+
+    Attributes:
+        name: "sample" (generated), a text file in UTF-8 (.gz, .zst and .bz2 are unpacked while they are read), or a
+            dataset: folder or Hub id.
+        column, split: of a dataset.
+        data_dir: see `resolve_dataset`.
+    """
+
+    name: str
+    column: str = "text"
+    split: str = "train"
+    data_dir: str | None = None
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether it is a dataset."""
+        return self.name != "sample" and not self._is_file()
+
+    def lines(self) -> Iterator[str]:
+        """Every line, without its end; blank ones too.
+
+        Raises:
+            OSError: the file or dataset is not there.
+            ValueError: bytes that are not UTF-8 or cannot be unpacked (the message names file and line), or no such
+                split or column.
+        """
+        if self.name == "sample":
+            yield from sample_corpus(SAMPLE_SEED)
+        elif self._is_file():
+            yield from _file_lines(Path(self.name))
+        else:
+            for text in self._dataset()[self.column]:
+                yield from (text or "").split("\n")
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hexadecimal) of the content; raises as `lines`."""
+        if self.has_splits:
+            return dataset_fingerprint(self._dataset().select_columns([self.column]))
+        digest = hashlib.sha256()
+        if self._is_file():
+            with open(self.name, "rb") as file:
+                while block := file.read(BLOCK):
+                    digest.update(block)
+        else:
+            for line in self.lines():
+                digest.update(f"{line}\n".encode())
+        return digest.hexdigest()
+
+    def _is_file(self) -> bool:
+        return Path(resolve_dataset(self.name, self.data_dir)).is_file()
+
+    def _dataset(self) -> datasets.Dataset:
+        splits = load_splits(self.name, self.data_dir, sample=True)
+        if self.split not in splits:
+            raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)}")
+        dataset = splits[self.split]
+        if self.column not in dataset.column_names:
+            raise ValueError(f"{self.name} has no column {self.column!r}; it has {', '.join(dataset.column_names)}")
+        return dataset
+
+
+def _file_lines(path: Path) -> Iterator[str]:
+    number = 0
+    try:
+        for line in _byte_lines(path):
+            number += 1
+            yield line.decode("utf-8").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}, line {number}: {error.object[error.start : error.start + 1]!r} is not UTF-8; "
+            "convert the file, for example with iconv"
+        ) from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or path.suffix not in PACKED:
+            raise
+        raise ValueError(f"{path} cannot be unpacked after line {number}: {error}; copy or pack it again") from error
+
+
+def _byte_lines(path: Path) -> Iterator[bytes]:
+    """Lines without their ends."""
+    with pa.input_stream(str(path), compression=PACKED.get(path.suffix)) as stream:
+        rest = b""
+        while block := stream.read(BLOCK):
+            *whole, rest = (rest + block).split(b"\n")
+            yield from whole
+        if rest:
+            yield rest

@@ -1,0 +1,230 @@
+"""Evaluations of word vectors by name, each in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxzoo.results.table_parts import NOTHING
+from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
+from ctxzoo.tasks.word_embeddings import analogy as word_analogy
+from ctxzoo.tasks.word_embeddings import pos_induction, sentiment, sentiment_means
+from ctxzoo.tasks.word_embeddings import similarity as word_similarity
+from ctxzoo.word_vectors.vectors import WordVectors
+
+ALL_SPLITS = "all"  # where nothing is taught, the sentences of all splits are scored
+POS_TAGS = ("upos", "pos_tags")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """What evaluations are told.
+
+    Attributes:
+        data_dir: folder of datasets, as in `resolve_dataset`.
+        pos_dataset, pos_tags: of POS induction: Hub id or folder, and columns of tags; each is an evaluation.
+        restarts: of POS induction.
+        seed: of what is drawn.
+        threads: at once; 0: one for each core.
+    """
+
+    data_dir: str | None = None
+    pos_dataset: str = pos_induction.DATASET
+    pos_tags: tuple[str, ...] = POS_TAGS
+    restarts: int = pos_induction.RESTARTS
+    seed: int = 0
+    threads: int = 0
+
+
+@dataclass(frozen=True)
+class Score:
+    """A line of the printed table.
+
+    Attributes:
+        name: of the test set or part.
+        value: percent; None where it is not defined.
+        coverage: percentage of what was scored.
+        detail: what else is worth reading.
+    """
+
+    name: str
+    value: float | None
+    coverage: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a task gives.
+
+    Attributes:
+        dataset, split: what was scored.
+        fingerprint: of its content.
+        scores: for reading.
+        metrics: every number, named as in `RunResult`.
+    """
+
+    dataset: str
+    split: str
+    fingerprint: str
+    scores: list[Score]
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class EmbeddingTask:
+    """A task.
+
+    Attributes:
+        run: the evaluation.
+        settings: what decides its numbers beside the vectors, before it runs.
+    """
+
+    run: Callable[[WordVectors, EvaluationOptions], Evaluation]
+    settings: Callable[[EvaluationOptions], dict[str, Any]]
+
+
+def evaluate_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """V-measure for each set of tags: the score is the median over restarts."""
+    sentences, fingerprint = pos_induction.read_tagged_sentences(
+        options.pos_tags, options.pos_dataset, options.data_dir
+    )
+    scores: list[Score] = []
+    metrics: dict[str, float] = {}
+    for tags in options.pos_tags:
+        found = pos_induction.induce_pos(
+            vectors, sentences, tags, restarts=options.restarts, seed=options.seed, threads=options.threads
+        )
+        lowest, highest = found.spread
+        detail = f"median of {len(found.restarts)}, {lowest:.2f} to {highest:.2f}; best likelihood "
+        name = f"{tags}, {found.states} states"
+        scores.append(Score(name, found.median, found.coverage, f"{detail}{found.best.v_measure:.2f}"))
+        values = {
+            "states": float(found.states),
+            "coverage": found.coverage,
+            "v_measure_median": found.median,
+            "v_measure_lowest": lowest,
+            "v_measure_highest": highest,
+            "v_measure_best_likelihood": found.best.v_measure,
+        }
+        for number, restart in enumerate(found.restarts):
+            values[f"restart{number}/v_measure"] = restart.v_measure
+            values[f"restart{number}/log_likelihood"] = restart.log_likelihood
+            values[f"restart{number}/iterations"] = float(restart.iterations)
+        metrics |= {f"{ALL_SPLITS}/{tags}/{name}": value for name, value in values.items()}
+    return Evaluation(options.pos_dataset, ALL_SPLITS, fingerprint, scores, metrics)
+
+
+def evaluate_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Spearman's correlation for each set."""
+    sets, fingerprint = word_similarity.read_word_pairs(data_dir=options.data_dir)
+    scores: list[Score] = []
+    metrics: dict[str, float] = {}
+    for name, found in word_similarity.evaluate_similarity(vectors, sets).items():
+        scores.append(Score(name, found.spearman, found.coverage, f"{found.known:,} of {found.pairs:,} pairs"))
+        metrics |= _metrics(name, spearman=found.spearman, coverage=found.coverage)
+    return Evaluation(word_similarity.DATASET, "test", fingerprint, scores, metrics)
+
+
+def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Accuracy of semantic and syntactic questions; results hold that of each category too."""
+    categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
+    found = word_analogy.evaluate_analogies(vectors, categories)
+    parts = word_analogy.semantic_and_syntactic(found, categories)
+    metrics: dict[str, float] = {}
+    for name, score in {**found, **parts}.items():
+        metrics |= _metrics(name, accuracy=score.accuracy, coverage=score.coverage)
+    scores = [
+        Score(name, score.accuracy, score.coverage, f"{score.correct:,} of {score.known:,} questions")
+        for name, score in parts.items()
+    ]
+    return Evaluation(word_analogy.DATASET, "test", fingerprint, scores, metrics)
+
+
+def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Accuracy of the classifier chosen by validation."""
+    texts = read_texts(sentiment.DATASET, options.data_dir)
+    found = sentiment.evaluate_sentiment(vectors, texts)
+    detail = f"validation {found.validation_accuracy:.2f}, C = {found.strength:g}"
+    return Evaluation(
+        sentiment.DATASET,
+        "test",
+        _fingerprint(texts),
+        [Score("SST binary", found.accuracy, found.coverage, detail)],
+        {
+            "test/accuracy": found.accuracy,
+            "test/coverage": found.coverage,
+            "validation/accuracy": found.validation_accuracy,
+            "C": found.strength,
+        },
+    )
+
+
+def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Accuracy for each mean, with the penalty chosen by cross-validation on the training part."""
+    texts = read_texts(sentiment.DATASET, options.data_dir)
+    scores: list[Score] = []
+    metrics: dict[str, float] = {}
+    for name, found in sentiment_means.evaluate_means(vectors, texts).items():
+        detail = f"folds {found.fold_accuracy:.2f}, C = {found.strength:g}"
+        scores.append(Score(f"SST binary, {name}", found.accuracy, found.coverage, detail))
+        metrics |= _metrics(name, accuracy=found.accuracy, coverage=found.coverage)
+        metrics |= {
+            f"validation/{name}/accuracy": found.validation_accuracy,
+            f"train/{name}/fold_accuracy": found.fold_accuracy,
+            f"{name}/C": found.strength,
+        }
+    return Evaluation(sentiment.DATASET, "test", _fingerprint(texts), scores, metrics)
+
+
+TASKS: dict[str, EmbeddingTask] = {
+    "pos_induction": EmbeddingTask(
+        evaluate_pos_induction,
+        lambda options: {
+            "tags": list(options.pos_tags),
+            "restarts": options.restarts,
+            "evaluation_seed": options.seed,
+            "variance": pos_induction.VARIANCE,
+        },
+    ),
+    "similarity": EmbeddingTask(evaluate_similarity, lambda options: {}),
+    "analogy": EmbeddingTask(evaluate_analogy, lambda options: {}),
+    "sentiment": EmbeddingTask(evaluate_sentiment, lambda options: {}),
+    "sentiment_means": EmbeddingTask(
+        evaluate_sentiment_means,
+        lambda options: {"means": list(sentiment_means.MEANS), "folds": sentiment_means.FOLDS},
+    ),
+}
+HEADINGS = ("task", "set", "score", "coverage", "")
+
+
+def check_tasks(names: Sequence[str], known: Sequence[str] = tuple(TASKS)) -> None:
+    """Raise ValueError for a name that is no task."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown task {name!r}; known: {', '.join(known)}")
+
+
+def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
+    """Cells of the printed table, under `HEADINGS`."""
+    return [
+        [
+            task,
+            score.name,
+            NOTHING if score.value is None else f"{score.value:.2f}",
+            f"{score.coverage:.1f} %",
+            score.detail,
+        ]
+        for score in evaluation.scores
+    ]
+
+
+def _fingerprint(texts: TextSplits) -> str:
+    """Of the content of all splits."""
+    return ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items()))
+
+
+def _metrics(name: str, **values: float | None) -> dict[str, float]:
+    """Of a set of the split test; a value that is not defined is left out."""
+    return {f"test/{name}/{metric}": value for metric, value in values.items() if value is not None}

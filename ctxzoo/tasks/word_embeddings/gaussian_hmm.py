@@ -1,0 +1,198 @@
+"""A hidden Markov model over word vectors: every state emits around a mean of its own, all with one fixed variance.
+
+The model of Lin, Ammar, Dyer and Levin (2015), with spherical covariance: emissions N(mu_s, sigma^2 I). Start and
+transition probabilities and means are trained by expectation maximisation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ctxzoo.tasks.word_embeddings.hidden_markov import Floats, Ints, best_paths, expectations
+from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences, pack_sequences
+
+MAX_ITERATIONS = 50
+TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class VectorSequences:
+    """Sequences of words with a vector each; a word that occurs often is held once.
+
+    Attributes:
+        vectors: (types, d), finite.
+        words: (tokens,) the row of each token's vector, in running text.
+        lengths: tokens of each sequence.
+
+    Raises:
+        ValueError: no token, lengths that are not those of `words`, a row that `vectors` lacks, a vector that is not
+            finite.
+    """
+
+    vectors: Floats
+    words: Ints
+    lengths: Sequence[int]
+
+    def __post_init__(self) -> None:
+        if not len(self.words):
+            raise ValueError("the sequences have no token; expected one or more")
+        if sum(self.lengths) != len(self.words):
+            raise ValueError(f"lengths sum to {sum(self.lengths)}, expected {len(self.words)}, the number of tokens")
+        if self.words.min() < 0 or self.words.max() >= len(self.vectors):
+            raise ValueError(
+                f"words are rows {self.words.min()} to {self.words.max()}, expected 0 to {len(self.vectors) - 1}"
+            )
+        if not np.isfinite(self.vectors).all():
+            row = int(np.flatnonzero(~np.isfinite(self.vectors).all(axis=1))[0])
+            raise ValueError(f"vector {row} is not finite; leave it out or train it again")
+
+    @cached_property
+    def counts(self) -> Ints:
+        """(types,) occurrences."""
+        return np.bincount(self.words, minlength=len(self.vectors))
+
+    @cached_property
+    def packs(self) -> list[_Pack]:
+        """The tokens as the model reads them."""
+        return [_Pack.of(packed, self.words, len(self.vectors)) for packed in pack_sequences(self.lengths)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pack:
+    """Some of the sequences: their order, their words in this order, and (types, tokens) which token is of a type."""
+
+    packed: PackedSequences
+    words: Ints
+    of_type: sparse.csr_matrix
+
+    @classmethod
+    def of(cls, packed: PackedSequences, words: Ints, types: int) -> _Pack:
+        own = words[packed.places]
+        tokens = np.arange(len(own))
+        return cls(packed, own, sparse.csr_matrix((np.ones(len(own)), (own, tokens)), shape=(types, len(own))))
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianHmm:
+    """K states.
+
+    Attributes:
+        start: (K,) probabilities of first states.
+        transitions: (K, K), rows sum to 1.
+        means: (K, d) mu.
+        variance: sigma^2 of every number of a vector, in every state.
+    """
+
+    start: Floats
+    transitions: Floats
+    means: Floats
+    variance: float
+
+    def log_emissions(self, vectors: Floats) -> Floats:
+        """(types, K) log densities."""
+        squares = (vectors**2).sum(axis=1)[:, None] - 2 * vectors @ self.means.T + (self.means**2).sum(axis=1)
+        scale: float = 0.5 * vectors.shape[1] * math.log(2 * math.pi * self.variance)
+        densities: Floats = squares / (-2 * self.variance) - scale
+        return densities
+
+    def states(self, sequences: VectorSequences) -> Ints:
+        """(tokens,) the state of every token on the most probable path of its sequence, in running text."""
+        emissions = self.log_emissions(sequences.vectors)
+        states = np.empty(len(sequences.words), np.int64)
+        for pack in sequences.packs:
+            states[pack.packed.places] = best_paths(self.start, self.transitions, emissions, pack.words, pack.packed)
+        return states
+
+
+@dataclass(frozen=True, eq=False)
+class FittedHmm:
+    """A model after training.
+
+    Attributes:
+        model: with the last parameters.
+        log_likelihoods: before the first iteration, and after each; in nats.
+    """
+
+    model: GaussianHmm
+    log_likelihoods: list[float]
+
+
+def fit_gaussian_hmm(
+    sequences: VectorSequences,
+    states: int,
+    *,
+    variance: float,
+    seed: int,
+    max_iterations: int = MAX_ITERATIONS,
+    tolerance: float = TOLERANCE,
+) -> FittedHmm:
+    """Train by expectation maximisation over all sequences.
+
+    Means start at the vectors of words drawn as tokens are, each word once, since states with one mean would stay
+    alike; start and transition probabilities start uniform. A state that no token comes to keeps its parameters.
+
+    Args:
+        sequences: to train on.
+        states: K, 1 or more.
+        variance: sigma^2, above 0; not trained.
+        seed: of the draw.
+        max_iterations: of updates.
+        tolerance: stop when the log-likelihood gains less than this part of itself.
+
+    Raises:
+        ValueError: `states` below 1 or above the number of word types that occur; `variance` not above 0.
+    """
+    occurring = int(np.count_nonzero(sequences.counts))
+    if not 1 <= states <= occurring:
+        raise ValueError(f"states is {states}; expected 1 to {occurring}, the number of different words")
+    if not variance > 0:
+        raise ValueError(f"variance is {variance}; expected a number above 0")
+    model = _start(sequences, states, variance, seed)
+    history: list[float] = []
+    while True:
+        log_likelihood, updated = _iterate(model, sequences)
+        history.append(log_likelihood)
+        gained = len(history) < 2 or history[-1] - history[-2] >= tolerance * abs(history[-2])
+        if not gained or len(history) > max_iterations:
+            return FittedHmm(model, history)
+        model = updated
+
+
+def _start(sequences: VectorSequences, states: int, variance: float, seed: int) -> GaussianHmm:
+    frequencies = sequences.counts / len(sequences.words)
+    drawn = np.random.default_rng(seed).choice(len(frequencies), size=states, replace=False, p=frequencies)
+    uniform = np.full((states, states), 1 / states)
+    return GaussianHmm(uniform[0], uniform, sequences.vectors[drawn], variance)
+
+
+def _iterate(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, GaussianHmm]:
+    """The log-likelihood of a model, and the model after one update."""
+    emissions = model.log_emissions(sequences.vectors)
+    log_likelihood = 0.0
+    first, pairs = np.zeros_like(model.start), np.zeros_like(model.transitions)
+    by_type = np.zeros_like(emissions)
+    for pack in sequences.packs:
+        found = expectations(model.start, model.transitions, emissions, pack.words, pack.packed)
+        log_likelihood += found.log_likelihood
+        first += found.first
+        pairs += found.pairs
+        by_type += pack.of_type @ found.posteriors
+    return log_likelihood, GaussianHmm(
+        start=first / first.sum(),
+        transitions=_quotients(pairs, pairs.sum(axis=1), model.transitions),
+        means=_quotients(by_type.T @ sequences.vectors, by_type.sum(axis=0), model.means),
+        variance=model.variance,
+    )
+
+
+def _quotients(sums: Floats, totals: Floats, otherwise: Floats) -> Floats:
+    """Rows of `sums` by their totals, those of `otherwise` where a total is 0."""
+    found: npt.NDArray[np.bool_] = totals > 0
+    return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], otherwise)

@@ -1,0 +1,121 @@
+"""What a first-order hidden Markov model gives for emission densities that are there: expectations and best paths.
+
+All arrays are float64. K is the number of states; tokens are in the order of `PackedSequences`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# A sum of products below this may have lost states to underflow, and is taken again in logarithms.
+_LOST = 1e-200
+_SMALLEST = 1e-300  # divides where a predicted probability is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """Sums over sequences under the posterior of the states.
+
+    Attributes:
+        log_likelihood: of the sequences, in nats.
+        first: (K,) expected sequences that begin in a state.
+        pairs: (K, K) expected steps from a state to a state.
+        posteriors: (tokens, K) p(state | sequence).
+    """
+
+    log_likelihood: float
+    first: Floats
+    pairs: Floats
+    posteriors: Floats
+
+
+def expectations(
+    start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences
+) -> Expectations:
+    """Forward and backward pass over all sequences of a pack at once, scaled at every token.
+
+    The backward pass works on posteriors, p(s_t = i | all) = p(s_t = i | to t) sum_j A_ij p(s_t+1 = j | all) /
+    p(s_t+1 = j | to t), and so needs no emissions.
+
+    Args:
+        start: (K,) probabilities of first states.
+        transitions: (K, K) A, rows sum to 1.
+        log_emissions: (types, K) log densities of each word type in each state, finite.
+        words: (tokens,) the type of each packed token.
+        packed: the sequences.
+    """
+    highest = log_emissions.max(axis=1)
+    scaled = np.exp(log_emissions - highest[:, None])[words]
+    predicted = np.empty_like(scaled)
+    posteriors = np.empty_like(scaled)  # of the tokens so far, until the backward pass
+    log_likelihood = float(highest[words].sum())
+    before = slice(0, 0)
+    for number, step in enumerate(packed.steps):
+        count = step.stop - step.start
+        if number == 0:
+            predicted[step] = start
+        else:
+            np.matmul(posteriors[before.start : before.start + count], transitions, out=predicted[step])
+        joint = predicted[step] * scaled[step]
+        total = joint.sum(axis=1)
+        lost = np.flatnonzero(total < _LOST)
+        if len(lost):
+            rows = words[step][lost]
+            with np.errstate(divide="ignore"):  # a state that cannot be reached
+                logs = np.log(predicted[step][lost]) + log_emissions[rows] - highest[rows][:, None]
+            top = logs.max(axis=1)
+            joint[lost] = np.exp(logs - top[:, None])
+            total[lost] = joint[lost].sum(axis=1)
+            log_likelihood += float(top.sum())
+        np.divide(joint, total[:, None], out=posteriors[step])
+        log_likelihood += float(np.log(total).sum())
+        before = step
+
+    pairs = np.zeros_like(transitions)
+    for before, step in zip(packed.steps[-2::-1], packed.steps[:0:-1], strict=True):
+        ratio = posteriors[step] / np.maximum(predicted[step], _SMALLEST)
+        going_on = posteriors[before.start : before.start + step.stop - step.start]
+        pairs += going_on.T @ ratio
+        going_on *= ratio @ transitions.T
+    return Expectations(log_likelihood, posteriors[packed.steps[0]].sum(axis=0), pairs * transitions, posteriors)
+
+
+def best_paths(start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences) -> Ints:
+    """(tokens,) the states of each sequence's most probable path (Viterbi), of equals that with the lowest states.
+
+    Args:
+        start, transitions, log_emissions, words, packed: as in `expectations`.
+    """
+    with np.errstate(divide="ignore"):
+        log_start, log_transitions = np.log(start), np.log(transitions)
+    scores = np.empty((0, len(start)))
+    came_from: list[Ints] = []
+    last_states = np.empty(len(words), np.int64)  # of paths that end at a token
+    for number, step in enumerate(packed.steps):
+        count = step.stop - step.start
+        emitted = log_emissions[words[step]]
+        if number == 0:
+            scores = log_start + emitted
+        else:
+            best = np.empty((count, len(start)), np.int64)
+            reached = np.empty((count, len(start)))
+            rows = np.arange(count)
+            for state in range(len(start)):
+                ways = scores[:count] + log_transitions[:, state]
+                best[:, state] = ways.argmax(axis=1)
+                reached[:, state] = ways[rows, best[:, state]]
+            came_from.append(best)
+            scores = reached + emitted
+        last_states[step] = scores.argmax(axis=1)
+    for before, step, best in zip(packed.steps[-2::-1], packed.steps[:0:-1], reversed(came_from), strict=True):
+        count = step.stop - step.start
+        last_states[before.start : before.start + count] = best[np.arange(count), last_states[step]]
+    return last_states

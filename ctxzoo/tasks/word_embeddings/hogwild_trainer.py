@@ -1,0 +1,262 @@
+"""Training of word vectors by threads that share the weights without locks (Hogwild; Niu et al. 2011)."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from ctxzoo.data.whole_file import whole_path
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.tasks.word_embeddings.checks import (
+    check_at_least,
+    check_loss,
+    check_same_training,
+    check_vocabulary,
+    model_fields,
+    untrained_loss,
+)
+from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
+from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.unigrams import alias_table, keep_probabilities, noise_probabilities
+from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
+from ctxzoo.training.interrupted import TrainingInterrupted
+
+CHUNK_WORDS = 20_000  # after so many words a thread looks up: at the rate, at a wish to stop, at its loss
+REPORT_SECONDS = 0.5
+LARGEST = 2.0**32 - 1
+
+
+@dataclass
+class _Shard:
+    """A thread's part of the text in the present pass, and how far it is."""
+
+    position: int
+    end: int
+    state: npt.NDArray[np.uint64]
+    work: Workspace
+    loss: float = 0.0
+    centres: int = 0
+
+
+class HogwildTrainer:
+    """Trains a model on a corpus.
+
+    Each thread reads its own part of the text in order. One thread and one seed give the same weights, bit for bit,
+    also over interruptions, on one kind of processor: the kernel is compiled for it, and sums in an order that suits it
+    (fastmath). Several threads do not.
+
+    Args:
+        model: its weights are the start and, after `fit`, the result. Row `num_special_tokens` + r of its tables is
+            word r of the corpus.
+        corpus: the text.
+        training: how.
+        threads: 1 or more.
+        checkpoint: a file for resuming; None: none is written.
+        checkpoint_seconds: time between two writings.
+        report: called with the progress about twice a second and after each pass.
+
+    Raises:
+        ValueError: no thread; a model of another vocabulary size; a vocabulary of one word where noise is drawn.
+    """
+
+    def __init__(
+        self,
+        model: WordEmbeddingForMaskedLM,
+        corpus: Corpus,
+        training: WordEmbeddingTraining,
+        *,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 300.0,
+        report: Callable[[EmbeddingProgress], None] | None = None,
+    ) -> None:
+        check_at_least(1, threads=threads)
+        config = model.config
+        check_vocabulary(model, corpus)
+        self.model = model
+        self.corpus = corpus
+        self.training = training
+        self.threads = threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
+        self.report = report or (lambda progress: None)
+        self.plan = KernelPlan(
+            architecture=config.architecture,
+            width=padded_width(config.word_dim),
+            window=config.window,
+            noise=training.negative_samples,
+            word_logits=config.architecture == "attention_cbow" and config.word_logits,
+            position_logits=config.position_logits,
+            logit_rank=config.logit_rank,
+            exact_gradient=training.input_gradient == "exact",
+            random_window=training.random_window,
+            subsampling=training.subsampling > 0,
+            shared_noise=training.shared_noise,
+        )
+        self.kernel = build_kernel(self.plan)
+        self.text = self._text()
+        self._untrained_loss = untrained_loss(model, training.negative_samples)
+        self.weights = weights_of(model)
+        self.progress = EmbeddingProgress(total_words=training.epochs * len(corpus.ids))
+        self._stop = threading.Event()
+        # On no sentences: compiles before the clock starts.
+        self.kernel(self.text, 0, 0, self.weights, workspace(self.plan, len(self.corpus.words)), _seed(0, 0), 0.0, 0.0)
+        self._lock = threading.Lock()
+        self._shards: list[_Shard] = []
+
+    def fit(self, resume: bool = False) -> EmbeddingProgress:
+        """Train to the end, and write the weights into the model.
+
+        Args:
+            resume: go on from the checkpoint if there is one.
+
+        Raises:
+            TrainingInterrupted: Ctrl-C; the checkpoint is written.
+            FloatingPointError: weights or loss are no longer finite, or the loss is far above that of a model that
+                knows nothing; the message has the words read and the rate.
+            ValueError: the checkpoint is of another training.
+        """
+        self._shards = self._new_shards([_seed(self.training.seed, thread) for thread in range(self.threads)])
+        if resume and self.checkpoint is not None and self.checkpoint.exists():
+            self._load(self.checkpoint)
+        try:
+            with ThreadPoolExecutor(self.threads) as pool:
+                while self.progress.epoch < self.training.epochs:
+                    self._run_epoch(pool)
+                    self.progress.epoch += 1
+                    self.progress.epoch_losses.append(self.progress.loss)
+                    check_finite(self.weights, f"{self.progress.words:,} words", self.progress.rate)
+                    self._shards = self._new_shards([shard.state for shard in self._shards])
+                    self._save()
+                    self.report(self.progress)
+        except KeyboardInterrupt:
+            raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; resuming goes on") from None
+        load_weights(self.model, self.weights)
+        return self.progress
+
+    def _run_epoch(self, pool: ThreadPoolExecutor) -> None:
+        """The rest of the present pass, with pauses in which the checkpoint is written."""
+        while any(shard.position < shard.end for shard in self._shards):
+            began, before = time.perf_counter(), self.progress.seconds
+            running: list[Future[None]] = []
+            self._stop.clear()
+            try:
+                running += [pool.submit(self._work, shard) for shard in self._shards]
+                while wait(running, REPORT_SECONDS, return_when="FIRST_EXCEPTION").not_done:
+                    self.progress.seconds = before + time.perf_counter() - began
+                    self.report(self.progress)
+                    self.corpus.release()
+                    if time.perf_counter() - began > self.checkpoint_seconds:
+                        break
+                    if any(one.done() and one.exception() for one in running):
+                        break
+            finally:
+                # Also where `report` raises or Ctrl-C is pressed: what is trained until then is kept.
+                self._stop.set()
+                for one in running:
+                    one.result()
+                self.progress.seconds = before + time.perf_counter() - began
+                self.corpus.release()
+                self._save()
+
+    def _work(self, shard: _Shard) -> None:
+        """What a thread does until its part is done or a pause is wanted."""
+        pointers = self.corpus.pointers
+        while shard.position < shard.end and not self._stop.is_set():
+            wanted = pointers[shard.position] + CHUNK_WORDS
+            last = min(shard.end, max(shard.position + 1, int(np.searchsorted(pointers, wanted))))
+            share = self.progress.words / self.progress.total_words
+            rate = self.training.rate_at(share)
+            words, loss, centres = self.kernel(
+                self.text,
+                shard.position,
+                last,
+                self.weights,
+                shard.work,
+                shard.state,
+                rate,
+                self.training.logit_rate_at(share),
+            )
+            shard.position = last
+            shard.loss += loss
+            shard.centres += centres
+            with self._lock:
+                self.progress.words += words
+                self.progress.rate = rate
+                told = sum(one.centres for one in self._shards)
+                self.progress.loss = sum(one.loss for one in self._shards) / told if told else float("nan")
+            if told:
+                place = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
+                check_loss(self.progress.loss, self._untrained_loss, place)
+
+    def _text(self) -> Text:
+        counts = self.corpus.counts
+        if self.training.negative_samples:
+            limits, others = alias_table(noise_probabilities(counts))
+        else:
+            limits, others = np.zeros(len(counts), np.uint32), np.zeros(len(counts), np.int32)
+        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST).astype(np.uint32)
+        return Text(self.corpus.ids, self.corpus.pointers, keep, limits, others)
+
+    def _new_shards(self, states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:
+        """Parts of about as many words each."""
+        pointers = self.corpus.pointers
+        cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], self.threads + 1))
+        works = [shard.work for shard in self._shards] or [
+            workspace(self.plan, len(self.corpus.words)) for _ in range(self.threads)
+        ]
+        return [
+            _Shard(int(begin), int(end), state, work)
+            for begin, end, state, work in zip(cuts[:-1], cuts[1:], states, works, strict=True)
+        ]
+
+    def _identity(self) -> str:
+        """What must be the same for a checkpoint to fit."""
+        told = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
+        return json.dumps({**model_fields(self.model), **self.training.told(), **told})
+
+    def _save(self) -> None:
+        if self.checkpoint is None:
+            return
+        tensors = {name: values for name, values in self.weights._asdict().items() if values.size}
+        shards = np.array([[one.position, one.loss, one.centres] for one in self._shards])
+        tensors |= {"shards": shards, "states": np.concatenate([one.state for one in self._shards])}
+        metadata = {"training": self._identity(), "progress": json.dumps(vars(self.progress))}
+        with whole_path(self.checkpoint) as temporary:
+            save_file(tensors, temporary, metadata)
+
+    def _load(self, path: Path) -> None:
+        try:
+            file: Any = safe_open(path, "np")
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no checkpoint of a training: {error}; remove it, or start anew") from error
+        with file:
+            metadata = file.metadata() or {}
+            theirs = json.loads(metadata.get("training", "{}"))
+            check_same_training(str(path), theirs, json.loads(self._identity()))
+            for name, values in self.weights._asdict().items():
+                if values.size:
+                    values[...] = file.get_tensor(name)
+            for shard, (position, loss, centres) in zip(self._shards, file.get_tensor("shards"), strict=True):
+                shard.position, shard.loss, shard.centres = int(position), float(loss), int(centres)
+            for shard, state in zip(self._shards, file.get_tensor("states"), strict=True):
+                shard.state[0] = state
+        self.progress = EmbeddingProgress(**json.loads(metadata["progress"]))
+
+
+def _seed(seed: int, thread: int) -> npt.NDArray[np.uint64]:
+    """(1,) where the generator of a thread starts; never 0, where it would stay."""
+    return np.maximum(np.random.SeedSequence([seed, thread]).generate_state(1, np.uint64), np.uint64(1))

@@ -1,0 +1,224 @@
+"""Training of word vectors sentence by sentence, compiled by Numba and outside the interpreter's lock.
+
+`kernel_loops` has the loops. They are compiled once for each plan, processor and version, and kept.
+
+What makes it fast: the rows of a sentence's words, one of each word however often it stands there, are copied once into
+a block, trained there, and their differences added back; loops run over a width that is known when they are compiled;
+the noise words of the next step are drawn a step ahead, so that their rows are on the way from memory while the present
+one is computed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite.binding
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST
+
+Floats = npt.NDArray[np.float32]
+
+SHARING_CENTRES = 16  # that share noise words where they are shared
+LOSS_EVERY = 16  # centres: the loss is an estimate, since its logarithms would take a tenth of the time
+NO_PLACE = np.float32(-1e30)  # logit of the centre, which is no context of its own
+LOOPS = Path(__file__).with_name("kernel_loops.py")
+# What decides the compiled code, beside the plan.
+SOURCES = ("compiled.py", "prefetch.py", "kernel_draws.py", "kernel.py", LOOPS.name)
+Kernel = Callable[..., tuple[int, float, int]]
+
+
+class Weights(NamedTuple):
+    """What is trained; D is the width of a vector rounded up, its further columns stay 0.
+
+    Attributes:
+        input: (V, D), W.
+        output: (V, D), O; (2b V, D) for the structured skip-gram; (V, 2b D) for CWindow.
+        word_logits: (V, 2b + 1), K, or empty.
+        word_factors, position_factors: (V, r) and (r, 2b + 1), whose product is K, or empty.
+        position_logits: (2b + 1,), s.
+        position_vectors: (2b + 1, D), or empty.
+
+    The column in the middle belongs to the centre, which is no context of its own: s has `NO_PLACE` there, and the rest
+    is of no effect and stays as it is.
+    """
+
+    input: Floats
+    output: Floats
+    word_logits: Floats
+    word_factors: Floats
+    position_factors: Floats
+    position_logits: Floats
+    position_vectors: Floats
+
+
+class Text(NamedTuple):
+    """What is read: ids and pointers of a `Corpus`, and what is drawn by.
+
+    Attributes:
+        ids: (all words,).
+        pointers: (sentences + 1,).
+        keep: (V,) probability that an occurrence is kept, in units of 2^-32.
+        noise_limits, noise_others: (V,), see `alias_table`.
+    """
+
+    ids: npt.NDArray[np.int32]
+    pointers: npt.NDArray[np.int64]
+    keep: npt.NDArray[np.uint32]
+    noise_limits: npt.NDArray[np.uint32]
+    noise_others: npt.NDArray[np.int32]
+
+
+class Workspace(NamedTuple):
+    """Memory of one thread: rows of the sentence's words, B, s and d, as they are and as they were read.
+
+    B, s and d are in every step: threads that changed them in place would wait for each other's lines of the cache.
+
+    Attributes:
+        sentence: the word in each place.
+        slots: the row of the block that is the word's in that place, the same wherever the word stands.
+        words: the word of each row of the block.
+        slot_of: (V,), for each word where `words` may hold it; what is left from other sentences is not there.
+        rows: of W.
+        logits: rows of K, or of A where K is a product.
+        position_factors: (2b + 1, r), B transposed.
+    """
+
+    sentence: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+    words: npt.NDArray[np.int32]
+    slot_of: npt.NDArray[np.int32]
+    rows: Floats
+    rows_before: Floats
+    logits: Floats
+    logits_before: Floats
+    position_factors: Floats
+    position_factors_before: Floats
+    position_logits: Floats
+    position_logits_before: Floats
+    position_vectors: Floats
+    position_vectors_before: Floats
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """What is compiled in.
+
+    Attributes:
+        architecture: of `WordEmbeddingConfig`.
+        width: D, a multiple of 16.
+        window: b.
+        noise: N, noise words of a step.
+        word_logits, position_logits: whether K and s are trained.
+        logit_rank: r of K, 0: K is no product.
+        exact_gradient: of CBOW: whether each word gets its share of the gradient, or all of it as in word2vec.
+        random_window: whether the half width is drawn from 1..b for each centre.
+        subsampling: whether words are left out.
+        shared_noise: whether 16 centres share their noise words.
+    """
+
+    architecture: str
+    width: int
+    window: int
+    noise: int
+    word_logits: bool
+    position_logits: bool
+    logit_rank: int
+    exact_gradient: bool
+    random_window: bool
+    subsampling: bool
+    shared_noise: bool
+
+
+def aligned_zeros(*shape: int) -> Floats:
+    """Float32 zeros from the beginning of a line of the cache on: rows of 16 numbers lie each in one line."""
+    size = math.prod(shape)
+    memory = np.zeros(size + 16, np.float32)
+    begin = -memory.ctypes.data // 4 % 16
+    return memory[begin : begin + size].reshape(shape)
+
+
+def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
+    """Of one thread, for so many words."""
+    columns = 2 * plan.window + 1
+    positional = columns if plan.architecture == "positional_cbow" else 0
+    logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
+
+    def twice(*shape: int) -> tuple[Floats, Floats]:
+        return aligned_zeros(*shape), aligned_zeros(*shape)
+
+    return Workspace(
+        np.zeros(LONGEST, np.int32),
+        np.zeros(LONGEST, np.int32),
+        np.zeros(LONGEST, np.int32),
+        np.zeros(vocabulary, np.int32),
+        *twice(LONGEST, plan.width),
+        *twice(LONGEST, logit_width),
+        *twice(columns, plan.logit_rank),
+        *twice(columns),
+        *twice(positional, plan.width),
+    )
+
+
+@cache
+def build_kernel(plan: KernelPlan) -> Kernel:
+    """`train(text, first, last, weights, work, state, rate, logit_rate)` for sentences first to last - 1.
+
+    `state` (1,) are the random bits, `rate` the learning rate of vectors and `logit_rate` that of K and s. It returns
+    how many words it read, left-out ones too, the sum of the loss of some centres, and their number. `weights` and
+    `state` are changed in place; threads that share the weights do not wait for each other (Hogwild).
+
+    The first call compiles, or reads what an earlier process compiled for the same plan, processor and versions: the
+    code is kept in `default_cache_folder()`, where that can be written.
+    """
+    key = _key(plan)
+    try:
+        folder = cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
+        kept = _loops(folder / LOOPS.name, key, plan, kept=True)
+    except (OSError, RuntimeError):  # Numba finds no place to write to
+        return _loops(LOOPS, key, plan, kept=False)
+
+    def train(*arguments: Any) -> tuple[int, float, int]:
+        try:
+            return kept(*arguments)
+        except OSError:  # it is compiled, and could not be written; loops themselves touch no files
+            return kept(*arguments)
+
+    return train
+
+
+def _copy_loops(folder: Path) -> None:
+    shutil.copyfile(LOOPS, folder / LOOPS.name)
+
+
+def _key(plan: KernelPlan) -> str:
+    """A hash of all that decides what is compiled."""
+    sources = [LOOPS.with_name(name).read_text(encoding="utf-8") for name in SOURCES]
+    processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
+    return content_hash([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
+
+
+def _loops(path: Path, key: str, plan: KernelPlan, *, kept: bool) -> Kernel:
+    """`train` of the loops in a file, for a plan."""
+    name = f"{LOOPS.stem}_{key}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    vars(module).update(PLAN=plan, KEPT=kept)
+    sys.modules[name] = module  # where Numba looks for what a kept function belongs to
+    spec.loader.exec_module(module)
+    kernel: Kernel = module.train
+    return kernel

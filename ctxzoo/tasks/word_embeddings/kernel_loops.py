@@ -1,0 +1,373 @@
+"""The loops of `kernel`, compiled for one plan.
+
+`build_kernel` executes this file, or a copy of it, once for each plan, with PLAN and KEPT in its globals, which Numba
+takes for constants. It is no module to import.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ctxzoo.tasks.word_embeddings.compiled import compiled, compiled_in_place, compiled_once, inlined
+from ctxzoo.tasks.word_embeddings.kernel import LOSS_EVERY, NO_PLACE, SHARING_CENTRES, KernelPlan
+from ctxzoo.tasks.word_embeddings.kernel_draws import draw_noise, number_below, random_bits
+from ctxzoo.tasks.word_embeddings.prefetch import prefetch_row
+
+PLAN: KernelPlan = globals()["PLAN"]
+KEPT: bool = globals()["KEPT"]  # whether what is compiled is kept beside this file
+
+width, window, noise = PLAN.width, PLAN.window, PLAN.noise
+columns = 2 * window + 1
+attention = PLAN.architecture == "attention_cbow"
+positional = PLAN.architecture == "positional_cbow"
+concatenated = PLAN.architecture == "cwindow"
+each_alone = PLAN.architecture in ("skip_gram", "structured_skip_gram")
+structured = PLAN.architecture == "structured_skip_gram"
+whole_gradient = PLAN.architecture == "cbow" and not PLAN.exact_gradient
+word_logits, learn_position_logits, rank = attention and PLAN.word_logits, PLAN.position_logits, PLAN.logit_rank
+subsampling, random_window, shared_noise = PLAN.subsampling, PLAN.random_window, PLAN.shared_noise
+context_width = 2 * window * width if concatenated else width
+logit_width = rank or columns
+one, zero = np.float32(1), np.float32(0)
+
+
+@inlined
+def logit_rows(weights: Any) -> Any:
+    """K, or A where K is a product."""
+    if rank:
+        return weights.word_factors
+    return weights.word_logits
+
+
+@compiled
+def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
+    """Copy the rows of a sentence's words that are kept, B, s and d; how many places and distinct words it has."""
+    count, distinct = 0, 0
+    for place in range(text.pointers[sentence], text.pointers[sentence + 1]):
+        word = text.ids[place]
+        if not subsampling or np.uint32(random_bits(state) >> np.uint64(32)) <= text.keep[word]:
+            slot = work.slot_of[word]
+            if slot >= distinct or work.words[slot] != word:
+                slot = distinct
+                work.slot_of[word] = slot
+                work.words[slot] = word
+                distinct += 1
+            work.sentence[count] = word
+            work.slots[count] = slot
+            count += 1
+    for slot in range(distinct):
+        word = work.words[slot]
+        for d in range(width):
+            work.rows[slot, d] = weights.input[word, d]
+    if word_logits:
+        for slot in range(distinct):
+            word = work.words[slot]
+            for column in range(logit_width):
+                work.logits[slot, column] = logit_rows(weights)[word, column]
+        work.logits_before[:distinct] = work.logits[:distinct]
+    if rank:
+        for column in range(columns):
+            for member in range(rank):
+                work.position_factors[column, member] = weights.position_factors[member, column]
+        work.position_factors_before[:] = work.position_factors
+    work.rows_before[:distinct] = work.rows[:distinct]
+    work.position_logits[:] = weights.position_logits
+    work.position_logits_before[:] = work.position_logits
+    work.position_vectors[:] = weights.position_vectors
+    work.position_vectors_before[:] = work.position_vectors
+    return count, distinct
+
+
+@compiled
+def write(distinct: int, weights: Any, work: Any) -> None:
+    """Add what a sentence changed."""
+    for slot in range(distinct):
+        word = work.words[slot]
+        for d in range(width):
+            weights.input[word, d] += work.rows[slot, d] - work.rows_before[slot, d]
+    if attention and learn_position_logits:
+        for column in range(columns):
+            change = work.position_logits[column] - work.position_logits_before[column]
+            weights.position_logits[column] += change
+    if positional:
+        for column in range(columns):
+            for d in range(width):
+                change = work.position_vectors[column, d] - work.position_vectors_before[column, d]
+                weights.position_vectors[column, d] += change
+    if word_logits:
+        for slot in range(distinct):
+            word = work.words[slot]
+            for column in range(logit_width):
+                change = work.logits[slot, column] - work.logits_before[slot, column]
+                logit_rows(weights)[word, column] += change
+    if rank:
+        for column in range(columns):
+            for member in range(rank):
+                change = work.position_factors[column, member] - work.position_factors_before[column, member]
+                weights.position_factors[member, column] += change
+
+
+@compiled_in_place
+def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
+    """In place. The exponential is 2^whole * 2^part, a polynomial, so that the loops need no call."""
+    largest = NO_PLACE
+    for z in range(count):
+        largest = max(largest, logits[z])
+    total = zero
+    for z in range(count):
+        power = max((logits[z] - largest) * np.float32(1.4426950408889634), np.float32(-126))
+        whole = np.float32(math.floor(power))
+        part = power - whole
+        value = np.float32(0.0018775767)
+        value = value * part + np.float32(0.0089893397)
+        value = value * part + np.float32(0.0558263180)
+        value = value * part + np.float32(0.2401536700)
+        value = value * part + np.float32(0.6931530732)
+        value = value * part + np.float32(0.9999999404)
+        bits[z] = (np.int32(whole) + np.int32(127)) << np.int32(23)
+        logits[z] = value
+    for z in range(count):
+        logits[z] *= scales[z]
+        total += logits[z]
+    scale = one / total
+    for z in range(count):
+        logits[z] *= scale
+
+
+@compiled_in_place
+def predict(context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, told: Any) -> Any:
+    """Step of the output rows; `back` becomes the gradient of the context vector times the rate.
+
+    targets[0] is the centre, the others are noise.
+    """
+    for place in range(noise + 1):
+        score = zero
+        for d in range(context_width):
+            score += context[d] * output[offset + targets[place], d]
+        errors[place] = score
+    loss = zero
+    if told:
+        for place in range(noise + 1):
+            score = errors[place] if place == 0 else -errors[place]
+            if place == 0 or targets[place] != targets[0]:
+                loss += max(-score, zero) + np.float32(math.log1p(math.exp(-abs(score))))
+    for place in range(noise + 1):
+        errors[place] = -rate / (one + np.float32(math.exp(-errors[place])))
+    errors[0] += rate
+    for place in range(1, noise + 1):
+        if targets[place] == targets[0]:
+            errors[place] = zero
+        # A word that was drawn twice moves once, by both errors: its row must not change in between.
+        for before in range(1, place):
+            if targets[before] == targets[place]:
+                errors[before] += errors[place]
+                errors[place] = zero
+    for d in range(context_width):
+        back[d] = zero
+    for place in range(noise + 1):
+        error, row = errors[place], offset + targets[place]
+        for d in range(context_width):
+            value = output[row, d]
+            back[d] += error * value
+            output[row, d] = value + error * context[d]
+    return loss
+
+
+@compiled_in_place
+def blend(rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, context: Any) -> None:
+    """The weighted sum of the rows in `slots`, four at a time."""
+    for d in range(width):
+        context[d] = zero
+    if positional:
+        for z in range(count):
+            j = slots[z]
+            for d in range(width):
+                context[d] += shares[z] * gates[begin + z, d] * rows[j, d]
+        return
+    z = 0
+    while z + 4 <= count:
+        a0, a1, a2, a3 = shares[z], shares[z + 1], shares[z + 2], shares[z + 3]
+        j0, j1, j2, j3 = slots[z], slots[z + 1], slots[z + 2], slots[z + 3]
+        for d in range(width):
+            context[d] += a0 * rows[j0, d] + a1 * rows[j1, d] + a2 * rows[j2, d] + a3 * rows[j3, d]
+        z += 4
+    while z < count:
+        a0, j = shares[z], slots[z]
+        for d in range(width):
+            context[d] += a0 * rows[j, d]
+        z += 1
+
+
+@compiled_in_place
+def spread(
+    rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
+) -> None:
+    """The gradient of a weighted sum, to its rows; `products` become <row, gradient of the sum>.
+
+    A word may stand in a window more than once: what is read of its row is read before the row moves.
+    """
+    if positional:
+        for z in range(count):
+            j, share = slots[z], shares[z]
+            for d in range(width):
+                moves[z, d] = share * rows[j, d] * back[d]
+        for z in range(count):
+            j, share = slots[z], shares[z]
+            for d in range(width):
+                gate = gates[begin + z, d]
+                rows[j, d] += share * gate * back[d]
+                gates[begin + z, d] = gate + moves[z, d]
+        return
+    if attention:
+        for z in range(count):
+            j, product = slots[z], zero
+            for d in range(width):
+                product += rows[j, d] * back[d]
+            products[z] = product
+    for z in range(count):
+        j, share = slots[z], shares[z]
+        for d in range(width):
+            rows[j, d] += share * back[d]
+
+
+@(compiled_once if KEPT else compiled)
+def train(
+    text: Any, first: int, last: int, weights: Any, work: Any, state: Any, rate: Any, logit_rate: Any
+) -> tuple[int, float, int]:
+    rate, logit_rate = np.float32(rate), np.float32(logit_rate)
+    limits, others, vocabulary = text.noise_limits, text.noise_others, len(text.keep)
+    output, gates, position_logits, logits, factors = (
+        weights.output,
+        work.position_vectors,
+        work.position_logits,
+        work.logits,
+        work.position_factors,
+    )
+    shares = np.zeros(columns + 16, np.float32)
+    products = np.zeros(columns + 16, np.float32)
+    changes = np.zeros(columns + 16, np.float32)
+    moves = np.zeros((columns, width if positional else rank), np.float32)
+    bits = np.zeros(columns + 16, np.int32)
+    scales = bits.view(np.float32)
+    context = np.zeros(context_width, np.float32)
+    back = np.zeros(context_width, np.float32)
+    errors = np.zeros(noise + 1, np.float32)
+    targets = np.zeros(noise + 1, np.int64)
+    coming = np.zeros(noise + 1, np.int64)
+    read_words, loss, told_centres, centres = 0, 0.0, 0, 0
+    for sentence in range(first, last):
+        read_words += text.pointers[sentence + 1] - text.pointers[sentence]
+        count, distinct = read(text, sentence, weights, work, state)
+        if count < 2:
+            continue
+        rows, slots = work.rows, work.slots
+        draw_noise(limits, others, state, coming)
+        for t in range(count):
+            half = window
+            if random_window:
+                half = 1 + number_below(random_bits(state) >> np.uint64(32), window)
+            begin, end = max(0, t - half), min(count, t + half + 1)
+            size, column = end - begin, begin - t + window
+            centres += 1
+            told = centres % LOSS_EVERY == 1
+            told_centres += told
+            if each_alone:
+                targets[0] = work.sentence[t]
+                for j in range(begin, end):
+                    if j == t:
+                        continue
+                    targets[1:] = coming[1:]
+                    draw_noise(limits, others, state, coming)
+                    offset = 0
+                    if structured:
+                        offset = (j - t + window - (j > t)) * vocabulary
+                    # Rows of the next context word; in the structured model of the next matrix, but for the last
+                    # word of a window.
+                    following = offset + vocabulary if structured else 0
+                    for place in range(1, noise + 1):
+                        prefetch_row(output, following + coming[place], width)
+                    if structured:
+                        prefetch_row(output, following + targets[0], width)
+                    row = rows[slots[j]]
+                    loss += predict(row, targets, output, offset, rate, errors, back, told)
+                    for d in range(width):
+                        row[d] += back[d]
+                continue
+            targets[1:] = coming[1:]
+            targets[0] = work.sentence[t]
+            if not shared_noise or t % SHARING_CENTRES == SHARING_CENTRES - 1:
+                draw_noise(limits, others, state, coming)
+                for place in range(1, noise + 1):
+                    prefetch_row(output, coming[place], context_width)
+            if t + 1 < count:
+                prefetch_row(output, work.sentence[t + 1], context_width)
+            if concatenated:
+                for i in range(2 * window):
+                    j = t - window + i + (i >= window)
+                    if begin <= j < end:
+                        slot = slots[j]
+                        for d in range(width):
+                            context[i * width + d] = rows[slot, d]
+                    else:
+                        for d in range(width):
+                            context[i * width + d] = zero
+                loss += predict(context, targets, output, 0, rate, errors, back, told)
+                for i in range(2 * window):
+                    j = t - window + i + (i >= window)
+                    if begin <= j < end:
+                        slot = slots[j]
+                        for d in range(width):
+                            rows[slot, d] += back[i * width + d]
+                continue
+            around = slots[begin:end]
+            if attention:
+                for z in range(size):
+                    shares[z] = position_logits[column + z]
+                if rank:
+                    for z in range(size):
+                        for member in range(rank):
+                            shares[z] += logits[around[z], member] * factors[column + z, member]
+                elif word_logits:
+                    for z in range(size):
+                        shares[z] += logits[around[z], column + z]
+                softmax(shares, size, bits, scales)
+                shares[t - begin] = zero
+            else:
+                for z in range(size):
+                    shares[z] = one / np.float32(size - 1)
+                shares[t - begin] = zero
+            blend(rows, around, size, shares, column, gates, context)
+            loss += predict(context, targets, output, 0, rate, errors, back, told)
+            if attention:
+                inner = zero
+                for d in range(width):
+                    inner += context[d] * back[d]
+            if whole_gradient:
+                for z in range(size):
+                    shares[z] = one
+                shares[t - begin] = zero
+            spread(rows, around, size, shares, column, gates, back, products, moves)
+            if attention and logit_rate > 0:
+                # `back` is times the rate already.
+                slow = logit_rate / rate
+                for z in range(size):
+                    changes[z] = slow * shares[z] * (products[z] - inner)
+                if rank:
+                    for z in range(size):
+                        for member in range(rank):
+                            moves[z, member] = changes[z] * logits[around[z], member]
+                    for z in range(size):
+                        for member in range(rank):
+                            logits[around[z], member] += changes[z] * factors[column + z, member]
+                            factors[column + z, member] += moves[z, member]
+                elif word_logits:
+                    for z in range(size):
+                        logits[around[z], column + z] += changes[z]
+                if learn_position_logits:
+                    for z in range(size):
+                        position_logits[column + z] += changes[z]
+        write(distinct, weights, work)
+    return read_words, loss, told_centres

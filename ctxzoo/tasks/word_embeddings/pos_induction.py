@@ -1,0 +1,170 @@
+"""Part-of-speech induction: how well do the states of an untaught hidden Markov model over word vectors match tags?"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import datasets
+import numpy as np
+from sklearn.metrics import v_measure_score
+from threadpoolctl import threadpool_limits
+
+from ctxzoo.data.columns import column_of
+from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.tasks.word_embeddings.gaussian_hmm import VectorSequences, fit_gaussian_hmm
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of
+from ctxzoo.word_vectors.vectors import WordVectors
+
+DATASET = "ctxzoo-data/ptb_sample"
+VARIANCE = 0.45  # sigma^2, of vectors whose numbers have the standard deviation 1
+RESTARTS = 10
+
+
+@dataclass(frozen=True)
+class TaggedSentences:
+    """Sentence i has the words words[i] and, of each set of tags, as many tags[name][i]."""
+
+    words: Sequence[Sequence[str]]
+    tags: dict[str, Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """One training: its log-likelihood in nats, its V-measure times 100, and its iterations."""
+
+    log_likelihood: float
+    v_measure: float
+    iterations: int
+
+
+@dataclass(frozen=True)
+class PosInduction:
+    """What the trainings from all starts gave.
+
+    Attributes:
+        restarts: in the order of their seeds.
+        states: of the model.
+        coverage: percentage of tokens whose word has a vector.
+    """
+
+    restarts: tuple[Restart, ...]
+    states: int
+    coverage: float
+
+    @property
+    def best(self) -> Restart:
+        """That of the highest likelihood, which one without tags would choose."""
+        return max(self.restarts, key=lambda restart: restart.log_likelihood)
+
+    @property
+    def median(self) -> float:
+        """Of the V-measures."""
+        return statistics.median(restart.v_measure for restart in self.restarts)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The lowest and the highest V-measure."""
+        values = [restart.v_measure for restart in self.restarts]
+        return min(values), max(values)
+
+
+def read_tagged_sentences(
+    tags: Sequence[str], dataset: str = DATASET, data_dir: str | None = None
+) -> tuple[TaggedSentences, str]:
+    """The sentences of all splits, since nothing is taught, and a hash of their content.
+
+    Args:
+        tags: columns of tags.
+        dataset: Hub id or folder, with a column `tokens`.
+        data_dir: as in `resolve_dataset`.
+
+    Raises:
+        DatasetUnavailableError: it is not there.
+        ValueError: a column is missing, there is no row, or a sentence has not one tag for each word.
+    """
+    loaded = load_splits(dataset, data_dir)
+    for split in loaded:
+        for name in ("tokens", *tags):
+            column_of(loaded, split, name, dataset)
+    rows = datasets.concatenate_datasets([loaded[split].select_columns(["tokens", *tags]) for split in loaded])
+    words = rows["tokens"][:]
+    sets = {name: rows[name][:] for name in tags}
+    for name, column in sets.items():
+        for number, (sentence, own) in enumerate(zip(words, column, strict=True)):
+            if len(sentence) != len(own):
+                raise ValueError(
+                    f"dataset {dataset!r}, sentence {number}: {len(sentence)} words, but {len(own)} {name!r}; expected "
+                    "one for each word"
+                )
+    return TaggedSentences(words, sets), dataset_fingerprint(rows)
+
+
+def induce_pos(
+    vectors: WordVectors,
+    sentences: TaggedSentences,
+    tags: str,
+    *,
+    states: int | None = None,
+    restarts: int = RESTARTS,
+    seed: int = 0,
+    threads: int = 0,
+) -> PosInduction:
+    """Train `GaussianHmm`s on the vectors of running text and compare their states with tags by V-measure.
+
+    Words are looked up by `WordVectors.lookup`, which tries other cases and, where the vectors say so, folds digits.
+    The others get the mean of all vectors. The vectors are divided by one number, so that the standard deviation of
+    all numbers of all tokens' vectors is 1.
+
+    Args:
+        vectors: all of them, since their mean stands for unknown words.
+        sentences: empty ones are passed over.
+        tags: which of the sets of tags.
+        states: default the number of different tags.
+        restarts: trainings from different draws.
+        seed: of the first draw; the others follow.
+        threads: trainings at once; 0: one for each core.
+
+    Raises:
+        ValueError: no such tags, no token, no word with a vector, vectors that are all equal, or `restarts` below 1.
+    """
+    if tags not in sentences.tags:
+        raise ValueError(f"no tags {tags!r}; there are {', '.join(sentences.tags)}")
+    if restarts < 1:
+        raise ValueError(f"restarts is {restarts}; expected 1 or more")
+    gold = list(chain.from_iterable(sentences.tags[tags]))
+    sequences, coverage = _sequences(vectors, sentences.words)
+    number = len(set(gold)) if states is None else states
+    train = partial(_restart, sequences, gold, number)
+    # Threads are enough: NumPy leaves the interpreter's lock in its loops. Its matrix products get one thread each.
+    with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        found = tuple(pool.map(train, range(seed, seed + restarts)))
+    return PosInduction(found, number, coverage)
+
+
+def _sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:
+    rows = rows_of(vectors, chain.from_iterable(sentences))
+    known = rows != UNKNOWN
+    if not known.any():
+        raise ValueError(
+            f"{vectors.name} has a vector for none of the {len(rows)} tokens; choose vectors of this language"
+        )
+    matrix = vectors.vectors.numpy().astype(np.float64)
+    # Unknown words come last; only what occurs is kept.
+    types, words = np.unique(np.where(known, rows, len(matrix)), return_inverse=True)
+    used = np.concatenate([matrix, matrix.mean(axis=0, keepdims=True)])[types]
+    deviation = float(used[words].std())
+    if not deviation > 0:
+        raise ValueError(f"the vectors of {vectors.name} for these tokens are all equal; choose trained vectors")
+    return VectorSequences(used / deviation, words, [len(sentence) for sentence in sentences]), 100 * known.mean()
+
+
+def _restart(sequences: VectorSequences, gold: Sequence[str], states: int, seed: int) -> Restart:
+    fitted = fit_gaussian_hmm(sequences, states, variance=VARIANCE, seed=seed)
+    v_measure = 100 * float(v_measure_score(gold, fitted.model.states(sequences)))
+    return Restart(fitted.log_likelihoods[-1], v_measure, len(fitted.log_likelihoods) - 1)

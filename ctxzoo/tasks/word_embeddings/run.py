@@ -1,0 +1,258 @@
+"""One training of word vectors, from plain settings to results file and checkpoint folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from ctxzoo.data.writable import check_writable
+from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
+from ctxzoo.results.result import RESULTS_DIR, RunResult, finished_result, read_result, result_path, write_result
+from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend
+from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
+from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
+from ctxzoo.training.full_disk import telling_of_full_disk
+from ctxzoo.training.process_group import in_first_process
+from ctxzoo.training.run_lock import LOCK, locked_run
+
+ARCHITECTURE = "word_embedding"
+NUM_SPECIAL_TOKENS = 2  # padding and mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordEmbeddingRun:
+    """All that decides one training.
+
+    Attributes:
+        recipe, commit: for the results file.
+        source: the text.
+        test_split: of a dataset, scored at the end; None: nothing is scored.
+        test_words: so many of it.
+        cutter, lower_case, fold_digits, min_count: which words there are.
+        config: fields of `WordEmbeddingConfig` beside those of the vocabulary.
+        training: how.
+        backend: what trains.
+        tag: what the names of folder and results file say beside architecture, data and seed.
+        output_dir, results_dir: where to write.
+        progress: show a bar.
+    """
+
+    recipe: str
+    commit: str
+    source: CorpusSource
+    test_split: str | None
+    test_words: int
+    cutter: Cutter
+    lower_case: bool
+    fold_digits: bool
+    min_count: int
+    config: dict[str, Any]
+    training: WordEmbeddingTraining
+    backend: EmbeddingBackend
+    tag: str = ""
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+    progress: bool = True
+    fold: None = field(default=None, init=False)
+
+    @property
+    def seed(self) -> int:
+        """Of the training."""
+        return self.training.seed
+
+    @property
+    def split(self) -> str:
+        """That the results file is named after."""
+        return self.test_split or self.source.split
+
+    @property
+    def folder(self) -> Path:
+        """Of checkpoints."""
+        return Path(self.output_dir) / self.recipe / self.results_file.stem
+
+    @property
+    def results_file(self) -> Path:
+        """What the finished run leaves."""
+        return result_path(
+            self.results_dir,
+            recipe=self.recipe,
+            variant=self.config["architecture"],
+            dataset=self._name,
+            split=self.split,
+            seed=self.seed,
+            tag=self.tag,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the result, as the results file tells it."""
+        return {
+            **self.config,
+            **{name: getattr(self, name) for name in ("cutter", "lower_case", "fold_digits", "min_count")},
+            **{name: value for name, value in self.training.told().items() if name != "seed"},
+            **self.backend.told,
+            "test_words": self.test_words,
+        }
+
+    @property
+    def _name(self) -> str:
+        return public_name(self.source.name)
+
+    def load(self) -> Corpus:
+        """The text as ids."""
+        cutter = word_cutter(self.lower_case, self.cutter, self.fold_digits)
+        return load_corpus(self.source, cutter, min_count=self.min_count)
+
+    def build_tokenizer(self, corpus: Corpus) -> WordTokenizer:
+        """Of the checkpoint: the corpus's words, cut as they were counted."""
+        return build_word_tokenizer(
+            corpus.words,
+            lower_case=self.lower_case,
+            fold_digits=self.fold_digits,
+            cutter=self.cutter,
+            mask_token=True,
+        )
+
+    def build_model(self, corpus: Corpus) -> WordEmbeddingForMaskedLM:
+        """As it starts."""
+        torch.manual_seed(self.seed)
+        size = len(corpus.words) + NUM_SPECIAL_TOKENS
+        return WordEmbeddingForMaskedLM(
+            WordEmbeddingConfig(vocab_size=size, num_special_tokens=NUM_SPECIAL_TOKENS, **self.config)
+        )
+
+
+def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunResult:
+    """Train, score and write everything down.
+
+    Args:
+        run: what to do.
+        resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
+
+    Raises:
+        OSError: the folders cannot be written, another process works on the run, the text is not there, or the disk
+            is full.
+        ValueError: no such split; see also `load_corpus` and `HogwildTrainer`.
+        TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
+        FloatingPointError: the training left the numbers; the message names the rate.
+    """
+    done = finished_result(run.results_file, run.settings) if resume else None
+    if done is not None:
+        return done
+    check_writable(run.folder)
+    check_writable(Path(run.results_dir), "--results_dir")
+    with telling_of_full_disk(run.folder), locked_run(run.folder / LOCK, "--output_dir"):
+        test = _test_text(run)
+        corpus = run.load()
+        tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
+        with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
+            reached = run.backend.trainer(model, corpus, run.training, run.folder, report).fit(resume=resume)
+        in_first_process(lambda: _finish(run, corpus, model, tokenizer, test, reached))
+    return read_result(run.results_file)
+
+
+def _finish(
+    run: WordEmbeddingRun,
+    corpus: Corpus,
+    model: WordEmbeddingForMaskedLM,
+    tokenizer: WordTokenizer,
+    test: CorpusSource | None,
+    reached: EmbeddingProgress,
+) -> None:
+    """Score, and write the checkpoint folder and the results file."""
+    model.eval()
+    scores = {} if test is None else word_prediction_scores(model, tokenizer, test.lines(), words=run.test_words)
+    result = _result(run, corpus, model, reached, scores)
+    example = card_example(FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus)
+    write_checkpoint_folder(
+        run.folder / "checkpoint",
+        model=model,
+        tokenizer=tokenizer,
+        card=build_card(result, model.config, task=FILL_MASK, example=example),
+        eval_results=eval_results_files(result, FILL_MASK),
+    )
+    write_result(result, run.results_dir)
+
+
+def _test_text(run: WordEmbeddingRun) -> CorpusSource | None:
+    """What is scored at the end; a name that is wrong must not wait until then."""
+    if run.test_split is None:
+        return None
+    source = replace(run.source, split=run.test_split)
+    if not source.has_splits:
+        raise ValueError(
+            f"{run.source.name} is one text without splits, and test_split is {run.test_split!r}; leave it empty"
+        )
+    next(source.lines(), None)
+    return source
+
+
+def _result(
+    run: WordEmbeddingRun,
+    corpus: Corpus,
+    model: WordEmbeddingForMaskedLM,
+    reached: EmbeddingProgress,
+    scores: dict[str, float],
+) -> RunResult:
+    losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(reached.epoch_losses, start=1)}
+    numbers = sum(parameter.numel() for parameter in model.parameters())
+    return RunResult(
+        recipe=run.recipe,
+        architecture=ARCHITECTURE,
+        variant=run.config["architecture"],
+        dataset=run._name,
+        split=run.split,
+        fold=None,
+        seed=run.seed,
+        metrics={
+            **{f"{run.split}/{name}": value for name, value in scores.items()},
+            **{name: value for name, value in losses.items() if math.isfinite(value)},
+            "words": len(corpus.words),
+            "words_read": reached.words,
+            "words_per_second": reached.words / max(reached.seconds, 1e-9),
+        },
+        settings=run.settings,
+        parameters={"trainable": numbers, "total": numbers},
+        command=command_line(),
+        commit=run.commit,
+        data={"source": run._name, "fingerprint": corpus.fingerprint},
+        hardware=hardware(),
+        versions=versions(),
+        wall_seconds=reached.seconds,
+        peak_memory_mb=peak_memory_mb(),
+        tag=run.tag,
+    )
+
+
+@contextmanager
+def _shown(name: str, visible: bool) -> Iterator[Any]:
+    """A bar of words with speed, loss and rate; what it yields is the trainer's `report`."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
+        bar = bars.add_task(name)
+
+        def report(progress: EmbeddingProgress) -> None:
+            speed = progress.words / max(progress.seconds, 1e-9) / 1000
+            told = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
+            bars.update(bar, total=progress.total_words, completed=progress.words, description=told)
+
+        yield report

@@ -1,0 +1,87 @@
+"""Word similarity: do the cosines of word vectors rank pairs of words as people do?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from ctxzoo.data.columns import column_of
+from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
+from ctxzoo.word_vectors.vectors import WordVectors
+
+DATASET = "ctxzoo-data/word_similarity"
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """One test set: pair i is (first[i], second[i]) with the score that people gave it, on any scale."""
+
+    first: Sequence[str]
+    second: Sequence[str]
+    scores: Sequence[float]
+
+
+@dataclass(frozen=True)
+class SimilarityScore:
+    """What one test set gives.
+
+    Attributes:
+        spearman: rank correlation times 100 over the pairs of which both words have a vector; None where it is not
+            defined: fewer than two such pairs, or all of one score.
+        known: such pairs.
+        pairs: all.
+    """
+
+    spearman: float | None
+    known: int
+    pairs: int
+
+    @property
+    def coverage(self) -> float:
+        """Percentage of pairs that were scored."""
+        return 100 * self.known / self.pairs
+
+
+def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, WordPairs], str]:
+    """Test sets by name, in the order of the rows, and a hash of their content.
+
+    Args:
+        dataset: Hub id or folder; its split `test` has the columns dataset, word1, word2 and score.
+        data_dir: as in `resolve_dataset`.
+
+    Raises:
+        DatasetUnavailableError: it is not there.
+        ValueError: a split or column is missing, or there is no row.
+    """
+    rows = load_splits(dataset, data_dir)
+    names, first, second, scores = (
+        column_of(rows, "test", name, dataset) for name in ("dataset", "word1", "word2", "score")
+    )
+    sets: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        sets.setdefault(name, []).append(place)
+    pairs = {
+        name: WordPairs(*([column[place] for place in places] for column in (first, second, scores)))
+        for name, places in sets.items()
+    }
+    return pairs, dataset_fingerprint(rows["test"])
+
+
+def evaluate_similarity(vectors: WordVectors, sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
+    """Spearman's correlation of the cosines with the scores of people, for each set; ties have their mean rank."""
+    unit = unit_rows(vectors)
+    found = {}
+    for name, pairs in sets.items():
+        rows = np.stack([rows_of(vectors, pairs.first), rows_of(vectors, pairs.second)])
+        known = (rows != UNKNOWN).all(axis=0)
+        first, second = rows[:, known]
+        cosines = (unit[first].astype(np.float64) * unit[second]).sum(axis=1)
+        scores = np.asarray(pairs.scores, np.float64)[known]
+        ranked = min(len(np.unique(cosines)), len(np.unique(scores))) > 1
+        spearman = 100 * float(stats.spearmanr(cosines, scores).statistic) if ranked else None
+        found[name] = SimilarityScore(spearman, int(known.sum()), len(pairs.scores))
+    return found

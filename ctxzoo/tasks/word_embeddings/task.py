@@ -1,0 +1,150 @@
+"""Word embeddings for Lightning: negative sampling in batches of windows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import lightning
+import torch
+import torch.distributed
+from transformers import AutoConfig, AutoModelForMaskedLM
+
+from ctxzoo.tasks.word_embeddings.checks import check_loss, check_same_training, untrained_loss
+from ctxzoo.tasks.word_embeddings.gathered_gradients import sum_gradients
+from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.row_limited_sgd import RowLimitedSGD
+from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+
+LOGITS = ("word_position_logits", "word_factors", "position_factors", "position_logits")  # K, A, B, s
+LONGEST_STEP = 0.3  # of a row in one batch; without it large batches diverge, see docs/models/word_embedding.md
+
+
+class WordPredictionTask(lightning.LightningModule):
+    """Trains a `WordEmbeddingForMaskedLM` by negative sampling on a `WindowDataModule`.
+
+    The loss of a batch is the sum over its centres, over all processes, so that a learning rate means what it does in
+    training centre by centre; see `RowLimitedSGD` for what keeps large batches stable. Tables of words have sparse
+    gradients. Rates follow from the share of all steps that is done, which is that of the words but for chance.
+
+    Under mixed precision sums over windows and scores are computed in bfloat16, the weights and the loss in float32.
+
+    Logged: train/loss, nats for each centre, the mean of each epoch.
+
+    Args:
+        model_config: a config as a plain dict with its `model_type`.
+        training: fields of `WordEmbeddingTraining`.
+        data: what else must be the same when a training is resumed, such as a fingerprint of the text.
+        total_words: of all passes, for `progress`.
+
+    Attributes:
+        progress: where the training is; its seconds are not counted here.
+
+    Raises:
+        ValueError: a value out of range; when it is resumed, from a checkpoint of another training.
+        FloatingPointError: the weights after an epoch or the loss of this epoch are not finite, or the loss is far
+            above that of a model that knows nothing; names step and rate.
+    """
+
+    def __init__(
+        self,
+        model_config: dict[str, Any],
+        training: dict[str, Any],
+        data: dict[str, Any] | None = None,
+        total_words: int = 0,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        # DistributedDataParallel knows no gradients that are sparse by themselves; they are summed here.
+        self.automatic_optimization = False
+        self.settings = WordEmbeddingTraining(**training)
+        self.model = AutoModelForMaskedLM.from_config(AutoConfig.for_model(**model_config))
+        self.model.set_sparse_gradients(True)
+        self.model.train()
+        self._untrained_loss = untrained_loss(self.model, self.settings.negative_samples)
+        self.progress = EmbeddingProgress(total_words=total_words)
+        self._loss = 0.0  # sum over the centres of this epoch
+        self._centres = 0.0
+
+    def configure_optimizers(self) -> RowLimitedSGD:
+        groups: dict[bool, list[torch.nn.Parameter]] = {False: [], True: []}
+        for name, parameter in self.model.named_parameters():
+            groups[any(part in LOGITS for part in name.split("."))].append(parameter)
+        return RowLimitedSGD(
+            [{"params": parameters, "logits": logits} for logits, parameters in groups.items() if parameters],
+            lr=self.settings.learning_rate,
+            longest_step=LONGEST_STEP,
+        )
+
+    def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
+        optimiser: Any = self.optimizers()
+        rate = self._set_rates(optimiser)
+        losses = self.model.sampled_loss(**batch, input_gradient=self.settings.input_gradient)
+        optimiser.zero_grad()
+        # Not `manual_backward`, which would make DistributedDataParallel expect gradients to sum up itself.
+        losses.sum().backward()
+        loss, centres = _summed(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
+        self._add_loss(loss, centres)
+        if centres:
+            check_loss(self.progress.loss, self._untrained_loss, f"at {self._place(rate)}")
+        sum_gradients(self.model.parameters())
+        optimiser.step()
+        self.progress.rate = rate
+        self.progress.words = self.progress.total_words * self.global_step // self._steps()
+
+    def on_train_epoch_end(self) -> None:
+        progress = self.progress
+        for name, parameter in self.model.named_parameters():
+            # One number that is not finite makes the sum so, which needs no copy.
+            if not torch.isfinite(parameter.detach().sum()):
+                raise FloatingPointError(f"{name} is not finite after {self._place(progress.rate)}")
+        self.log("train/loss", progress.loss)  # the same in all processes
+        progress.epoch += 1
+        progress.epoch_losses.append(progress.loss)
+        self._loss = self._centres = 0.0
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["word_prediction"] = {
+            "progress": dict(vars(self.progress)),
+            "loss": self._loss,
+            "centres": self._centres,
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        check_same_training("the checkpoint", _flat(checkpoint["hyper_parameters"]), _flat(self.hparams))
+        told = checkpoint["word_prediction"]
+        self.progress = EmbeddingProgress(**told["progress"])
+        self._loss, self._centres = told["loss"], told["centres"]
+
+    def _steps(self) -> int:
+        """Of the whole training."""
+        return int(self.trainer.num_training_batches) * self.settings.epochs
+
+    def _set_rates(self, optimiser: Any) -> float:
+        """Give the optimiser the rates of this step; the one of vectors."""
+        share = self.global_step / self._steps()
+        rate = self.settings.rate_at(share)
+        for group in optimiser.param_groups:
+            group["lr"] = self.settings.logit_rate_at(share) if group["logits"] else rate
+        return rate
+
+    def _add_loss(self, loss: float, centres: float) -> None:
+        self._loss += loss
+        self._centres += centres
+        self.progress.loss = self._loss / self._centres if self._centres else math.nan
+
+    def _place(self, rate: float) -> str:
+        return f"step {self.global_step}, with the learning rate {rate:.3g}; lower it, or the batch size"
+
+
+def _summed(numbers: torch.Tensor) -> torch.Tensor:
+    """Over all processes; in place."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.all_reduce(numbers)
+    return numbers
+
+
+def _flat(settings: Any) -> dict[str, Any]:
+    """All settings by name; of those of the model, the training and the data each by itself."""
+    parts = [value if isinstance(value, dict) else {name: value} for name, value in settings.items()]
+    return {name: value for part in parts for name, value in part.items()}

@@ -1,0 +1,117 @@
+"""The weights of a `WordEmbeddingForMaskedLM` as the compiled trainer wants them, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.tasks.word_embeddings.kernel import NO_PLACE, Floats, Weights, aligned_zeros
+
+LANES = 16  # numbers in one register
+
+
+def padded_width(word_dim: int) -> int:
+    """D: loops over a multiple of 16 need no rest."""
+    return -(-word_dim // LANES) * LANES
+
+
+def weights_of(model: WordEmbeddingForMaskedLM) -> Weights:
+    """Copies without the rows of special tokens; see `Weights`."""
+    config, base = model.config, model.word_embedding
+    special, width, window = config.num_special_tokens, padded_width(config.word_dim), config.window
+
+    def padded(tensor: torch.Tensor) -> Floats:
+        """(..., d) -> (..., D)."""
+        table = aligned_zeros(*tensor.shape[:-1], width)
+        table[..., : tensor.shape[-1]] = _numbers(tensor)
+        return table
+
+    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Floats:
+        """With one column of zeros more, for the centre; no columns where there is no tensor."""
+        if tensor is None:
+            return np.zeros((rows, 0), np.float32)
+        return np.insert(_numbers(tensor), window, 0, axis=axis)
+
+    output = model.output_vectors
+    if config.architecture == "structured_skip_gram":
+        output_rows = padded(output[:, special:]).reshape(-1, width)
+    elif config.architecture == "cwindow":
+        output_rows = padded(output[special:].reshape(-1, 2 * window, config.word_dim)).reshape(
+            len(output) - special, -1
+        )
+    else:
+        output_rows = padded(output[special:])
+    logits, factors = base.word_position_logits, base.word_factors
+    position_logits = np.zeros(2 * window + 1, np.float32)
+    if base.position_logits is not None:
+        position_logits = with_centre(base.position_logits, 0, 0)
+    position_logits[window] = NO_PLACE
+    vectors = np.zeros((0, width), np.float32)
+    if base.position_vectors is not None:
+        vectors = padded(torch.from_numpy(with_centre(base.position_vectors, 0, 0)))
+    return Weights(
+        input=padded(base.word_vectors.weight[special:]),
+        output=output_rows,
+        word_logits=with_centre(None if logits is None else logits.weight[special:], 1, 0),
+        word_factors=np.zeros((0, 0), np.float32) if factors is None else _numbers(factors.weight[special:]).copy(),
+        position_factors=with_centre(base.position_factors, 1, 0),
+        position_logits=position_logits,
+        position_vectors=vectors,
+    )
+
+
+def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
+    """Copy trained weights into the model."""
+    config, base = model.config, model.word_embedding
+    special, dim = config.num_special_tokens, config.word_dim
+
+    def fill(target: torch.Tensor | None, values: npt.NDArray[np.float32]) -> None:
+        if target is not None:
+            target.copy_(torch.from_numpy(np.ascontiguousarray(values)))
+
+    def without_centre(values: Floats, axis: int) -> Floats:
+        return np.delete(values, config.window, axis=axis)
+
+    with torch.no_grad():
+        fill(base.word_vectors.weight[special:], weights.input[:, :dim])
+        fill(*_output_of(model, weights.output))
+        if base.word_position_logits is not None:
+            fill(base.word_position_logits.weight[special:], without_centre(weights.word_logits, 1))
+        if base.word_factors is not None:
+            fill(base.word_factors.weight[special:], weights.word_factors)
+            fill(base.position_factors, without_centre(weights.position_factors, 1))
+        fill(base.position_logits, without_centre(weights.position_logits, 0))
+        if base.position_vectors is not None:
+            fill(base.position_vectors, without_centre(weights.position_vectors, 0)[:, :dim])
+
+
+def check_finite(weights: Weights, step: str, rate: float) -> None:
+    """Raise where training has left the numbers.
+
+    Raises:
+        FloatingPointError: some weight is not finite; the message has the step and the learning rate.
+    """
+    for name, values in zip(Weights._fields, weights, strict=True):
+        # One number that is not finite makes the sum so, which needs no copy.
+        if not np.isfinite(values.sum(dtype=np.float64)):
+            raise FloatingPointError(f"{name} is not finite after {step}, with the learning rate {rate:.3g}; lower it")
+
+
+def _output_of(model: WordEmbeddingForMaskedLM, output: Floats) -> tuple[torch.Tensor, Floats]:
+    """The part of O that is trained, and its values in that shape."""
+    config: WordEmbeddingConfig = model.config
+    special, dim, width = config.num_special_tokens, config.word_dim, padded_width(config.word_dim)
+    if config.architecture == "structured_skip_gram":
+        return model.output_vectors[:, special:], output.reshape(config.num_positions, -1, width)[..., :dim]
+    if config.architecture == "cwindow":
+        rows = output.reshape(len(output), config.num_positions, width)[..., :dim]
+        return model.output_vectors[special:], rows.reshape(len(output), -1)
+    return model.output_vectors[special:], output[:, :dim]
+
+
+def _numbers(tensor: torch.Tensor) -> Floats:
+    array: Floats = tensor.detach().float().cpu().numpy()
+    return array

@@ -1,0 +1,32 @@
+"""Rows of word vectors for the words of a test set, and vectors of length 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.word_vectors.vectors import WordVectors
+
+UNKNOWN = -1
+
+
+def rows_of(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]:
+    """(words,) the row that `WordVectors.lookup` finds for each word, `UNKNOWN` for a word without a vector."""
+    found: dict[str, int] = {}
+    rows = []
+    for word in words:
+        if word not in found:
+            row = vectors.lookup(word)
+            found[word] = UNKNOWN if row is None else row
+        rows.append(found[word])
+    return np.array(rows, np.int64)
+
+
+def unit_rows(vectors: WordVectors) -> npt.NDArray[np.float32]:
+    """(words, d) the vectors divided by their lengths; a vector of zeros stays."""
+    matrix: npt.NDArray[np.float32] = vectors.vectors.numpy()
+    lengths: npt.NDArray[np.float32] = np.linalg.norm(matrix, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return matrix / lengths

@@ -1,0 +1,1 @@
+"""Word vectors: reading, writing, looking up."""

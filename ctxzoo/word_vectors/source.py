@@ -1,0 +1,225 @@
+"""Finding, recognising and opening files of word vectors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ctxzoo.word_vectors.rows import quoted
+
+VectorFormat = Literal["glove", "word2vec text", "word2vec binary", "safetensors"]
+
+UTF8_MARK = b"\xef\xbb\xbf"
+HEAD_BYTES = 1 << 20
+_BUFFER_BYTES = 1 << 20
+_GZIP_MARK = b"\x1f\x8b"
+_ZIP_MARK = b"PK\x03\x04"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})")
+_LARGEST_DIM = 1 << 16
+_PRECISIONS = (".fp16", ".bf16", ".fp32")
+_ENDINGS = (
+    ".safetensors",
+    *(precision + ".safetensors" for precision in _PRECISIONS),
+    *(kind + packing for kind in (".txt", ".vec", ".bin") for packing in ("", ".gz", ".zip")),
+    ".gz",
+    ".zip",
+)
+
+
+def find_vector_file(path: Path) -> Path:
+    """The file that a path means: the path itself, or the one file that adds a usual ending to it.
+
+    Raises:
+        FileNotFoundError: no such file; the message lists what was looked for.
+        IsADirectoryError: the path is a folder.
+        ValueError: several files fit.
+    """
+    if path.is_file():
+        return path
+    candidates = [path.with_name(path.name + ending) for ending in _ENDINGS]
+    found = [candidate for candidate in candidates if candidate.is_file()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(candidate.name for candidate in found)
+        raise ValueError(f"{path}: several files of word vectors fit: {names}; name one of them")
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"{path}: is a folder without config.json, expected a file of word vectors or a checkpoint folder"
+        )
+    names = ", ".join(candidate.name for candidate in [path, *candidates])
+    raise FileNotFoundError(f"{path}: no such file of word vectors; looked in {path.parent} for {names}")
+
+
+def find_words_file(vectors: Path) -> Path:
+    """The list of words that belongs to a .safetensors file of vectors.
+
+    Raises:
+        FileNotFoundError: there is none; the message lists what was looked for.
+    """
+    stem = vectors.name.removesuffix(".safetensors")
+    stems = [stem, *(stem.removesuffix(precision) for precision in _PRECISIONS if stem.endswith(precision))]
+    candidates = [vectors.with_name(name + ".words.txt") for name in stems]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    names = " and ".join(candidate.name for candidate in candidates)
+    raise FileNotFoundError(f"{vectors}: the list of its words is missing; looked in {vectors.parent} for {names}")
+
+
+def plain_name(path: Path) -> str:
+    """The name of a set of vectors: the file name without the endings for packing, format and precision."""
+    name = path.name
+    for endings in ((".gz", ".zip"), (".safetensors", ".txt", ".vec", ".bin"), _PRECISIONS):
+        for ending in endings:
+            name = name.removesuffix(ending)
+    return name
+
+
+@dataclass(frozen=True)
+class OpenVectorFile:
+    """An open, unpacked file.
+
+    Attributes:
+        stream: the unpacked bytes.
+        name: the file as named in errors; a member of an archive is added after an exclamation mark.
+        report: moves the progress bar to the present position.
+    """
+
+    stream: BinaryIO
+    name: str
+    report: Callable[[], None]
+
+
+@contextmanager
+def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
+    """Open a plain file, a .gz file or a .zip archive of one file, recognised by their first bytes.
+
+    The progress bar counts bytes on disk and is drawn on stderr, if that is a terminal.
+
+    Raises:
+        ValueError: the archive does not hold exactly one file, or (also while reading) packed data is damaged.
+    """
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not (progress and sys.stderr.isatty()),
+    )
+    with path.open("rb", buffering=_BUFFER_BYTES) as raw, bar:
+        task = bar.add_task(path.name, total=path.stat().st_size)
+
+        def report() -> None:
+            bar.update(task, completed=raw.tell())
+
+        mark = raw.read(4)
+        raw.seek(0)
+        try:
+            if mark.startswith(_GZIP_MARK):
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield OpenVectorFile(_buffered(unpacked), str(path), report)
+            elif mark == _ZIP_MARK:
+                with zipfile.ZipFile(raw) as archive:
+                    member = _only_member(path, archive)
+                    with archive.open(member) as unpacked_member:
+                        yield OpenVectorFile(_buffered(unpacked_member), f"{path}!{member.filename}", report)
+            else:
+                yield OpenVectorFile(raw, str(path), report)
+        except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{path}: the packed data is damaged or cut short ({error}); get the file again"
+            ) from error
+
+
+def _buffered(unpacked: object) -> BinaryIO:
+    # Both unpackers offer readinto, which is all that a buffered reader asks for.
+    return io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER_BYTES)
+
+
+def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if len(members) == 1:
+        return members[0]
+    names = ", ".join(member.filename for member in members[:10]) or "none"
+    raise ValueError(
+        f"{path}: the archive holds {len(members)} files ({names}), expected one; unpack it and name the file you want"
+    )
+
+
+def read_head(path: Path) -> tuple[str, bytes]:
+    """The name of a file for errors, and its first (unpacked) bytes, up to HEAD_BYTES.
+
+    Raises:
+        ValueError: the file is empty, or its packed data is damaged.
+    """
+    with open_vector_file(path, progress=False) as file:
+        head = file.stream.read(HEAD_BYTES)
+        if not head:
+            raise ValueError(f"{file.name}: the file is empty, expected word vectors")
+        return file.name, head
+
+
+def recognise_format(name: str, head: bytes) -> VectorFormat:
+    """The format of a file, from its first bytes.
+
+    Raises:
+        ValueError: it is UTF-16 text, or has no line end where each known format has one.
+    """
+    # A safetensors file starts with the length of its JSON header (8 bytes) and the header's opening brace.
+    if name.endswith(".safetensors") or (head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32):
+        return "safetensors"
+    if head.startswith(_UTF16_MARKS):
+        raise ValueError(f"{name}: byte 0: the file is UTF-16 text, expected UTF-8; convert it first")
+    first, line_end, rest = head.partition(b"\n")
+    if not line_end and len(head) == HEAD_BYTES:
+        raise ValueError(
+            f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with {quoted(head)}; expected "
+            "GloVe text, word2vec text or binary, or safetensors"
+        )
+    if parse_header(first) is None:
+        return "glove"
+    # Rows of text are mostly made of the characters of numbers; of binary floats these are about one byte in fourteen.
+    numeric = len(rest) - len(rest.translate(None, b"0123456789.+-eE \t\r\n"))
+    return "word2vec text" if 2 * numeric >= len(rest) else "word2vec binary"
+
+
+def parse_header(line: bytes) -> tuple[int, int] | None:
+    """(rows, dim) if the line is the first of a word2vec file."""
+    match = _HEADER.fullmatch(line.removeprefix(UTF8_MARK).strip())
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def checked_header(name: str, line: bytes) -> tuple[int, int]:
+    """(rows, dim) of the first line of a word2vec file.
+
+    Raises:
+        ValueError: one of them is zero, or the dimension is none that vectors have.
+    """
+    header = parse_header(line)
+    if header is None or 0 in header:
+        raise ValueError(
+            f"{name}: line 1: the header is {quoted(line.strip())}, expected the number of rows and the dimension, "
+            "both above 0"
+        )
+    if header[1] > _LARGEST_DIM:
+        raise ValueError(
+            f"{name}: line 1: the header is {quoted(line.strip())}, expected a dimension of at most {_LARGEST_DIM:,}; "
+            "correct the header, or get the file again"
+        )
+    return header

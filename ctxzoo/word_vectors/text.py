@@ -1,0 +1,173 @@
+"""Word vectors as text: the formats of GloVe (no header) and of word2vec (a header with rows and dimension).
+
+A row is a word and its numbers, separated by single blanks. Words may hold blanks and any other Unicode character
+but the line feed (some in glove.840B do), therefore files are split as bytes and the numbers counted from the right.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.word_vectors.rows import RowSelection, RowStore, quoted
+from ctxzoo.word_vectors.source import UTF8_MARK, checked_header, open_vector_file
+
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
+_LINES_FOR_WIDTH = 100
+_ROWS_AT_ONCE = 2048
+
+
+def read_glove_text(
+    path: Path, head: bytes, selection: RowSelection, progress: bool
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """Words and vectors (rows, dim) of a text without a header; the width is that of most of the first lines.
+
+    Rows that are not kept are checked for their width only.
+
+    Raises:
+        ValueError: the file breaks the format; the message names the line.
+    """
+    return _read_rows(path, selection, progress, glove_head=head)
+
+
+def read_word2vec_text(
+    path: Path, selection: RowSelection, progress: bool
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """Words and vectors (rows, dim) of a text with a header.
+
+    Rows that are not kept are checked for their width only; the number of rows is checked if the file is read to its
+    end, which a selection by `limit` alone does not do.
+
+    Raises:
+        ValueError: the file breaks the format; the message names the line.
+    """
+    return _read_rows(path, selection, progress, glove_head=None)
+
+
+def _read_rows(
+    path: Path, selection: RowSelection, progress: bool, glove_head: bytes | None
+) -> tuple[list[str], npt.NDArray[np.float32]]:
+    with open_vector_file(path, progress) as file:
+        name = file.name
+        promised: int | None = None
+        if glove_head is None:
+            promised, width = checked_header(name, file.stream.readline())
+            width_from = "the header"
+        else:
+            width, width_from = _common_width(name, glove_head), "most of the first lines"
+        first_line = 1 if promised is None else 2
+        store = RowStore(name, "line", width)
+        pending: list[tuple[int, bytes]] = []
+        blank_line: int | None = None
+        row = -1
+        for row, raw in enumerate(file.stream):
+            line_number = row + first_line
+            if selection.ends_before(row):
+                break
+            if line_number % _ROWS_AT_ONCE == 0:
+                file.report()
+            line = raw.rstrip(b" \r\n")
+            if line_number == 1:
+                line = line.removeprefix(UTF8_MARK)
+            if not line:
+                blank_line = blank_line or line_number
+                continue
+            if blank_line is not None:
+                raise ValueError(f"{name}: line {blank_line}: the line is empty, expected a word and {width} numbers")
+            if row == promised:
+                raise ValueError(
+                    f"{name}: line {line_number}: more rows than the {promised} that the header in line 1 promises"
+                )
+            if line.count(b" ") == width:
+                word, _, numbers = line.partition(b" ")
+            else:
+                word, numbers = _split_odd_line(f"{name}: line {line_number}", line, width, width_from)
+            if selection.wants(row, word):
+                store.add_word(word, line_number)
+                pending.append((line_number, numbers))
+                if len(pending) == _ROWS_AT_ONCE:
+                    store.add_vectors(_parse_numbers(name, pending, width))
+                    pending.clear()
+        else:
+            rows = row + 1 if blank_line is None else blank_line - first_line
+            if promised is not None and rows != promised:
+                raise ValueError(f"{name}: {rows} rows, expected the {promised} that the header in line 1 promises")
+        if pending:
+            store.add_vectors(_parse_numbers(name, pending, width))
+        return store.words, store.finish()
+
+
+def _common_width(name: str, head: bytes) -> int:
+    lines = head.removeprefix(UTF8_MARK).split(b"\n")
+    widths = Counter(_trailing_numbers(line) for line in lines[:_LINES_FOR_WIDTH] if line.strip())
+    # Of equally frequent widths the largest: a short line is then told as such, not as a word with blanks, and a line
+    # cut by the end of the head does not decide.
+    width = max(widths, key=lambda width: (widths[width], width), default=0)
+    if width == 0:
+        raise ValueError(
+            f"{name}: line 1: {quoted(lines[0].rstrip())} does not end in numbers; expected a word and its vector, "
+            "separated by single blanks, or a word2vec header, or a safetensors file"
+        )
+    return width
+
+
+def _trailing_numbers(line: bytes) -> int:
+    """How many fields at the end of a line are numbers; the first field is always (part of) the word."""
+    count = 0
+    for field in reversed(line.rstrip(b" \r\n").split(b" ")[1:]):
+        if not _NUMBER.fullmatch(field):
+            break
+        count += 1
+    return count
+
+
+def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
+    """Word and numbers of a line whose number of blanks is not the width."""
+    fields = line.rsplit(b" ", width)
+    found: int | None = None
+    if len(fields) <= width:
+        found = len(fields) - 1
+    elif _NUMBER.fullmatch(fields[0].rpartition(b" ")[2]):
+        # A word with blanks may end in a number, but one number too many is by far the likelier reading.
+        found = _trailing_numbers(line)
+    if found is not None:
+        word = quoted(line.partition(b" ")[0])
+        raise ValueError(f"{here}: {found} numbers after the word {word}, expected {width} as in {width_from}")
+    return fields[0], b" ".join(fields[1:])
+
+
+def _parse_numbers(name: str, rows: list[tuple[int, bytes]], width: int) -> npt.NDArray[np.float32]:
+    """Numbers of rows (line number, text) as (rows, width)."""
+    joined = b" ".join(numbers for _, numbers in rows)
+    # Every row has `width` fields. The fast parser skips empty ones and takes a tab for a blank, so that two faulty
+    # rows could make up the right count and shift numbers between rows: empty fields go the slow way, to be told.
+    # Garbage is an error in newer versions of numpy, a warning in older ones.
+    if b"  " not in joined:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                values = np.fromstring(joined, dtype=np.float32, sep=" ")
+        except (ValueError, Warning):
+            pass
+        else:
+            if values.size == len(rows) * width and np.isfinite(values).all():
+                return values.reshape(len(rows), width)
+    return np.array([_parse_carefully(f"{name}: line {line}", numbers) for line, numbers in rows], dtype=np.float32)
+
+
+def _parse_carefully(here: str, numbers: bytes) -> list[float]:
+    values = []
+    for position, field in enumerate(numbers.split(b" "), start=1):
+        if not _NUMBER.fullmatch(field):
+            raise ValueError(f"{here}: value {position} is {quoted(field)}, expected a number")
+        value = float(field)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.float32(value)):
+                raise ValueError(f"{here}: value {position} is {quoted(field)}, expected a finite 32-bit number")
+        values.append(value)
+    return values

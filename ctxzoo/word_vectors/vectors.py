@@ -1,0 +1,172 @@
+"""Pretrained word vectors, read from the files in which they are usually published, or from a checkpoint of ours."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import torch
+
+from ctxzoo.word_vectors.binary import read_word2vec_binary
+from ctxzoo.word_vectors.checkpoint import find_checkpoint
+from ctxzoo.word_vectors.rows import RowSelection, spellings
+from ctxzoo.word_vectors.safetensors_vectors import read_safetensors
+from ctxzoo.word_vectors.source import (
+    find_vector_file,
+    find_words_file,
+    plain_name,
+    read_head,
+    recognise_format,
+)
+from ctxzoo.word_vectors.text import read_glove_text, read_word2vec_text
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors, in the order of the file.
+
+    Attributes:
+        words: each word once.
+        vectors: (words, dim), float32, finite.
+        name: the file name without the endings for packing, format and precision.
+        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them; of
+            vectors from no file, of words and numbers.
+        fold_digits: every digit of the words is 0 (2015 is 0000), and so it is in a word that is looked up.
+    """
+
+    words: list[str]
+    vectors: torch.Tensor
+    name: str
+    fingerprint: str
+    fold_digits: bool = False
+
+    def __post_init__(self) -> None:
+        if self.vectors.dim() != 2 or len(self.vectors) != len(self.words):
+            raise ValueError(
+                f"vectors have shape {tuple(self.vectors.shape)}, expected ({len(self.words)}, dim), one row for each "
+                "word"
+            )
+
+    @classmethod
+    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False) -> WordVectors:
+        """Vectors that come from no file; `vectors` (words, dim) in float32."""
+        whole = hashlib.sha256("\n".join(words).encode())
+        whole.update(vectors.contiguous().numpy().tobytes())
+        return cls(words, vectors, name, whole.hexdigest(), fold_digits)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dim(self) -> int:
+        """The width of a vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each word; built at the first use."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def lookup(self, word: str) -> int | None:
+        """The row of the first spelling that has one: as is, lower case, capitalised, upper case; else None.
+
+        With `fold_digits` the same spellings with digits folded come after them.
+        """
+        for variant in spellings(word, self.fold_digits):
+            row = self.index.get(variant)
+            if row is not None:
+                return row
+        return None
+
+
+def read_word_vectors(
+    path: str | Path,
+    *,
+    keep: Collection[str] | None = None,
+    limit: int | None = None,
+    fold_digits: bool | None = None,
+    progress: bool = True,
+) -> WordVectors:
+    """Read word vectors; the format is recognised by the content of the file.
+
+    Formats: GloVe text, word2vec text, word2vec binary, each also within .gz or within a .zip of one file; and
+    safetensors, with one tensor `vectors` (rows, dim) beside a file <stem>.words.txt of one word per line, where the
+    stem may drop an ending .fp16, .bf16 or .fp32. The ending of the path may be left out if only one file fits.
+    A checkpoint of the architecture WordEmbedding, a folder or a Hub id, gives the vectors of its tokenizer's words.
+
+    Args:
+        path: the file, the checkpoint folder, or a Hub id `user/name`, which is asked for only where there is no file.
+        keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
+            `fold_digits` of all these with digits folded.
+        limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
+            with neither, all are. Rows that are not kept are checked only as far as finding the next row needs.
+        fold_digits: whether the words were trained with every digit as 0, and are looked up so; default: as the
+            tokenizer of a checkpoint does, not at all for other files.
+        progress: draw a progress bar on stderr, if that is a terminal.
+
+    Raises:
+        FileNotFoundError: the file, or the list of words beside it, is missing; the Hub does not have it either.
+        IsADirectoryError: the path is a folder without a checkpoint.
+        TypeError: `keep` is one string.
+        ValueError: the file breaks its format, several files fit, a checkpoint is of another architecture, or `limit`
+            is negative.
+    """
+    checkpoint = find_checkpoint(path)
+    if checkpoint is not None:
+        folded = checkpoint.fold_digits if fold_digits is None else fold_digits
+        words, vectors = checkpoint.read(RowSelection(keep, limit, folded))
+        return WordVectors(words, vectors, checkpoint.name, _fingerprint(checkpoint.files), folded)
+    folded = bool(fold_digits)
+    selection = RowSelection(keep, limit, folded)
+    file = find_vector_file(Path(path))
+    name, head = read_head(file)
+    found = recognise_format(name, head)
+    files = [file]
+    if found == "safetensors":
+        files.append(find_words_file(file))
+        words, vectors = read_safetensors(file, files[1], selection)
+    else:
+        if found == "glove":
+            words, matrix = read_glove_text(file, head, selection, progress)
+        elif found == "word2vec text":
+            words, matrix = read_word2vec_text(file, selection, progress)
+        else:
+            words, matrix = read_word2vec_binary(file, selection, progress)
+        vectors = torch.from_numpy(matrix)
+    return WordVectors(words, vectors, plain_name(file), _fingerprint(files), folded)
+
+
+def word_vectors_fingerprint(path: str | Path) -> str:
+    """That of the vectors which `read_word_vectors` reads there, without reading them as such.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, ValueError: see `read_word_vectors`.
+    """
+    checkpoint = find_checkpoint(path)
+    if checkpoint is not None:
+        return _fingerprint(checkpoint.files)
+    file = find_vector_file(Path(path))
+    is_safetensors = recognise_format(*read_head(file)) == "safetensors"
+    return _fingerprint([file, find_words_file(file)] if is_safetensors else [file])
+
+
+def _fingerprint(files: Sequence[Path]) -> str:
+    """SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
+    whole = hashlib.sha256()
+    for path in files:
+        known = path.stat()
+        whole.update(_sha256(path, known.st_size, known.st_mtime_ns))
+    return whole.hexdigest()
+
+
+@lru_cache  # the folds of a cross-validation ask for the same files
+def _sha256(path: Path, size: int, changed: int) -> bytes:
+    """Of a file as it was then."""
+    one = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            one.update(block)
+    return one.digest()

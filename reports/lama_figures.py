@@ -1,0 +1,216 @@
+"""Figures 2 to 5 and Table 4 of Mehta, Rangwala and Ramakrishnan (2019), drawn from what recipes/document_lama.py left.
+
+    python reports/lama_figures.py                                  all of them
+    python reports/lama_figures.py --only parameters losses         some of them
+    python reports/lama_figures.py --checkpoint runs/document_lama/lama-yelp_review_full-test-seed0/checkpoint
+
+- weights (Figure 2): how much chosen words count in reviews of each rating, as a multiple of an even share;
+- heads (Figure 3): test accuracy by the number of heads, from runs named m1, m5, ... by --name;
+- parameters (Figure 4): of the attention alone, counted in the modules, for 1 to 40 heads;
+- losses (Figure 5): training loss by epoch;
+- words (Table 4): the words that count most in the documents of each class.
+
+Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` tells how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from ctxzoo.models.layers_low_rank_attention import LowRankAttention
+from ctxzoo.models.layers_self_attentive import AdditiveScores
+from ctxzoo.results.plots_lines import plot_distributions, plot_lines, plot_scores_by
+from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.attended_words import Occurrences, read_occurrences, top_words
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset
+from reports.recipe_figures import Rows, check_figures, draw_figures
+
+RECIPE = "document_lama"
+STATE = 100  # D
+SAN_SIZE = 350  # d_a
+HEAD_OF_TE = 64  # width of a Transformer's head
+MOST_HEADS = 40
+LOSSES = {"san": "SAN", "te": "Transformer encoder", "lama": "LAMA"}
+
+
+@dataclass
+class Settings:
+    only: list[str] = field(default_factory=list, metadata={"help": "some of the five; default: all"})
+    dataset: str = field(default="yelp", metadata={"help": f"of weights: {', '.join(DOCUMENT_DATASETS)}"})
+    checkpoint: str = field(default="", metadata={"help": "of weights; default: that of --dataset, LAMA, seed 0"})
+    words: list[str] = field(
+        default_factory=lambda: ["delicious", "great", "okay", "bland", "terrible"],
+        metadata={"help": "of weights"},
+    )
+    table_dataset: str = field(default="reuters8", metadata={"help": "of words"})
+    table_checkpoint: str = field(default="", metadata={"help": "of words; default: that of --table_dataset"})
+    top: int = field(default=10, metadata={"help": "words of each class"})
+    at_least: int = field(default=10, metadata={"help": "occurrences that a word of the table needs in its class"})
+    run_dataset: str = field(default="reuters8", metadata={"help": "of heads and losses"})
+    data_dir: str | None = None
+    runs_dir: str = "runs"
+    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of heads and losses; published runs: results"})
+    figures_dir: str = "runs/lama_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def weights(settings: Settings, folder: Path) -> Rows:
+    found, data = occurrences(settings, settings.dataset, settings.checkpoint)
+    ids = dict(zip(settings.words, data.tokenizer.convert_tokens_to_ids(settings.words), strict=True))
+    unknown = [word for word, index in ids.items() if not index]
+    if unknown:
+        raise ValueError(f"words: {unknown} are not in the vocabulary of the checkpoint")
+    groups = {
+        word: {name: found.of_word(index, label).tolist() for label, name in enumerate(data.label_names)}
+        for word, index in ids.items()
+    }
+    title = f"How much words count in the test texts of {settings.dataset} (1: an even share)"
+    plot_distributions(groups, folder / "weights.png", axis="label", title=title)
+    rows: Rows = [["word", "label", "occurrences", "5 %", "median", "95 %"]]
+    for word, of_labels in groups.items():
+        for name, values in of_labels.items():
+            quantiles = torch.tensor(values).quantile(torch.tensor([0.05, 0.5, 0.95])).tolist() if values else []
+            rows.append([word, name, len(values), *(round(value, 4) for value in quantiles)])
+    return rows
+
+
+def heads(settings: Settings, folder: Path) -> Rows:
+    runs = [run for run in runs_of(settings) if run.variant in ("lama", "lama_ctx") and plain_but_heads(run)]
+    points: dict[str, dict[int, list[float]]] = {}
+    for run in sorted(runs, key=lambda run: (run.variant, run.settings["num_heads"], run.seed)):
+        points.setdefault(run.variant, {}).setdefault(run.settings["num_heads"], []).append(
+            run.metrics["test/accuracy"]
+        )
+    plot_scores_by(points, folder / "heads.png", axis="number of heads m", runs="seeds")
+    rows: Rows = [["model", "heads", "accuracies"]]
+    return rows + [
+        [name, number, " ".join(f"{value:.2f}" for value in values)]
+        for name, of_numbers in points.items()
+        for number, values in of_numbers.items()
+    ]
+
+
+def parameters(settings: Settings, folder: Path) -> Rows:
+    counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
+    for number in range(1, MOST_HEADS + 1):
+        with torch.device("meta"):  # counted, not filled
+            modules = {
+                "LAMA": LowRankAttention(
+                    STATE, number, 1, l2_normalize=number > 1, logit_scale=1.0, learn_logit_scale=False
+                ),
+                "SAN": AdditiveScores(STATE, SAN_SIZE, number),
+                "Transformer encoder": torch.nn.MultiheadAttention(HEAD_OF_TE * number, number),
+            }
+        for name, module in modules.items():
+            counts[name][number] = sum(parameter.numel() for parameter in module.parameters())
+    plot_lines(
+        counts,
+        folder / "parameters.png",
+        axis="number of heads m",
+        title="Parameters of the attention",
+        logarithmic=True,
+    )
+    rows: Rows = [["heads", *counts]]
+    return rows + [[number, *(line[number] for line in counts.values())] for number in counts["LAMA"]]
+
+
+def losses(settings: Settings, folder: Path) -> Rows:
+    lines = {
+        LOSSES[run.variant]: by_epoch
+        for run in runs_of(settings)
+        if run.variant in LOSSES and run.seed == 0 and not run.tag and (by_epoch := losses_of(run))
+    }
+    title = f"Training loss on {settings.run_dataset} (nats), SAN's with its penalty"
+    plot_lines(lines, folder / "losses.png", axis="epoch", title=title, logarithmic=True)
+    last = max(max(line) for line in lines.values())
+    rows: Rows = [["epoch", *lines]]
+    return rows + [
+        [epoch, *(round(line[epoch], 6) if epoch in line else "" for line in lines.values())]
+        for epoch in range(1, last + 1)
+    ]
+
+
+def words(settings: Settings, folder: Path) -> Rows:
+    found, data = occurrences(settings, settings.table_dataset, settings.table_checkpoint)
+    names = data.tokenizer.convert_ids_to_tokens(range(len(data.tokenizer)))
+    rows: Rows = [["label", "word", "weight", "occurrences"]]
+    for label, name in enumerate(data.label_names):
+        for word, weight, number in top_words(found, names, label, settings.top, settings.at_least):
+            rows.append([name, word, round(weight, 4), number])
+    return rows
+
+
+FIGURES: dict[str, Callable[[Settings, Path], Rows]] = {
+    "weights": weights,
+    "heads": heads,
+    "parameters": parameters,
+    "losses": losses,
+    "words": words,
+}
+
+
+def occurrences(settings: Settings, name: str, asked: str) -> tuple[Occurrences, TextClassificationDataModule]:
+    """The test split of a dataset as a checkpoint reads it."""
+    arguments = document_dataset(name)
+    dataset = arguments["dataset"].rsplit("/", 1)[-1]
+    checkpoint = Path(asked or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
+    if not (checkpoint / "config.json").is_file():
+        raise FileNotFoundError(
+            f"no checkpoint in {checkpoint}; make it with: python recipes/{RECIPE}.py --dataset {name} --model lama"
+        )
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    data = TextClassificationDataModule(
+        **arguments, data_dir=settings.data_dir, tokenizer=tokenizer, max_length=512, eval_batch_size=64
+    )
+    data.setup()
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
+    return read_occurrences(model, data.split_dataloader("test")), data
+
+
+def runs_of(settings: Settings) -> Sequence[RunResult]:
+    """Finished runs of the recipe on one dataset."""
+    dataset = document_dataset(settings.run_dataset)["dataset"]
+    found = [
+        run
+        for run in read_results(settings.results_dir)
+        if (run.recipe, run.dataset, run.split) == (RECIPE, dataset, "test") and not run.settings.get("tiny")
+    ]
+    if not found:
+        raise FileNotFoundError(
+            f"no results of {RECIPE} on {dataset} in {settings.results_dir}; make them with: "
+            f"python recipes/{RECIPE}.py --dataset {settings.run_dataset}"
+        )
+    return found
+
+
+def plain_but_heads(run: RunResult) -> bool:
+    """Whether a run's name says its number of heads alone."""
+    return run.tag in ("", f"m{run.settings['num_heads']}")
+
+
+def losses_of(run: RunResult) -> dict[int, float]:
+    """Training loss by epoch."""
+    return {
+        int(name.removeprefix("train/epoch").removesuffix("/loss")): value
+        for name, value in run.metrics.items()
+        if name.startswith("train/epoch") and name.endswith("/loss")
+    }
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

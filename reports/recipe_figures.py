@@ -1,0 +1,56 @@
+"""What recipes that draw figures share: names of figures, and the files beside each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from ctxzoo.results.environment import command_line, git_commit, hardware, versions
+from ctxzoo.results.result import utc_now, write_atomically
+
+MADE = "figures.json"
+Settings = TypeVar("Settings")
+Rows = list[list[str | int | float]]
+
+
+def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ValueError for a name that is no figure."""
+    for name in only:
+        if name not in known:
+            raise ValueError(f"only: unknown {name!r}; known: {', '.join(known)}")
+
+
+def draw_figures(
+    figures: Mapping[str, Callable[[Settings, Path], Rows]], settings: Settings, *, only: Sequence[str], folder: Path
+) -> None:
+    """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
+
+    Args:
+        figures: name -> a function that writes its pictures into a folder and returns the rows of the CSV file, the
+            first its headings.
+        settings: of the recipe, for the functions.
+        only: some of the names; none: all.
+        folder: where to write.
+    """
+    commit = git_commit()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in only or figures:
+        rows = figures[name](settings, folder)
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows(rows)
+        write_atomically(folder / f"{name}.csv", buffer.getvalue().encode())
+        made = {
+            "command": command_line(),
+            "commit": commit,
+            "hardware": hardware(),
+            "versions": versions(),
+            "created": utc_now(),
+        }
+        file = folder / MADE
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        write_atomically(file, (json.dumps(known | {name: made}, indent=1, sort_keys=True) + "\n").encode())
+        print(f"{name}: {folder / name}.csv")

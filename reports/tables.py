@@ -1,0 +1,182 @@
+"""Tables in Markdown documents, generated from results files.
+
+A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
+them is written by ``python -m reports.tables README.md docs/models/*.md``. With ``--check`` nothing is
+written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
+from the folder of trials within that of the results, and the table of checkpoints from the folder of them beside it.
+``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.hub.published import Published, read_published
+from ctxzoo.results.result import TRIALS, RunResult, read_results, write_atomically
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING
+from reports import (
+    tables_bidaf,
+    tables_bidaf_controls,
+    tables_bidaf_reader,
+    tables_contextualizer,
+    tables_lama,
+    tables_published,
+    tables_word_embedding,
+    tables_word_embedding_sentiment,
+    tables_word_embedding_studies,
+    tables_word_embedding_uses,
+)
+
+TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    **tables_bidaf.TABLES,
+    **tables_bidaf_controls.TABLES,
+    **tables_bidaf_reader.TABLES,
+    **tables_contextualizer.TABLES,
+    **tables_lama.TABLES,
+    **tables_word_embedding.TABLES,
+    **tables_word_embedding_sentiment.TABLES,
+    **tables_word_embedding_studies.TABLES,
+    **tables_word_embedding_uses.TABLES,
+}
+
+TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf_reader.TRIAL_TABLES}
+FINISHED = ", finished rows"  # behind the name of a table
+EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
+CHECKPOINT_TABLES = tables_published.CHECKPOINT_TABLES
+KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
+
+
+def read_trials(folder: Path) -> list[RunResult]:
+    """The runs by which settings were chosen, of a folder of results; none where it has none."""
+    return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
+
+
+def render(
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+) -> str:
+    """Return the document ``text`` with each of its tables made anew from ``results``, ``trials`` or ``published``.
+
+    Raises:
+        ValueError: a table is not in ``KNOWN``, occurs twice, or a marker has no partner.
+    """
+    for marked, place in reversed(_places(text).items()):
+        text = text[: place.start] + _content(marked, results, trials, published) + text[place.stop :]
+    return text
+
+
+def disagreements(
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+) -> list[str]:
+    """Names of the tables of a document that are not what the runs give; raises as ``render`` does."""
+    return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials, published)]
+
+
+def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
+    name = marked.removesuffix(FINISHED)
+    if name in CHECKPOINT_TABLES:
+        table = CHECKPOINT_TABLES[name](results, published)
+    elif name in TRIAL_TABLES:
+        table = TRIAL_TABLES[name](list(trials))
+    else:
+        table = TABLES[name](results)
+    return f"\n{table if name == marked else _finished_rows(table)}\n\n"
+
+
+def _finished_rows(table: str) -> str:
+    """The rows of a table that hold a result, without the commands below it."""
+    return "\n".join(line for line in table.partition("\n\n")[0].splitlines() if _holds_a_result(line))
+
+
+def _holds_a_result(row: str) -> bool:
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    return any(cell not in EMPTY and not cell.startswith(NOT_RUN) for cell in cells[1:])
+
+
+def _places(text: str) -> dict[str, slice]:
+    """Where the content of each table of a document stands, in order."""
+    places: dict[str, slice] = {}
+    name, start = None, 0
+    for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
+        if marker[2].removesuffix(FINISHED) not in KNOWN:
+            raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join(KNOWN)}")
+        if name != (marker[2] if marker[1] else None):
+            raise ValueError(
+                f"{marker[0].strip()!r} does not follow {'its opening' if marker[1] else 'a closed'} marker"
+            )
+        if marker[1]:
+            places[marker[2]] = slice(start, marker.start())
+            name = None
+        elif marker[2] in places:
+            raise ValueError(f"table {marker[2]!r} occurs twice in one document; keep one")
+        else:
+            name, start = marker[2], marker.end()
+    if name is not None:
+        raise ValueError(f"'<!-- table: {name} -->' is not closed by '<!-- /table: {name} -->'")
+    return places
+
+
+def write_csv(results: Iterable[RunResult], path: str | Path) -> None:
+    """Write one line per run, nested fields as ``metrics.test/f1`` and so on, lists as JSON, absent values empty."""
+    flat = [_flat(asdict(result)) for result in results]
+    columns = list(dict.fromkeys(key for row in flat for key in row))
+    order = list(RunResult.__dataclass_fields__)
+    columns.sort(key=lambda key: (order.index(key.split(".")[0]), key))
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    write_atomically(Path(path), buffer.getvalue().encode())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite or check the tables of the documents named on the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m reports.tables", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("documents", nargs="+", type=Path, help="Markdown files that hold tables")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results files")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a table is out of date")
+    parser.add_argument("--csv", type=Path, help="also write all results into this CSV file")
+    options = parser.parse_args(arguments)
+    stale: dict[Path, list[str]] = {}
+    made: dict[Path, str] = {}
+    document = options.results
+    try:
+        results, trials = read_results(options.results), read_trials(options.results)
+        published = read_published(options.results.parent)
+        for document in options.documents:
+            text = document.read_text(encoding="utf-8")
+            if names := disagreements(text, results, trials, published):
+                stale[document], made[document] = names, render(text, results, trials, published)
+    except (OSError, ValueError, TypeError) as error:
+        parser.error(f"{document}: {error}")
+    if options.check:
+        for document, names in stale.items():
+            print(f"{document}: {', '.join(names)} disagree with {options.results}; run without --check to rewrite")
+        return int(bool(stale))
+    for document, text in made.items():
+        write_atomically(document, text.encode())
+    if options.csv:
+        write_csv(results, options.csv)
+    return 0
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, dict):
+            flat.update(_flat(item, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = json.dumps(item) if isinstance(item, list) else item
+    return flat
+
+
+if __name__ == "__main__":
+    sys.exit(main())

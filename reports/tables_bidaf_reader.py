@@ -1,0 +1,99 @@
+"""BiDAF: the reader that is published, how its settings were chosen, and what it loses on texts of another kind."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    PARAMETERS,
+    RUN_COLUMNS,
+    Column,
+    markdown,
+    mean_and_deviation,
+    metric,
+    refuse_mixtures,
+    refuse_repeats,
+    signed,
+    with_commands,
+)
+from ctxzoo.tasks.question_answering.data import LEFT_OUT
+from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
+
+READER = (
+    f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
+    "--word_vectors FILE --optimiser adamw --learning_rate 0.0015 --warmup_steps 200 --decay --epochs 4 "
+    "--precision bf16-mixed --threads 1"
+)
+# Names of the runs; SQuADShifts' new_wiki and reddit are sources of the training rows.
+WHOLE, SMALL, LEFT_OUT_SOURCES = "reader", "reader_small", ("reddit", "new_wiki")
+
+
+def _setting(heading: str, name: str) -> Column:
+    return Column(heading, lambda runs: str(runs[0].settings.get(name)))
+
+
+TRIAL_COLUMNS = (
+    _setting("optimiser", "optimiser"),
+    _setting("learning rate", "learning_rate"),
+    PARAMETERS,
+    metric("validation EM", "validation/exact"),
+    metric("validation F1", "validation/f1"),
+    *RUN_COLUMNS,
+)
+READER_COLUMNS = (
+    PARAMETERS,
+    metric("validation F1", "validation/f1"),
+    metric("test EM", "test/exact"),
+    metric("test F1", "test/f1"),
+    metric("left out EM", f"{LEFT_OUT}/exact"),
+    metric("left out F1", f"{LEFT_OUT}/f1"),
+    Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_drop, runs)))),
+    *RUN_COLUMNS,
+)
+
+
+def trials(runs: list[RunResult]) -> str:
+    """Every training whose validation score helped to choose the settings, the best first."""
+    groups = group_runs(bidaf_runs(runs, V1_MINI, "validation"))
+    groups.sort(key=lambda group: -statistics.fmean(run.metrics["validation/f1"] for run in group.runs))
+    rows = [[group.label, *(column.show(group.runs) for column in TRIAL_COLUMNS)] for group in groups]
+    return markdown(["settings", *(column.heading for column in TRIAL_COLUMNS)], rows or [[NOT_RUN]])
+
+
+def reader(results: list[RunResult]) -> str:
+    """The final settings: all training rows, made small, and each source left out and scored."""
+    names = {WHOLE: "all training rows", SMALL: "the first seed of these, half precision"}
+    names |= {f"{WHOLE}_without_{source}": f"without the rows of `{source}`" for source in LEFT_OUT_SOURCES}
+    rows, commands = [], []
+    for tag, label in names.items():
+        runs = [run for run in bidaf_runs(results, V1_MINI) if run.tag == tag]
+        refuse_repeats(runs)
+        refuse_mixtures(runs)
+        if tag == SMALL and runs:
+            label += f", {runs[0].settings['keep_words']:,} words"
+        rows.append([label, *(column.show(runs) for column in READER_COLUMNS)] if runs else [label, NOT_RUN])
+        commands += _missing(tag, runs)
+    table = markdown(["reader", *(column.heading for column in READER_COLUMNS)], rows)
+    return with_commands(table, [f"# {NOT_RUN}", *commands] if commands else [])
+
+
+def _drop(run: RunResult) -> float | None:
+    left_out = run.metrics.get(f"{LEFT_OUT}/f1")
+    return None if left_out is None else left_out - run.metrics["test/f1"]
+
+
+def _missing(tag: str, runs: Iterable[RunResult]) -> list[str]:
+    if tag == SMALL:
+        made = f"python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --name {SMALL}"
+        return [] if list(runs) else [made]
+    left = " ".join(str(seed) for seed in SEEDS if seed not in {run.seed for run in runs})
+    source = tag.removeprefix(f"{WHOLE}_without_")
+    more = "" if source == tag else f" --left_out_source {source}"
+    return [f"{READER}{more} --seeds {left} --name {tag}"] if left else []
+
+
+TABLES: dict[str, Callable[[list[RunResult]], str]] = {"bidaf-reader": reader}
+TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {"bidaf-reader-trials": trials}

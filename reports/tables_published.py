@@ -1,0 +1,96 @@
+"""The table of published checkpoints: what each does, its score, its size, and how it is loaded."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from scipy.stats import binomtest
+
+from ctxzoo.hub.published import Published
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import NOTHING, markdown, mean_and_deviation
+
+HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
+# Task -> the metric that is shown first and compared, and a second one.
+SCORES = {
+    "text-classification": ("accuracy", ""),
+    "token-classification": ("accuracy", ""),
+    "question-answering": ("f1", "exact"),
+    "fill-mask": ("perplexity", ""),
+}
+NAMES = {"f1": "F1", "exact": "EM"}
+# Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.
+TEST_TEXTS = {
+    ("cornell-movie-review-data/rotten_tomatoes", 0): 2133,
+    ("SetFit/subj", 0): 2000,
+    ("ctxzoo-data/reuters8", None): 2189,
+    ("stanfordnlp/imdb", None): 25_000,
+}
+SEVERAL = 3  # runs; the mean of fewer is no row to compare with
+
+
+def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) -> str:
+    """One line for each, by name."""
+    return markdown(HEADINGS, [_row(one, results) for one in published], left=3)
+
+
+def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
+    run = one.result
+    name = one.folder.name
+    shown = [metric for metric in SCORES[one.task] if metric]
+    return [
+        f"[{name}]({one.folder.as_posix()}/README.md)",
+        one.task,
+        f"`{run.dataset}`",
+        ", ".join(f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.2f}" for metric in shown),
+        interval(run, one.task),
+        beside(run, results, one.task),
+        f"{one.size / 1e6:.1f}",
+        f'`pipeline("{one.task}", model="{one.folder.as_posix()}", trust_remote_code=True)`',
+    ]
+
+
+def interval(run: RunResult, task: str) -> str:
+    """Wilson's interval of the share of right answers, in percent; a dash where a test text is not right or wrong."""
+    metric = "exact" if task == "question-answering" else "accuracy"
+    share = run.metrics.get(f"{run.split}/{metric}")
+    texts = run.metrics.get(f"{run.split}/total", TEST_TEXTS.get((run.dataset, run.fold)))
+    if share is None or texts is None or task == "token-classification":
+        return NOTHING
+    right = round(share * texts / 100)
+    found = binomtest(right, int(texts)).proportion_ci(method="wilson")
+    return f"{NAMES.get(metric, metric)} {100 * found.low:.1f} to {100 * found.high:.1f}"
+
+
+def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
+    """Whether the run is of the strongest row that the results have of its architecture and data, or a smaller cousin.
+
+    A row is a variant and tag with several runs. Perplexities of other vocabularies do not compare: there the row of
+    the variant with the most weights is told.
+    """
+    key = f"{run.split}/{SCORES[task][0]}"
+    rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
+    for other in results:
+        same = (other.architecture, other.dataset, other.split) == (run.architecture, run.dataset, run.split)
+        if same and key in other.metrics:
+            rows[other.variant, other.tag].append(other)
+    rows = {name: runs for name, runs in rows.items() if len(runs) >= SEVERAL}
+    if task == "fill-mask":
+        rows = {name: runs for name, runs in rows.items() if name[0] == run.variant}
+    if not rows:
+        return NOTHING
+    if task == "fill-mask":
+        # Of equally many the one with the shorter tag: a study adds to the tag of the row that it is a study of.
+        name, runs = max(rows.items(), key=lambda item: (item[1][0].parameters["total"], -len(item[0][1])))
+        told = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
+    else:
+        name, runs = max(rows.items(), key=lambda item: statistics.fmean(one.metrics[key] for one in item[1]))
+        told = mean_and_deviation(one.metrics[key] for one in runs)
+    label = ", ".join(part for part in name if part)
+    strongest = name == (run.variant, run.tag)
+    return f"one of the strongest row: {told}" if strongest else f"smaller cousin of {label}: {told}"
+
+
+CHECKPOINT_TABLES: dict[str, Callable[[Sequence[RunResult], Sequence[Published]], str]] = {"checkpoints": checkpoints}

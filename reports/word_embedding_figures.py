@@ -1,0 +1,142 @@
+"""Figures of attention CBOW, from checkpoints and from results of its evaluations (Ling et al., EMNLP 2015).
+
+    python reports/word_embedding_figures.py --checkpoints runs/wikipedia_attention_cbow/…/checkpoint …     all of them
+    python reports/word_embedding_figures.py --only words --checkpoints A --sentence "…" --centres of town
+    python reports/word_embedding_figures.py --only windows --results_dir results     no checkpoint, published runs
+
+- words (Figure 1): how much the words of a sentence count when each of some of its words is predicted; a picture for
+  each checkpoint;
+- positions: s and its softmax, the curves of all checkpoints in one picture;
+- windows: POS induction by the half window b, from the unnamed runs of recipes/embedding_evaluation.py.
+
+Each writes a CSV file and PNG files into --figures_dir; `figures.json` tells how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+import ctxzoo  # noqa: F401  (registers the architectures)
+from ctxzoo.results.plots_lines import plot_scores_by
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.word_embeddings.plots_word_attention import plot_position_curves, plot_word_attention
+from ctxzoo.tasks.word_embeddings.word_attention import position_curve, word_attention
+from ctxzoo.word_vectors.checkpoint import find_checkpoint
+from reports.recipe_figures import Rows, check_figures, draw_figures
+from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, runs_of
+from reports.tables_word_embedding_studies import WINDOWS
+
+
+@dataclass
+class Settings:
+    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
+    checkpoints: list[str] = field(
+        default_factory=list, metadata={"help": "of words and positions: folders or Hub ids of word embeddings"}
+    )
+    sentence: str = field(
+        default="in the winter the old bridge of the town was closed because of the ice on the river",
+        metadata={"help": "of words"},
+    )
+    centres: list[str] = field(
+        default_factory=list, metadata={"help": "of words: those that are predicted; default: every word"}
+    )
+    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of windows; published runs: results"})
+    figures_dir: str = "runs/word_embedding_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+        if not self.checkpoints and {"words", "positions"} & set(self.only or FIGURES):
+            raise ValueError(
+                "--checkpoints names nothing; give checkpoint folders or Hub ids, or --only windows, which needs none"
+            )
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def words(settings: Settings, folder: Path) -> Rows:
+    rows: Rows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
+    for name, path in named(settings.checkpoints):
+        attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
+        centres = attention.places(settings.centres) if settings.centres else range(len(attention.words))
+        plot_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
+        for centre in centres:
+            rows += [
+                [
+                    name,
+                    attention.words[centre],
+                    centre,
+                    word,
+                    place - centre,
+                    round(attention.weights[centre, place], 6),
+                ]
+                for place, word in enumerate(attention.words)
+                if attention.is_context[centre, place]
+            ]
+    return rows
+
+
+def positions(settings: Settings, folder: Path) -> Rows:
+    curves = {name: position_curve(model_of(path)) for name, path in named(settings.checkpoints)}
+    plot_position_curves(curves, folder / "positions.png")
+    rows: Rows = [["checkpoint", "position", "logit", "share"]]
+    for name, curve in curves.items():
+        values = zip(curve.positions, curve.logits.tolist(), curve.shares.tolist(), strict=True)
+        rows += [[name, position, round(logit, 6), round(share, 6)] for position, logit, share in values]
+    return rows
+
+
+def windows(settings: Settings, folder: Path) -> Rows:
+    results = read_results(settings.results_dir)
+    points: dict[str, dict[int, list[float]]] = {}
+    for architecture, label in MODELS.items():
+        for window in WINDOWS:
+            runs = runs_of(results, architecture, "pos_induction", window)
+            medians = [run.metrics[f"{TREEBANK_TAGS}/v_measure_median"] for run in runs]
+            if medians:
+                points.setdefault(label, {})[window] = medians
+    if not points:
+        raise FileNotFoundError(
+            f"no POS induction in {settings.results_dir}/{RECIPE}; make it with: "
+            f"python recipes/{RECIPE}.py --tasks pos_induction --vectors CHECKPOINT …"
+        )
+    plot_scores_by(points, folder / "windows.png", axis="half window b", runs="trainings", score="POS induction, V")
+    rows: Rows = [["model", "window", "V-measures"]]
+    return rows + [
+        [label, window, " ".join(f"{value:.2f}" for value in values)]
+        for label, of_windows in points.items()
+        for window, values in of_windows.items()
+    ]
+
+
+FIGURES: dict[str, Callable[[Settings, Path], Rows]] = {"words": words, "positions": positions, "windows": windows}
+
+
+def named(paths: list[str]) -> Iterator[tuple[str, str]]:
+    """Checkpoints with their names."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        checkpoint = find_checkpoint(path)
+        if checkpoint is None:
+            raise FileNotFoundError(f"{path}: no checkpoint folder or Hub id")
+        if checkpoint.name in seen:
+            raise ValueError(f"{seen[checkpoint.name]} and {path} are both called {checkpoint.name}; give one of them")
+        seen[checkpoint.name] = path
+        yield checkpoint.name, path
+
+
+def model_of(path: str) -> Any:
+    return AutoModelForMaskedLM.from_pretrained(path).eval()
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

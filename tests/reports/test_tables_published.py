@@ -1,0 +1,83 @@
+"""The table of published checkpoints: scores of the very run, an interval, and what is only a smaller cousin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.hub.published import Published, read_published
+from ctxzoo.results.result import RunResult
+from reports.tables_published import TEST_TEXTS, beside, checkpoints, interval
+from tests.support.result_tables import make_run, rows
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def lama(accuracy: float, *, seed: int = 1, tag: str = "", **changes: Any) -> RunResult:
+    changes = {"architecture": "lama", "dataset": "ctxzoo-data/reuters8", "tag": tag} | changes
+    metrics = {"test/accuracy": accuracy} | changes.pop("metrics", {})
+    return make_run("lama_ctx", seed, metrics=metrics, **changes)
+
+
+def row_of(accuracies: list[float], tag: str) -> list[RunResult]:
+    return [lama(accuracy, seed=seed, tag=tag) for seed, accuracy in enumerate(accuracies)]
+
+
+def test_a_row_of_the_table() -> None:
+    run = make_run("char7", f1=75.5, metrics={"test/total": 1376.0}, tag="reader")
+    found = rows(checkpoints([run], [Published(Path("model_cards/reader"), "question-answering", 9_960_000, run)]))
+    assert found["[reader](model_cards/reader/README.md)"] == {
+        "task": "question-answering",
+        "data": "`ctxzoo-data/squad_v1_mini`",
+        "score": "F1 75.50, EM 65.50",
+        "95 % interval": "EM 62.9 to 67.9",
+        "beside the tables' rows": "–",
+        "MB": "10.0",
+        "load": '`pipeline("question-answering", model="model_cards/reader", trust_remote_code=True)`',
+    }
+
+
+def test_the_strongest_row_with_several_runs_is_told() -> None:
+    results = [
+        *row_of([95.0, 95.1, 95.2], ""),
+        *row_of([97.0, 97.2, 97.4], "levers"),
+        lama(99.0, tag="one seed"),
+        *(lama(99.0, seed=seed, tag="elsewhere", dataset="stanfordnlp/imdb") for seed in range(3)),
+    ]
+    assert beside(results[0], results, "text-classification") == "smaller cousin of lama_ctx, levers: 97.20 ± 0.20"
+    assert beside(results[3], results, "text-classification") == "one of the strongest row: 97.20 ± 0.20"
+    assert beside(results[0], results[:2], "text-classification") == "–"
+
+
+def test_perplexities_of_other_vocabularies_are_not_compared() -> None:
+    def words(tag: str, total: int, perplexity: float, seed: int) -> RunResult:
+        sizes = {"trainable": total, "total": total}
+        return make_run("cbow", seed, tag=tag, parameters=sizes, metrics={"test/perplexity": perplexity})
+
+    large = [words("b20", 6_600_000, 900.0, seed) for seed in range(3)]
+    small = words("small", 700_000, 500.0, 0)
+    study = [words("b20-study", 6_600_000, 900.0, seed) for seed in range(3)]
+    for runs in ([*large, *study, small], [*study, *large, small]):
+        assert beside(small, runs, "fill-mask") == "smaller cousin of cbow, b20: 6.6M weights"
+
+
+def test_intervals_need_texts_that_are_right_or_wrong() -> None:
+    assert interval(lama(96.0), "text-classification") == "accuracy 95.1 to 96.7"
+    assert interval(lama(96.0, dataset="someone/news"), "text-classification") == "–"
+    assert interval(lama(96.0, metrics={"test/total": 100.0}), "token-classification") == "–"
+
+
+@pytest.mark.parametrize("one", read_published(ROOT), ids=lambda one: one.folder.name)
+def test_a_published_accuracy_is_a_share_of_as_many_texts(one: Published) -> None:
+    """So the number of texts that the interval is of is right."""
+    texts = TEST_TEXTS.get((one.result.dataset, one.result.fold))
+    if texts is None or one.task != "text-classification":
+        pytest.skip("no interval from this table")
+    right = one.result.metrics["test/accuracy"] * texts / 100
+    assert right == pytest.approx(round(right), abs=0.01)
+
+
+def test_a_folder_without_published_checkpoints_has_none(tmp_path: Path) -> None:
+    assert read_published(tmp_path) == []

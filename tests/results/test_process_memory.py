@@ -1,0 +1,61 @@
+"""The memory of a process is the system's account of that process alone."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ctxzoo.results import process_memory
+from ctxzoo.results.process_memory import peak_resident_bytes, resident_bytes
+
+needs_account = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's own account")
+
+# The module by its path: importing the package would load torch into the small process.
+PROGRAM = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("process_memory", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+begin = module.peak_resident_bytes()
+block = bytearray(64 * 2**20)
+held = module.resident_bytes()
+del block
+print(begin, held, module.peak_resident_bytes(), module.resident_bytes())
+"""
+
+
+@needs_account
+def test_a_small_program_of_a_large_one_tells_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, process_memory.__file__], capture_output=True, text=True, check=True
+    )
+    begin, held, peak, after = (int(value) / 2**20 for value in done.stdout.split())
+    assert 0 < begin < 100 < peak_resident_bytes() / 2**20  # this process has loaded torch
+    assert 63 < held - begin < 70
+    assert 63 < peak - begin < 70
+    assert after - begin < 10
+
+
+@needs_account
+def test_what_is_told_to_children_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=2**40))
+    assert resident_bytes() <= peak_resident_bytes() < 2**40
+
+
+@pytest.mark.parametrize("status", [None, "Name:\tpython\nVmSwap:\t 7 kB\n"])
+@pytest.mark.parametrize(("system", "unit"), [("linux", 1024), ("darwin", 1)])
+def test_without_the_account_of_linux(
+    status: str | None, system: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if status is not None:
+        (tmp_path / "status").write_text(status)
+    monkeypatch.setattr(process_memory, "_STATUS", tmp_path / "status")
+    monkeypatch.setattr(process_memory, "sys", SimpleNamespace(platform=system))
+    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))
+    assert peak_resident_bytes() == 3 * 2**20 * unit
+    assert resident_bytes() == 0

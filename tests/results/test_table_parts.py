@@ -1,0 +1,62 @@
+"""Cells and Markdown of generated tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxzoo.results.table_parts import (
+    changed_settings,
+    markdown,
+    mean_and_deviation,
+    refuse_mixtures,
+    refuse_repeats,
+    signed,
+    with_commands,
+)
+from tests.support.result_tables import make_run
+
+
+def test_mean_and_sample_deviation() -> None:
+    assert mean_and_deviation([40.0]) == "40.00"
+    assert mean_and_deviation([40.0, 43.0]) == "41.50 ± 2.12"
+    assert mean_and_deviation([0.5, 0.6], 3) == "0.550 ± 0.071"
+    assert mean_and_deviation([40.0, None]) == "–"
+    assert mean_and_deviation([]) == "–"
+
+
+def test_numbers_have_their_sign() -> None:
+    assert [signed(shown) for shown in ("1.00 ± 0.50", "-1.00", "–")] == ["+1.00 ± 0.50", "-1.00", "–"]
+
+
+def test_markdown_fills_short_rows_and_keeps_bars_in_their_cells() -> None:
+    lines = markdown(["a", "b", "c"], [["x|y"], ["1", "2", "3"]]).splitlines()
+    assert lines == ["| a | b | c |", "| --- | ---: | ---: |", "| x\\|y |  |  |", "| 1 | 2 | 3 |"]
+
+
+def test_commands_stand_below_a_table() -> None:
+    assert with_commands("table", ["one", "two"]) == "table\n\n```bash\none\ntwo\n```"
+    assert with_commands("table", []) == "table"
+
+
+def test_a_run_is_counted_once() -> None:
+    refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(seed=2, fold=0)])
+    with pytest.raises(ValueError, match="two results for baseline on ctxzoo-data/squad_v1_mini with seed 1, fold 1"):
+        refuse_repeats([make_run(fold=0), make_run(fold=1), make_run(fold=1, f1=3.0)])
+
+
+def test_changed_settings_of_several_columns_say_to_which_they_belong() -> None:
+    plain = make_run(settings={"dropout": 0.0, "bound": 1.0})
+    narrow, wide = (make_run(settings={"dropout": 0.5, "bound": bound}) for bound in (0.1, 0.5))
+    assert changed_settings({"MR": (narrow, plain), "CR": (narrow, plain)}) == " (bound 0.1, dropout 0.5)"
+    found = changed_settings({"MR": (narrow, plain), "CR": (narrow, plain), "MPQA": (wide, plain)})
+    assert found == " (dropout 0.5; for MR, CR: bound 0.1; for MPQA: bound 0.5)"
+    assert changed_settings({"MR": (narrow, plain), "CR": (plain, plain)}) == " (for MR: bound 0.1, dropout 0.5)"
+    assert changed_settings({"MR": (plain, plain)}) == ""
+
+
+def test_a_mean_is_of_runs_that_were_made_alike() -> None:
+    refuse_mixtures([make_run(seed=1), make_run(seed=2)])
+    with pytest.raises(ValueError, match=r"were not made alike: seed 2, fold None differs from .* in batch_size"):
+        refuse_mixtures([make_run(seed=1), make_run(seed=2, settings={"batch_size": 32})])
+    with pytest.raises(ValueError, match=r"differs from .* in data"):
+        refuse_mixtures([make_run(seed=1), make_run(seed=2, data={"source": "x", "fingerprint": "ff"})])

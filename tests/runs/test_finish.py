@@ -1,0 +1,54 @@
+"""The end of a run: what it writes, in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.results.result import read_results
+from ctxzoo.runs import finish
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
+from ctxzoo.tasks.text_classification.run import ClassifierRun
+from ctxzoo.runs.train import train
+from ctxzoo.training.trainer import TrainerSettings
+
+
+def tiny_run(folder: Path) -> ClassifierRun:
+    quiet = {"epochs": 1, "accelerator": "cpu", "devices": 1, "tensorboard": False, "progress": False}
+    return ClassifierRun(
+        recipe="texts",
+        architecture="contextualizer",
+        variant="recurrent",
+        config={"model_type": "ctxzoo_contextualizer", "word_dim": 12, "position_dim": 4, "rank": 8},
+        data={"dataset": "sample", "folds": 2, "fold": 0},
+        task={"optimiser": "adam", "learning_rate": 0.001},
+        trainer=TrainerSettings(**quiet, limit_train_batches=2, limit_eval_batches=1, precision="32-true"),
+        settings={},
+        seed=0,
+        fold=0,
+        commit="0123abc",
+        output_dir=str(folder / "runs"),
+        results_dir=str(folder / "results"),
+    )
+
+
+def breaks(*arguments: Any, **options: Any) -> None:
+    raise RuntimeError("it breaks")
+
+
+@pytest.mark.parametrize(
+    ("broken", "left"),
+    [("write_checkpoint_folder", (False, 0)), ("write_result", (True, 0)), ("plot_learning_curves", (True, 1))],
+)
+def test_the_checkpoint_comes_first_then_the_results_then_the_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, left: tuple[bool, int]
+) -> None:
+    monkeypatch.setattr(finish, broken, breaks)
+    run = tiny_run(tmp_path)
+    with pytest.raises(RuntimeError, match="it breaks"):
+        train(run)
+    assert ((run.folder / "checkpoint").is_dir(), len(read_results(run.results_dir))) == left
+    if left[0]:
+        check_checkpoint_folder(run.folder / "checkpoint")

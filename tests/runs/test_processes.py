@@ -1,0 +1,107 @@
+"""Jobs in processes: every result comes back, errors end the rest, and a fresh interpreter runs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from ctxzoo.runs.processes import run_in_processes
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+
+def square(number: int) -> tuple[int, int, int]:
+    return number**2, os.getpid(), torch.get_num_threads()
+
+
+def fail_at_one(job: tuple[int, str]) -> int:
+    number, folder = job
+    if number == 1:
+        raise ValueError("job 1 failed")
+    time.sleep(0.2)
+    (Path(folder) / str(number)).touch()
+    return number
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_job_is_done(processes: int) -> None:
+    before = torch.get_num_threads()
+    try:
+        found = dict(run_in_processes(square, [3, 4, 5], processes))
+    finally:
+        torch.set_num_threads(before)
+    assert {job: result[0] for job, result in found.items()} == {3: 9, 4: 16, 5: 25}
+    assert {result[2] for result in found.values()} == {1}
+    pids = {result[1] for result in found.values()}
+    assert (pids == {os.getpid()}) == (processes == 1)
+
+
+def test_an_error_drops_the_jobs_that_have_not_begun(tmp_path: Path) -> None:
+    jobs = [(number, str(tmp_path)) for number in range(1, 12)]
+    with pytest.raises(ValueError, match="job 1 failed"):
+        list(run_in_processes(fail_at_one, jobs, 2))
+    # One may have been running; what the pool had handed out already does not begin.
+    assert len(list(tmp_path.iterdir())) <= 1
+
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+from ctxzoo.runs.processes import run_in_processes
+
+def work(number):
+    Path(sys.argv[1], str(number)).touch()
+    time.sleep(60)
+
+if __name__ == "__main__":
+    try:
+        list(run_in_processes(work, range(8), 2))
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+@pytest.mark.parametrize("started", [0, 2])
+def test_ctrl_c_ends_everything_soon(tmp_path: Path, started: int) -> None:
+    """While the processes import, and while they work."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    folder = tmp_path / "begun"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "program.py"), str(folder)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY_ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (
+        len(list(folder.iterdir())) == started if started else _children(process.pid)
+    ):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+    assert printed == "stopped\n"
+    assert "Traceback" not in errors
+    assert len(list(folder.iterdir())) == started
+
+
+def _children(pid: int) -> bool:
+    """Whether the two workers (and the resource tracker beside them) have been started."""
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True)
+    return len(found.stdout.split()) >= 3
+
+
+@pytest.mark.parametrize(("processes", "threads"), [(0, 1), (1, 0)])
+def test_at_least_one(processes: int, threads: int) -> None:
+    with pytest.raises(ValueError, match=f"processes={processes}, threads={threads}"):
+        list(run_in_processes(square, [1], processes, threads))

@@ -1,0 +1,49 @@
+"""What settings tell of word vectors follows their content."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
+from ctxzoo.results.fold_results import are_comparable, check_folds
+from ctxzoo.results.result import finished_result, write_result
+from ctxzoo.runs.settings import reported_vectors, vectors_content
+from tests.support.result_tables import make_run
+
+
+def test_other_vectors_under_the_same_path_are_other_settings(tmp_path):
+    file = tmp_path / "vectors.txt"
+    file.write_text("the 1.0 2.0\nmill 3.0 4.0\n")
+    before = reported_vectors(str(file))
+    assert before["vectors_fingerprint"] == read_word_vectors(file).fingerprint
+    moved = tmp_path / "elsewhere" / "vectors.txt"
+    moved.parent.mkdir()
+    moved.write_bytes(file.read_bytes())
+    assert reported_vectors(str(moved)) == before
+    file.write_text("the 1.0 2.0\nmill 3.0 5.0\n")
+    assert reported_vectors(str(file)) != before
+    run = make_run(settings={**make_run().settings, **before})
+    path = write_result(run, tmp_path)
+    assert finished_result(path, run.settings) is not None
+    assert finished_result(path, {**run.settings, **reported_vectors(str(file))}) is None
+
+
+def test_without_vectors_settings_are_those_of_earlier_results():
+    assert reported_vectors(None) == vectors_content(None) == {}
+
+
+def test_vectors_that_are_not_there_are_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        word_vectors_fingerprint(tmp_path / "none.txt")
+
+
+def test_models_from_other_vectors_compare_on_the_same_folds_but_are_not_averaged():
+    def runs(content: str) -> list:
+        told = {"folds": 2, "word_vectors": "v", "vectors_fingerprint": content}
+        return [make_run(fold=fold, settings=told) for fold in (0, 1)]
+
+    assert are_comparable(runs("a"), runs("b"))
+    with pytest.raises(ValueError, match=r"differs .* in vectors_fingerprint"):
+        check_folds([runs("a")[0], runs("b")[1]])
+    earlier = make_run(fold=1, settings={"folds": 2, "word_vectors": "v"})
+    check_folds([runs("a")[0], earlier])  # which did not tell the content

@@ -1,0 +1,119 @@
+"""A training as its recipes run it: with several processes, and beside another of its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.runs.train import train
+from ctxzoo.tasks.word_embeddings.run import train_word_embedding
+from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
+from recipes import squad_bidaf, wikipedia_attention_cbow
+from tests.support.classifier_runs import classifier_run
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+
+def two_processes(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.support.classifier_runs", str(folder), "2", *arguments],
+        cwd=REPOSITORY_ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_every_process_reads_the_results_that_the_first_writes(tmp_path):
+    finished = two_processes(tmp_path)
+    assert finished.returncode == 0, finished.stderr[-4000:]
+    first, second = (json.loads((tmp_path / f"read_by_{rank}.json").read_text()) for rank in range(2))
+    assert first == second
+    assert "test/accuracy" in first
+
+
+@pytest.mark.slow
+def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
+    finished = two_processes(tmp_path, "100000")
+    assert finished.returncode == 1
+    assert "error: validation has 1 batches for 2 processes, and each needs one" in finished.stderr
+    assert not list(tmp_path.rglob("*.ckpt"))
+
+
+def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path)
+    run.folder.mkdir(parents=True)
+    with locked_run(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
+        train(run)
+
+
+def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path, score="validation")
+    asked = []
+    read = TextClassificationDataModule.split_dataloader
+    monkeypatch.setattr(
+        TextClassificationDataModule, "split_dataloader", lambda data, split: asked.append(split) or read(data, split)
+    )
+    result = train(run)
+    assert set(asked) == {"validation"}
+    assert result.split == "validation"
+    assert {name.split("/")[0] for name in result.metrics if "/" in name} == {"train", "validation"}
+    assert run.results_file.name == "mean-sample-validation-seed0.json"
+    assert "test, this checkpoint" not in (run.checkpoint / "README.md").read_text()
+
+
+def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path, score="validation", data={"dataset": "sample", "folds": 2, "dev_share": 0.0})
+    with pytest.raises(ValueError, match="gives no 'validation' rows"):
+        train(run)
+    assert not list(tmp_path.rglob("*.ckpt"))
+
+
+def test_a_second_linear_run_of_one_name_is_refused(tmp_path):
+    run = LinearRun(recipe="r", variant="bigram_nbsvm", dataset="sample", seed=0, commit="0", results_dir=str(tmp_path))
+    file = run.results_file
+    file.parent.mkdir(parents=True)
+    with locked_run(file.parent / f".{file.stem}.lock", "-"), pytest.raises(RunLockedError, match="--results_dir"):
+        fit_linear_baseline(run)
+
+
+def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = wikipedia_attention_cbow.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
+    run = wikipedia_attention_cbow.run_of(settings, "cbow", 2, 0, "0123abc")
+    assert isinstance(run.source, CorpusSource)
+    run.folder.mkdir(parents=True)
+    with locked_run(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+        train_word_embedding(run)
+
+
+def test_a_second_reader_of_one_name_is_refused(tmp_path):
+    settings = squad_bidaf.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
+    folder = tmp_path / "squad_bidaf" / "learned_char7-sample-seed224"
+    folder.mkdir(parents=True)
+    with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+        squad_bidaf.main(settings)
+
+
+def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_path):
+    run = classifier_run(tmp_path)
+    train(run)
+    before = run.results_file.read_bytes()
+    other = classifier_run(tmp_path, settings={**run.settings, "freeze_embeddings": True})
+    with pytest.raises(ValueError, match="freeze_embeddings=False, not True: resume with the same settings"):
+        train(other, resume=True)
+    assert run.results_file.read_bytes() == before
+    assert train(other).settings["freeze_embeddings"] is True

@@ -1,0 +1,66 @@
+"""What is written about a model of ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_snippets import Snippets, repo_line
+from ctxzoo.hub.task_card import Metric, TaskCard
+from ctxzoo.models.configuration_base import ZooConfig
+
+WITH_PACKAGE = """\
+import torch
+from tests.support.rating.architecture import RatingForPairs
+
+model = RatingForPairs.from_pretrained(repo)
+with torch.no_grad():
+    print(round(model(torch.tensor([user]), torch.tensor([item])).ratings.item(), 4))"""
+
+
+class RatingCard(TaskCard):
+    name = "rating"
+    title = "ratings"
+    predictions = "ratings"
+    metrics: ClassVar = {"rmse": Metric("mse", "root of the mean squared error")}
+    headline = ("rmse",)
+    results_note = "Over all ratings of the split."
+    curves = ("rmse",)
+    drawn: ClassVar = {"rmse": "error"}
+    sample = sample_facts("people with a taste and things with a worth")
+    example_keys = ("user", "item", "rating")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [["task", "how a person rates a thing"]]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "It knows the people and things that it was trained on, and no others."
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        return Snippets(
+            example=f"{repo_line(repo_id)}\nuser, item = {example['user']}, {example['item']}",
+            with_package=f"{WITH_PACKAGE}\n# {example['rating']}",
+            without_package="# the classes of this toy are in no folder",
+        )
+
+    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+        rows = data.rows(split)
+        return {"user": int(rows["users"][0]), "item": int(rows["items"][0]), "gold": float(rows["labels"][0])}
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        assert tokenizer is None
+        with torch.no_grad():
+            ratings = model(torch.tensor([inputs["user"]]), torch.tensor([inputs["item"]])).ratings
+        return {"rating": round(ratings.item(), 4)}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        return [f"user {example['user']} rates item {example['item']}: {example['rating']}"]
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        yield f"people: {config.num_users}"
+
+
+CARD = RatingCard()

@@ -1,0 +1,36 @@
+"""`ctxzoo evaluate` and `ctxzoo predict` for ratings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ctxzoo.tasks.commands import Option, TaskCommands, how_to_score
+
+
+class RatingCommands(TaskCommands):
+    title = "ratings"
+    evaluate_options = (Option("users", "of the generated ratings", int),)
+    predict_options = (Option("user", type=int), Option("item", type=int))
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.training.scoring import score_splits
+        from tests.support.rating.data import RatingDataModule
+        from tests.support.rating.task import RatingTask
+
+        how = how_to_score(options)
+        users = {} if own["users"] is None else {"users": own["users"]}
+        data = RatingDataModule(options.dataset, batch_size=how["batch_size"], **users)
+        data.setup()
+        task = RatingTask(pretrained=options.checkpoint)
+        return score_splits(task, data, (options.split,), progress=how["progress"])[options.split]
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from tests.support.rating.architecture import RatingForPairs
+        from tests.support.rating.card import CARD as RATING
+
+        print(RATING.predict(RatingForPairs.from_pretrained(options.checkpoint), None, own)["rating"])
+
+
+COMMANDS = RatingCommands()

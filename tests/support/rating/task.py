@@ -1,0 +1,57 @@
+"""The LightningModule of ratings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torchmetrics import MeanSquaredError
+
+from ctxzoo.training.auto_head import AutoHead
+from ctxzoo.training.task import Scores, ZooTask
+
+
+class RatingScores(Scores):
+    """`rmse`: root of the mean squared error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rmse = MeanSquaredError(squared=False)
+
+
+class RatingTask(ZooTask):
+    """Trains by squared error."""
+
+    auto_class = AutoHead("rating")
+    monitor = "validation/rmse"
+    lower_is_better = ZooTask.lower_is_better | {"rmse"}
+
+    def __init__(
+        self, model_config: dict[str, Any] | None = None, pretrained: str | None = None, *, learning_rate: float = 0.05
+    ) -> None:
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser="adam",
+            learning_rate=learning_rate,
+            weight_decay=0.0,
+            warmup_steps=0,
+            decay_steps=None,
+            halve_after=1,
+        )
+
+    def new_scores(self) -> RatingScores:
+        return RatingScores()
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**batch).loss
+        return loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"rows {rows}"
+
+    def update_scores(self, scores: RatingScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        scores.rmse.update(self.model(batch["users"], batch["items"]).ratings, batch["labels"])
+
+    def compute_scores(self, scores: RatingScores) -> dict[str, float]:
+        return {"rmse": float(scores.rmse.compute())}

@@ -1,0 +1,86 @@
+"""Scores of a saved reader: the same for every batch size, its own threshold, both versions of SQuAD."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.metrics import SquadV2
+from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+from ctxzoo.tasks.question_answering.predictions import answer_questions, load_reader, read_questions
+from tests.support.squad_files import squad_references, write_squad_file
+from tests.support.tiny_checkpoint import write_tiny
+
+THRESHOLD = 0.25
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny(tmp_path_factory.mktemp("reader") / "tuned", no_answer_threshold=THRESHOLD)
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_squad_file(tmp_path_factory.mktemp("squad") / "test.json", 12)
+
+
+def score(checkpoint: Path, file: Path, tmp_path: Path, **options: Any) -> dict[str, float]:
+    return evaluate_reader(
+        str(checkpoint), str(file), cache_dir=str(tmp_path), accelerator="cpu", progress=False, **options
+    )["test"]
+
+
+@pytest.mark.slow
+def test_batch_size_does_not_matter(reader: Path, questions: Path, tmp_path: Path) -> None:
+    one, many = (score(reader, questions, tmp_path, batch_size=size) for size in (1, 64))
+    assert one == pytest.approx(many, abs=1e-4)
+    assert one["total"] == 12
+
+
+@pytest.mark.slow
+def test_threshold_is_the_model_s_unless_given(reader: Path, questions: Path, tmp_path: Path) -> None:
+    own, same, never = (
+        score(reader, questions, tmp_path, no_answer_threshold=threshold) for threshold in (None, THRESHOLD, 0.0)
+    )
+    assert own == same
+    assert never["f1_at_threshold"] == pytest.approx(never["always_no_answer"], abs=1e-4)
+    assert own["f1_at_threshold"] != pytest.approx(never["f1_at_threshold"], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_scores_are_those_of_the_predictions(reader: Path, questions: Path, tmp_path: Path) -> None:
+    texts, odds = answer_questions(load_reader(str(reader)), read_questions(questions))
+    metric = SquadV2()
+    metric.update(
+        [{"id": i, "prediction_text": text, "no_answer_probability": odds[i]} for i, text in texts.items()],
+        squad_references(questions),
+    )
+    counted, scores = metric.compute(), score(reader, questions, tmp_path)
+    assert scores["f1_at_threshold"] == pytest.approx(counted["f1"], abs=1e-4)
+    assert scores["exact_at_threshold"] == pytest.approx(counted["exact"], abs=1e-4)
+    assert scores["no_answer_auc"] == pytest.approx(counted["no_answer_auc"], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_reader_of_squad_1_1_answers_everything(tmp_path: Path) -> None:
+    checkpoint = write_tiny(tmp_path / "reader", squad_version="1.1")
+    file = write_squad_file(tmp_path / "test.json", 12, answerable_only=True)
+    scores = score(checkpoint, file, tmp_path / "cache")
+    assert scores["AvNA"] == 100.0
+    assert scores["f1"] == pytest.approx(scores["span_f1"], abs=1e-4)
+    assert "NoAns_total" not in scores
+
+
+def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> None:
+    for threshold, error in (("0.5", TypeError), (1.5, ValueError), (float("nan"), ValueError)):
+        with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
+            evaluate_reader(str(reader), str(questions), no_answer_threshold=threshold, progress=False)
+        with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
+            answer_questions(load_reader(str(reader)), read_questions(questions), no_answer_threshold=threshold)
+
+
+def test_unknown_split(reader: Path, questions: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no split 'dev'; it has \['test'\]"):
+        evaluate_reader(str(reader), str(questions), ("dev",), cache_dir=str(tmp_path), progress=False)

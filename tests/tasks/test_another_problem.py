@@ -1,0 +1,155 @@
+"""A problem without text, tokenizer, Auto class or pipeline, whose score is better when lower, goes the whole way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoConfig
+
+from ctxzoo.cli.main import main
+from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_folder
+from ctxzoo.models import ARCHITECTURES
+from ctxzoo.models.registration import register
+from ctxzoo.results.result import RunResult, read_result
+from ctxzoo.runs.train import train
+from ctxzoo.runs.train_all import train_all
+from ctxzoo.tasks import card_named, card_of, commands_named
+from ctxzoo.training.auto_head import AutoHead
+from tests.hub.test_card import python_blocks
+from tests.support.rating.architecture import RatingConfig, RatingForPairs
+from tests.support.rating.card import CARD as RATING
+from tests.support.rating.run import RatingRun, rating_run, registered_rating
+from tests.support.toy_architecture import TOY, ToyConfig
+
+
+@pytest.fixture(autouse=True)
+def rating() -> Iterator[None]:
+    with registered_rating():
+        yield
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RatingRun:
+    return rating_run(tmp_path)
+
+
+@pytest.fixture
+def result(run: RatingRun) -> RunResult:
+    return train(run)
+
+
+def test_its_results_are_those_of_its_own_metric(run: RatingRun, result: RunResult) -> None:
+    assert read_result(run.results_file) == result
+    assert set(result.metrics) >= {"test/rmse", "validation/rmse", "validation/epoch3/rmse", "epochs", "steps"}
+    assert not any("accuracy" in name or "f1" in name for name in result.metrics)
+    assert result.metrics["validation/epoch3/rmse"] < result.metrics["validation/epoch1/rmse"]
+    assert (run.folder / "learning_curves.png").is_file()
+
+
+def test_its_best_epoch_is_the_one_with_the_lowest_error(tmp_path: Path) -> None:
+    # So high a rate overshoots: the last epoch is not the best.
+    metrics = train(rating_run(tmp_path, epochs=2, task={"learning_rate": 3.0})).metrics
+    first, last = (metrics[f"validation/epoch{epoch}/rmse"] for epoch in (1, 2))
+    assert first < last
+    assert metrics["validation/rmse"] == pytest.approx(first)
+
+
+def test_its_folder_is_whole_without_a_tokenizer_and_gives_the_same_ratings(run: RatingRun, result: RunResult) -> None:
+    names = check_checkpoint_folder(run.checkpoint)
+    assert "architecture.py" in names
+    assert not any("tokenizer" in name for name in names)
+    content = json.loads((run.checkpoint / "config.json").read_text())
+    assert content["auto_map"]["RatingForPairs"] == "architecture.RatingForPairs"
+    loaded = AutoHead("rating").from_pretrained(str(run.checkpoint))
+    assert isinstance(loaded, RatingForPairs)
+    card = (run.checkpoint / "README.md").read_text(encoding="utf-8")
+    assert "pipeline" not in card
+    assert "| root of the mean squared error |" in card
+    names_of_card: dict[str, object] = {}
+    example, with_package, _ = python_blocks(card.replace("path/to/this/folder", str(run.checkpoint)))
+    exec(example, names_of_card)
+    users, items = (torch.tensor([names_of_card[name]]) for name in ("user", "item"))
+    said = float(with_package.splitlines()[-1].removeprefix("# "))
+    with torch.no_grad():
+        assert loaded(users, items).ratings.item() == pytest.approx(said, abs=1e-4)
+
+
+def test_its_checkpoint_is_refused_with_a_file_too_many(run: RatingRun, result: RunResult) -> None:
+    (run.checkpoint / "tokenizer.json").write_text("{}")
+    with pytest.raises(CheckpointFolderError, match=r"holds tokenizer\.json"):
+        check_checkpoint_folder(run.checkpoint)
+
+
+def test_commands(run: RatingRun, result: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = str(run.checkpoint)
+    assert main(["info", checkpoint]) == 0
+    said = capsys.readouterr().out
+    assert "RatingForPairs" in said
+    assert "people: 8" in said
+    assert main(["info", "rating"]) == 0
+    assert "num_items" in capsys.readouterr().out
+    file = tmp_path / "scores.json"
+    assert main(["evaluate", checkpoint, "--dataset", "sample", "--output", str(file)]) == 0
+    assert "root of the mean squared error" in capsys.readouterr().out
+    assert json.loads(file.read_text())["metrics"]["rmse"] == pytest.approx(result.metrics["test/rmse"])
+    assert main(["predict", checkpoint, "--user", "1", "--item", "2"]) == 0
+    model = RatingForPairs.from_pretrained(checkpoint)
+    with torch.no_grad():
+        wanted = model(torch.tensor([1]), torch.tensor([2])).ratings.item()
+    assert float(capsys.readouterr().out) == pytest.approx(wanted, abs=1e-4)
+    assert main(["verify", checkpoint]) == 0
+
+
+def test_options_of_other_problems_are_refused(
+    run: RatingRun, result: RunResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(run.checkpoint), "--question", "who?"]) == 2
+    said = capsys.readouterr().err
+    assert "--question: for question-answering, but" in said
+    assert "does rating; it takes --user, --item" in said
+
+
+def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = {"plain": [rating_run(tmp_path, seed=seed, epochs=1) for seed in range(2)]}
+    outcomes = train_all(runs, "ratings", resume=False, processes=1)
+    assert [one.seed for one in outcomes["plain"]] == [0, 1]
+    said = capsys.readouterr().out
+    assert "root of the mean squared" in " ".join(said.split())
+    assert "accuracy" not in said
+    assert "pipeline" not in said
+
+
+def test_a_finished_run_is_kept(run: RatingRun, result: RunResult) -> None:
+    assert train(run, resume=True) == result
+
+
+def test_it_is_known_by_the_name_that_its_head_says() -> None:
+    assert card_of(RatingForPairs) is RATING is card_named("rating")
+    assert commands_named("rating").can("predict")
+    with pytest.raises(ValueError, match=r"unknown task 'rates'; ctxzoo knows question-answering, .*rating"):
+        card_named("rates")
+
+
+def test_heads_are_found_by_their_problem() -> None:
+    assert isinstance(AutoHead("rating").from_config(RatingConfig()), RatingForPairs)
+    with pytest.raises(ValueError, match="'ctxzoo_rating' has no head for voting"):
+        AutoHead("voting").from_config(RatingConfig())
+    with pytest.raises(ValueError, match="'bert' has no head for rating"):
+        AutoHead("rating").from_config(AutoConfig.for_model("bert"))
+
+
+def test_a_head_is_registered_under_an_auto_class_or_its_own_name() -> None:
+    register(ToyConfig, load=lambda: {"AutoModelForRatings": TOY.model_classes["AutoModel"]})
+    try:
+        with pytest.raises(ValueError, match="'AutoModelForRatings' is neither an Auto class of transformers nor"):
+            ARCHITECTURES["toy"]
+        register(ToyConfig, load=dict)
+        with pytest.raises(ValueError, match="ToyConfig: register a model of it"):
+            ARCHITECTURES["toy"]
+    finally:
+        del ARCHITECTURES.loaders["toy"]
+        ToyConfig.before_first_use = None

@@ -1,0 +1,46 @@
+"""The document sets by name, and what their arguments make of the real ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+
+
+def test_arguments_are_those_of_the_data_module_and_may_be_changed() -> None:
+    for name in DOCUMENT_DATASETS:
+        TextClassificationDataModule(**document_dataset(name))
+    document_dataset("imdb")["cutter"] = "whitespace"
+    assert document_dataset("imdb")["cutter"] == "english"
+
+
+def test_any_other_name_is_a_dataset_of_english_texts() -> None:
+    assert document_dataset("someone/reviews.csv") == {"dataset": "someone/reviews.csv", "cutter": "english"}
+
+
+def test_names_of_one_hub_id_have_tags_of_their_own() -> None:
+    places = [(document_dataset(name)["dataset"], tag_of(name)) for name in DOCUMENT_DATASETS]
+    assert len(set(places)) == len(places)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "sizes", "labels"),
+    [("reuters8", (4484, 1001, 2189), 8), ("news_aggregator", (15345, 1918, 1918), 4)],
+)
+def test_splits_of_real_documents(name: str, sizes: tuple[int, ...], labels: int) -> None:
+    data = TextClassificationDataModule(**document_dataset(name), min_word_count=5, max_length=512)
+    data.setup()
+    assert tuple(len(data.rows(split)) for split in ("train", "validation", "test")) == sizes
+    assert data.num_labels == labels
+
+
+@pytest.mark.data
+def test_longer_reviews_alone() -> None:
+    every, longer = (TextClassificationDataModule(**document_dataset(name)) for name in ("yelp", "yelp_long"))
+    every.setup()
+    longer.setup()
+    assert len(longer.rows("test")) < len(every.rows("test")) == 1999
+    shortest = min(longer.texts("test")["text"][:], key=len)
+    assert len(longer.tokenizer.backend_tokenizer.encode(shortest).ids) >= 119

@@ -1,0 +1,132 @@
+"""Scores of a saved classifier: the same for every batch size, those of its predictions, its own labels only."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.text_lines import read_text_lines
+from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+from ctxzoo.tasks.text_classification.predictions import classify_texts, load_classifier
+from tests.support.toy_classifier import registered_toy, toy_data, write_toy
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _toy() -> Iterator[None]:
+    with registered_toy():
+        yield
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return toy_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(_toy: None, data: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_toy(tmp_path_factory.mktemp("toy") / "tiny", data))
+
+
+def score(checkpoint: str, dataset: str, split: str = "test", **options: Any) -> dict[str, float]:
+    return evaluate_classifier(checkpoint, dataset, (split,), accelerator="cpu", progress=False, **options)[split]
+
+
+def test_batch_size_does_not_matter(checkpoint: str, data: Any) -> None:
+    one, many = (score(checkpoint, data.dataset, batch_size=size) for size in (1, 64))
+    assert one == pytest.approx(many, rel=1e-4)
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_accuracy_is_that_of_the_predictions(checkpoint: str, data: Any, split: str) -> None:
+    texts = [data.texts(split)[row]["text"] for row in data.rows(split).tolist()]
+    labels = [data.label_names[label] for label in data.labels(split).tolist()]
+    predictions = classify_texts(load_classifier(checkpoint), texts, batch_size=4)
+    right = [prediction["label"] == label for prediction, label in zip(predictions, labels, strict=True)]
+    assert score(checkpoint, data.dataset, split)["accuracy"] == pytest.approx(100 * sum(right) / len(right))
+
+
+def test_options_of_the_data_are_passed_on(checkpoint: str, data: Any) -> None:
+    folds = [score(checkpoint, data.dataset, folds=2, fold=fold)["nll"] for fold in (0, 1)]
+    assert folds[0] != folds[1]
+    with pytest.raises(TypeError, match="fods"):
+        score(checkpoint, data.dataset, fods=2)
+
+
+def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, checkpoint: str, tmp_path: Path) -> None:
+    other = str(write_toy(tmp_path / "other", data, seed=1))
+    texts = [data.texts("test")[row]["text"] for row in data.rows("test").tolist()]
+    labels = [data.label_names[label] for label in data.labels("test").tolist()]
+    found = [load_classifier(one)(texts, top_k=None) for one in (checkpoint, other)]
+    means = [
+        {
+            name: sum(one["score"] for scores in both for one in scores if one["label"] == name) / 2
+            for name in data.label_names
+        }
+        for both in zip(*found, strict=True)
+    ]
+    right = [max(mean, key=lambda name: mean[name]) == label for mean, label in zip(means, labels, strict=True)]
+    nll = -sum(math.log(mean[label]) for mean, label in zip(means, labels, strict=True)) / len(labels)
+    options: Any = {"accelerator": "cpu", "progress": False, "batch_size": 4}
+    scores = evaluate_classifier([checkpoint, other], data.dataset, ("validation", "test"), **options)
+    assert scores["test"]["accuracy"] == pytest.approx(100 * sum(right) / len(right))
+    assert scores["test"]["nll"] == pytest.approx(nll, rel=1e-4)
+    assert scores["test"]["nll"] != pytest.approx(score(checkpoint, data.dataset)["nll"], rel=1e-4)
+    alone = evaluate_classifier([checkpoint], data.dataset, ("validation",), **options)["validation"]
+    assert alone == pytest.approx(score(checkpoint, data.dataset, "validation"), rel=1e-4)
+    with pytest.raises(ValueError, match="checkpoint is empty"):
+        evaluate_classifier([], data.dataset)
+
+
+def test_data_with_other_labels_is_refused(checkpoint: str, tmp_path: Path) -> None:
+    with (tmp_path / "test.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), ("w1", "no"), ("w2", "yes")])
+    with pytest.raises(ValueError, match=r"model's labels are \['bad', 'fair', 'good'\], those of the data \['no', 'y"):
+        score(checkpoint, str(tmp_path))
+
+
+def test_split_that_is_not_there(checkpoint: str, data: Any) -> None:
+    with pytest.raises(ValueError, match="'dev'"):
+        score(checkpoint, data.dataset, "dev")
+
+
+def test_text_of_unknown_words_alone_is_given_a_label(checkpoint: str) -> None:
+    alone, *_ = predictions = classify_texts(load_classifier(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
+    assert len(predictions) == 3
+    assert 0 < alone["score"] <= 1
+
+
+def test_lines_and_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes('\ufeffeins zwei\r\n{"text": 1}\nd\u2028rei\n'.encode())
+    assert read_text_lines(tmp_path / "a.txt") == ["eins zwei", '{"text": 1}', "d\u2028rei"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text, "label": 3}) + "\n" for text in ("a\nb", "ä")))
+    assert read_text_lines(tmp_path / "a.jsonl") == ["a\nb", "ä"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        ("a.txt", b"", ValueError, "holds no text"),
+        ("a.txt", b"one\n\ntwo\n", ValueError, "line 2 is empty; remove it"),
+        ("a.txt", b"\xff", DatasetFileError, "not UTF-8 text at byte 0"),
+        ("a.jsonl", b'{"text": "a"}\n{', DatasetFileError, "line 2 is not JSON"),
+        ("a.csv", b"text,label\na,b\n", ValueError, "a.csv is a .csv file; expected one text a line, or a .jsonl file"),
+        ("a.jsonl", b'["a"]', ValueError, r"""line 1 is '\["a"\]'; expected an object such as"""),
+        ("a.jsonl", b'{"text": " "}', ValueError, "expected an object with the text"),
+    ],
+)
+def test_damaged_files(tmp_path: Path, name: str, content: bytes, error: type[Exception], message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(error, match=message):
+        read_text_lines(tmp_path / name)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no file '.*absent\.txt'; expected one text a line"):
+        read_text_lines(tmp_path / "absent.txt")

@@ -1,0 +1,133 @@
+"""Evaluations of word vectors by name, and the results files that they leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.cli.main import EMBEDDING_TASKS
+from ctxzoo.results.result import read_result
+from ctxzoo.tasks.word_embeddings import evaluations as embedding_tasks
+from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
+from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, check_tasks, score_rows
+from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
+from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_test_sets(tmp_path_factory.mktemp("sets")))
+
+
+def run_of(path: Path, task: str, data_dir: str, tmp_path: Path, name: str = "", seed: int = 3) -> EmbeddingRun:
+    return EmbeddingRun(
+        source=EmbeddingSource(path=str(path), seed=seed, name=name),
+        task=task,
+        evaluation=TASKS[task],
+        options=EvaluationOptions(data_dir=data_dir, restarts=2, threads=1),
+        recipe="embedding_evaluation",
+        commit="0123abc",
+        results_dir=str(tmp_path / "results"),
+        output_dir=str(tmp_path / "runs"),
+    )
+
+
+def test_every_task_gives_scores_metrics_and_lines(data_dir: str) -> None:
+    options = EvaluationOptions(data_dir=data_dir, restarts=2)
+    metrics = {}
+    for name, task in TASKS.items():
+        found = task.run(small_vectors(), options)
+        metrics[name] = found.metrics
+        lines = score_rows(name, found)
+        assert lines
+        assert all(len(line) == len(HEADINGS) and line[0] == name for line in lines)
+        assert found.fingerprint
+    induction = metrics["pos_induction"]
+    assert induction["all/upos/states"] == 5
+    assert induction["all/pos_tags/coverage"] == pytest.approx(100 * 5 / 6)
+    restarts = [induction[f"all/upos/restart{number}/v_measure"] for number in range(2)]
+    assert induction["all/upos/v_measure_median"] == pytest.approx(sum(restarts) / 2)
+    assert induction["all/upos/v_measure_lowest"] == min(restarts)
+    assert metrics["similarity"]["test/pets/coverage"] == 75
+    assert abs(metrics["similarity"]["test/other/spearman"]) == pytest.approx(100)
+    assert metrics["analogy"]["test/semantic/accuracy"] == metrics["analogy"]["test/capitals/accuracy"] == 100
+    assert metrics["sentiment"]["test/accuracy"] == 100
+    means = {name for name in metrics["sentiment_means"] if name.endswith("accuracy") and name.startswith("test/")}
+    assert means == {f"test/{name}/accuracy" for name in ("plain", "unit", "weighted", "unit_weighted")}
+
+
+def test_what_is_not_defined_is_shown_as_a_dash_and_left_out(data_dir: str) -> None:
+    found = TASKS["similarity"].run(small_vectors(["good"]), EvaluationOptions(data_dir=data_dir))
+    assert set(found.metrics) == {"test/pets/coverage", "test/other/coverage"}
+    assert [line[2] for line in score_rows("similarity", found)] == ["–", "–"]
+
+
+def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None:
+    path = write_checkpoint(tmp_path / "run" / "checkpoint", small_vectors(), window=5)
+    run = run_of(path, "sentiment", data_dir, tmp_path, name="subsampled")
+    result, found = evaluate_embedding(run)
+    assert found is not None
+    file = tmp_path / "results" / "embedding_evaluation" / "attention_cbow-b5-seed3-subsampled-sentiment.json"
+    assert run.results_file == file
+    assert [one.name for one in file.parent.iterdir()] == [file.name]
+    written = read_result(file)
+    assert (written.architecture, written.variant) == ("word_embedding", "attention_cbow-b5")
+    assert (written.dataset, written.split, written.seed) == ("SetFit/sst2", "test", 3)
+    assert written.metrics["test/accuracy"] == result.metrics["test/accuracy"] == 100
+    expected = {"architecture": "attention_cbow", "window": 5, "name": "subsampled", "task": "sentiment"}
+    assert written.settings.items() >= {**expected, "vectors": "run", "fold_digits": False}.items()
+    assert written.parameters["total"] == len(WORDS) * 6
+
+
+def test_the_results_file_of_a_file_has_its_name(tmp_path: Path, data_dir: str) -> None:
+    run = run_of(write_vectors(tmp_path / "plain.6d.txt", small_vectors()), "analogy", data_dir, tmp_path)
+    result, _ = evaluate_embedding(run)
+    assert run.results_file.name == "plain.6d-seed3-analogy.json"
+    assert (result.architecture, result.settings["architecture"], result.settings["window"]) == (
+        "word_vectors",
+        "word_vectors",
+        None,
+    )
+
+
+def test_resume_keeps_what_has_the_same_settings_and_vectors(tmp_path: Path, data_dir: str) -> None:
+    path = tmp_path / "v.txt"
+    write_vectors(path, small_vectors())
+    first, _ = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path))
+    again, found = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path), resume=True)
+    assert found is None
+    assert again.created == first.created
+    write_vectors(path, small_vectors(seed=1))
+    changed, found = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path), resume=True)
+    assert found is not None
+    assert changed.settings["vectors_fingerprint"] != first.settings["vectors_fingerprint"]
+
+
+def test_names_of_tasks() -> None:
+    assert tuple(TASKS) == EMBEDDING_TASKS
+    check_tasks(["similarity", "sentiment"])
+    with pytest.raises(
+        ValueError, match=r"unknown task 'tagging'; known: pos_induction, similarity, analogy, sentiment"
+    ):
+        check_tasks(["tagging"])
+    assert embedding_tasks.POS_TAGS == ("upos", "pos_tags")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, data_dir: str) -> None:
+    path = write_vectors(tmp_path / "v.txt", small_vectors())
+    with pytest.raises(ValueError, match="cannot be part of a file name"):
+        evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path, name="a/b"))
+
+
+def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, data_dir: str) -> None:
+    path = write_vectors(tmp_path / "v.txt", small_vectors())
+    run, other = (run_of(path, task, data_dir, tmp_path) for task in ("similarity", "analogy"))
+    run.folder.mkdir(parents=True)
+    with locked_run(run.folder / LOCK, "--output_dir"):
+        with pytest.raises(RunLockedError, match=r"v-seed3-similarity belongs to another run, process \d+"):
+            evaluate_embedding(run)
+        assert not run.results_file.exists()
+        evaluate_embedding(other)
+    evaluate_embedding(run)
+    assert run.results_file.exists()

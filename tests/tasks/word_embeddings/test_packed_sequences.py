@@ -1,0 +1,29 @@
+"""Sequences packed side by side: each token once, in an order in which a step continues the one before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ctxzoo.tasks.word_embeddings.packed_sequences import pack_sequences
+
+
+@pytest.mark.parametrize("most_tokens", [1, 7, 1000])
+def test_every_token_follows_the_one_before_it(most_tokens: int) -> None:
+    lengths = [3, 0, 5, 1, 3, 0, 2, 5]
+    begins = np.cumsum(lengths) - lengths
+    sequence_of = np.repeat(np.arange(len(lengths)), lengths)
+    packs = list(pack_sequences(lengths, most_tokens))
+    assert sorted(np.concatenate([pack.places for pack in packs]).tolist()) == list(range(sum(lengths)))
+    for pack in packs:
+        for number, step in enumerate(pack.steps):
+            places = pack.places[step]
+            assert (places - begins[sequence_of[places]] == number).all()
+            if number:
+                before = pack.places[pack.steps[number - 1]]
+                assert (places == before[: len(places)] + 1).all()
+    assert all(len(pack.places) <= most_tokens or len(pack.steps) == len(pack.places) for pack in packs)
+
+
+def test_nothing_gives_no_pack() -> None:
+    assert list(pack_sequences([])) == list(pack_sequences([0, 0])) == []
