@@ -189,6 +189,8 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
     cwindow (V, 2b d).
     """
 
+    zoo_task = "fill-mask"
+
     def __init__(self, config: WordEmbeddingConfig) -> None:
         super().__init__(config)
         self.word_embedding = WordEmbeddingModel(config)

@@ -21,9 +21,15 @@ class ZooPreTrainedModel(PreTrainedModel):
     through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
     filled. A module whose tensors need not be saved, because they follow from the config, says so in an attribute
     `follows_from_config`.
+
+    Attributes:
+        zoo_task: name of the problem that a head solves, as "question-answering"; None for a base model.
+        zoo_auto_map: Auto class name to `module.Class` of the config and of every head of the architecture.
+        zoo_pipelines: task to pipeline class; a checkpoint of this head carries their code.
     """
 
     config: ZooConfig
+    zoo_task: ClassVar[str | None] = None
     zoo_auto_map: ClassVar[dict[str, str]] = {}
     zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
     _keys_to_ignore_on_save: Any = None

@@ -95,6 +95,8 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
 class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
     """Scores of classes from the last context: W_o c^K + b_o."""
 
+    zoo_task = "text-classification"
+
     def __init__(self, config: ContextualizerConfig) -> None:
         super().__init__(config)
         self.contextualizer = ContextualizerModel(config)

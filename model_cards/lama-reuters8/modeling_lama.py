@@ -150,6 +150,8 @@ class LamaModel(LamaPreTrainedModel):
 class LamaForSequenceClassification(LamaPreTrainedModel):
     """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2, and, with `linear_mean`, its term."""
 
+    zoo_task = "text-classification"
+
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
         self.lama = LamaModel(config)
