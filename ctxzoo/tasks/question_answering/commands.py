@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, how_to_score, probability, write_json
+from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, probability, write_json
 
 
 class QuestionAnsweringCommands(TaskCommands):
@@ -44,8 +44,7 @@ class QuestionAnsweringCommands(TaskCommands):
             raise ValueError("--question and --context belong together; only one of them was given")
         if one and (options.output is not None or na_prob is not None):
             raise ValueError("--output and --na_prob belong to --file")
-        if not one and options.output is None:
-            raise ValueError("--file needs --output, the JSON file to write")
+        check_output(options)
 
         from ctxzoo.tasks.question_answering.predictions import answer_questions, load_reader, read_questions
 
