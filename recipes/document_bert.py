@@ -24,6 +24,7 @@ from transformers import AutoConfig
 from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.reported import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
@@ -38,11 +39,11 @@ class Settings(TrainingSettings):
     dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more; see above"})
     model: str = field(default="google-bert/bert-base-uncased", metadata={"help": "Hub id or folder"})
     name: str = field(default="", metadata={"help": "tells runs with other settings from those above"})
-    epochs: int = 10
-    batch_size: int = 32
-    learning_rate: float = 5e-6
-    gradient_clip: float = 1.0
-    max_length: int = field(default=512, metadata={"help": "tokens to which documents are cut"})
+    epochs: int = reported(10)
+    batch_size: int = reported(32)
+    learning_rate: float = reported(5e-6)
+    gradient_clip: float = reported(1.0)
+    max_length: int = reported(512, "tokens to which documents are cut")
     processes: int = field(default=1, metadata={"help": "runs worked on at once; 0: one for each core"})
 
     def __post_init__(self) -> None:
@@ -81,10 +82,24 @@ def run_of(
         "learning_rate": settings.learning_rate,
         "label_smoothing": settings.label_smoothing,
     }
-    return PretrainedRun(
+    decisive = {
+        **reported_settings(settings),
+        "pretrained": public_name(settings.model),
+        **{name: value for name, value in chosen.items() if name != "dataset"},
+        **task,
+    }
+    spec = settings.spec(
         recipe=RECIPE,
         architecture=architecture,
         variant=variant,
+        dataset=chosen["dataset"],
+        seed=seed,
+        commit=commit,
+        settings=decisive,
+        tag=tag_of(dataset, settings.name),
+    )
+    return PretrainedRun(
+        spec=spec,
         pretrained=settings.model,
         data={
             **chosen,
@@ -97,25 +112,6 @@ def run_of(
         },
         task=task,
         trainer=settings.trainer(seed, epochs=settings.epochs, gradient_clip=settings.gradient_clip),
-        settings={
-            "pretrained": public_name(settings.model),
-            **{name: value for name, value in chosen.items() if name != "dataset"},
-            **task,
-            "max_length": settings.max_length,
-            "epochs": settings.epochs,
-            "batch_size": settings.batch_size,
-            "gradient_clip": settings.gradient_clip,
-            "ema_decay": settings.ema_decay,
-            "precision": settings.precision,
-            "tiny": settings.tiny,
-        },
-        seed=seed,
-        fold=None,
-        commit=commit,
-        score=settings.score,
-        tag=tag_of(dataset, settings.name),
-        output_dir=settings.output_dir,
-        results_dir=settings.results_dir,
     )
 
 

@@ -19,10 +19,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.results.environment import command_line, git_commit, hardware, peak_memory_mb, versions
-from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.score_option import score_option
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
 from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
@@ -55,7 +56,6 @@ def main(settings: Settings) -> None:
         for model in settings.model:
             members = [finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
             result = score_together(settings, dataset, members)
-            write_result(result, settings.results_dir)
             accuracies = [one.metrics[f"{settings.score}/accuracy"] for one in (*(run for run, _ in members), result)]
             *alone, of_all = (f"{accuracy:.2f}" for accuracy in accuracies)
             table.add_row(f"{dataset}, {model}", " ".join(alone), of_all)
@@ -90,7 +90,7 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
 
 
 def score_together(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> RunResult:
-    """The members as one classifier, on validation, where they have one, and test.
+    """Score the members as one classifier, on validation, where they have one, and test, and write the results file.
 
     Raises:
         ValueError: members that differ in more than the seed.
@@ -116,26 +116,26 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
         max_length=first.settings["max_length"],
         **arguments,
     )
-    return RunResult(
+    spec = RunSpec(
         recipe=RECIPE,
         architecture=first.architecture,
         variant=first.variant,
         dataset=first.dataset,
-        split=settings.score,
-        fold=None,
         seed=first.seed,
-        metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
-        settings={**first.settings, "seeds": [run.seed for run in runs]},
-        parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
-        command=command_line(),
         commit=git_commit(),
-        data=first.data,
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=time.perf_counter() - started,
-        peak_memory_mb=peak_memory_mb(),
+        settings={**first.settings, "seeds": [run.seed for run in runs]},
+        score=settings.score,
         tag=first.tag,
+        results_dir=settings.results_dir,
     )
+    result = spec.result(
+        metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+        parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
+        fingerprint=first.data["fingerprint"],
+        seconds=time.perf_counter() - started,
+    )
+    write_result_file(result, spec.results_file)
+    return result
 
 
 if __name__ == "__main__":

@@ -21,10 +21,11 @@ from functools import partial
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT
-from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.tasks.text_classification.linear_run import LinearRun
 
 RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
@@ -49,7 +50,7 @@ def main(settings: Settings) -> None:
         for name in settings.dataset
         for model in settings.models
     }
-    work = partial(fit_linear_baseline, resume=settings.resume)
+    work = partial(execute, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
     title = f"linear baselines of documents: {settings.score} accuracy"
     print_outcomes(outcomes, title, CARD)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -26,13 +26,21 @@ from ctxzoo.data.writable import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks.token_classification.run import TaggerRun
 from ctxzoo.tasks.token_classification.tagging import TaggingSettings
 from ctxzoo.tasks.word_embeddings.embedding_tagging import TASK as TAGGING
 from ctxzoo.tasks.word_embeddings.embedding_tagging import embedding_tagging_run
-from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
-from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, POS_TAGS, EvaluationOptions, check_tasks, score_rows
+from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource
+from ctxzoo.tasks.word_embeddings.evaluations import (
+    HEADINGS,
+    POS_TAGS,
+    Evaluation,
+    EvaluationOptions,
+    check_tasks,
+    score_rows,
+)
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
 
@@ -85,8 +93,8 @@ def main(settings: Settings) -> None:
     tasks = [task for task in settings.tasks if task != TAGGING]
     evaluations = {source: [run_of(source, task, settings, commit) for task in tasks] for source in sources}
     taggers = {source: tagger_of(source, settings, commit) for source in sources if TAGGING in settings.tasks}
-    files = [(run.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
-    refuse_shared_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
+    files = [(run.spec.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
+    refuse_shared_files([*files, *((run.spec.results_file.name, source.path) for source, run in taggers.items())])
     check_writable(Path(settings.results_dir) / RECIPE, "--results_dir")
     if tasks:
         for source, runs in evaluations.items():
@@ -98,16 +106,19 @@ def main(settings: Settings) -> None:
 def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
     table = Table(*HEADINGS, title=f"{source.variant}, seed {source.seed}")
     for run in runs:
-        result, found = evaluate_embedding(run, resume=settings.resume)
-        rows = [[run.task, "finished before", "", "", ""]] if found is None else score_rows(run.task, found)
+        found: list[Evaluation] = []
+        result = execute(replace(run, show=found.append), resume=settings.resume)
+        rows = score_rows(run.task, found[0]) if found else [[run.task, "finished before", "", "", ""]]
         for row in rows:
             table.add_row(*row)
-        print(f"{run.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
+        print(f"{run.spec.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
     Console().print(table)
 
 
 def train_taggers(runs: list[TaggerRun], settings: Settings) -> None:
-    by_variant = {run.variant: [other for other in runs if other.variant == run.variant] for run in runs}
+    by_variant: dict[str, list[TaggerRun]] = {}
+    for run in runs:
+        by_variant.setdefault(run.spec.variant, []).append(run)
     title = "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings"
     train_all(by_variant, title, resume=settings.resume, processes=settings.threads)
 

@@ -22,9 +22,10 @@ from pathlib import Path
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
-from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.tasks.text_classification.linear_run import LinearRun
 from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
 
 RECIPE = "sentence_linear"
@@ -65,7 +66,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.datasets
         for model in settings.models
     }
-    work = partial(fit_linear_baseline, resume=settings.resume)
+    work = partial(execute, resume=settings.resume)
     outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
     title = f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd"
     print_outcomes(outcomes, title, CARD)

@@ -16,32 +16,26 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-import lightning
 import torch
 
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.data.writable import check_writable
 from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig, bidaf_variant
 from ctxzoo.models.layers_similarity import product_bound
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.results.result import RESULTS_DIR
-from ctxzoo.runs.finish import finish_run
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.reported import reported, reported_settings
+from ctxzoo.runs.run import execute
 from ctxzoo.runs.score_option import score_option
 from ctxzoo.runs.settings import vectors_content
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
-from ctxzoo.tasks.question_answering.card import CARD
-from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
-from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
-from ctxzoo.training.full_disk import telling_of_full_disk
-from ctxzoo.training.process_group import check_batches, in_first_process
-from ctxzoo.training.run_lock import LOCK, locked_run
-from ctxzoo.training.scoring import score_splits
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
-from ctxzoo.word_vectors.word_table import set_word_vectors
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.run import ReaderRun
+from ctxzoo.training.trainer import LAST, TrainerSettings
 
 RECIPE, ARCHITECTURE = "squad_bidaf", "bidaf"
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
@@ -56,9 +50,8 @@ class Settings:
     squad_version: str = field(default="auto", metadata={"help": "1.1, 2.0, or auto: as the data is"})
     word_vectors: str | None = field(default=None, metadata={"help": "file of word vectors; default: learned ones"})
     train_source: str | None = field(default=None, metadata={"help": "train on rows of this `source` only"})
-    left_out_source: str | None = field(
-        default=None,
-        metadata={"help": "train on no row of this `source`, and score these rows beside the test split"},
+    left_out_source: str | None = reported(
+        None, "train on no row of this `source`, and score these rows beside the test split", only_if_changed=True
     )
     variant: str | None = field(
         default=None, metadata={"help": f"one of {', '.join(VARIANTS)}; default: {VARIANT}, or the checkpoint's"}
@@ -72,22 +65,20 @@ class Settings:
     init_from: str | None = field(
         default=None, metadata={"help": "go on from this checkpoint folder or Hub id, with its vectors"}
     )
-    epochs: int = 30
-    batch_size: int = 64
-    pool_batches: int = field(
-        default=POOL_BATCHES, metadata={"help": "batches whose rows are sorted by length together; 1: random batches"}
-    )
-    optimiser: str = field(default="adadelta", metadata={"help": "adadelta or adamw"})
-    learning_rate: float = 0.5
-    warmup_steps: int = field(default=0, metadata={"help": "AdamW: steps of linear warm-up"})
-    decay: bool = field(default=False, metadata={"help": "AdamW: the rate falls linearly to zero"})
-    ema_decay: float = 0.999
-    monitor: str = field(default="f1", metadata={"help": f"validation score of the best epoch: {', '.join(MONITORS)}"})
+    epochs: int = reported(30)
+    batch_size: int = reported(64)
+    pool_batches: int = reported(POOL_BATCHES, "batches whose rows are sorted by length together; 1: random batches")
+    optimiser: str = reported("adadelta", "adadelta or adamw")
+    learning_rate: float = reported(0.5)
+    warmup_steps: int = reported(0, "AdamW: steps of linear warm-up")
+    decay: bool = reported(False, "AdamW: the rate falls linearly to zero", only_if_changed=True)
+    ema_decay: float = reported(0.999)
+    monitor: str = reported("f1", f"validation score of the best epoch: {', '.join(MONITORS)}", only_if_changed=True)
     score: str = score_option()
-    patience: int = field(default=0, metadata={"help": "stop after so many epochs without a better score; 0: never"})
-    precision: str = field(default="auto", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
+    patience: int = reported(0, "stop after so many epochs without a better score; 0: never")
+    precision: str = reported("auto", "32-true, bf16-mixed, 16-mixed, or auto")
     seeds: list[int] = field(default_factory=lambda: [224])
-    tiny: bool = field(default=False, metadata={"help": "a small model on a few batches: does the recipe run?"})
+    tiny: bool = reported(False, "a small model on a few batches: does the recipe run?")
     resume: bool = field(default=False, metadata={"help": "go on where the run of the same name stopped"})
     name: str | None = field(default=None, metadata={"help": "tells the run from others; default: levers and the like"})
     output_dir: str = "runs"
@@ -130,53 +121,37 @@ def main(settings: Settings) -> None:
         init_from=settings.init_from,
         word_vectors=settings.word_vectors,
     )
-    for seed in settings.seeds:
-        run(settings, choice, seed, git_commit())
-
-
-def run(settings: Settings, choice: BidafChoice, seed: int, commit: str) -> None:
-    tag = settings.name or what_differs(settings, choice)
-    name = "-".join(part for part in (choice.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
-    folder = Path(settings.output_dir) / RECIPE / name
-    last = folder / "lightning" / LAST
-    resume = settings.resume and last.exists()
-    if settings.resume and not resume:
-        print(f"nothing to resume in {folder}; starting from the first step")
-    check_writable(folder)
-    check_writable(Path(settings.results_dir), "--results_dir")
-    with telling_of_full_disk(folder), locked_run(folder / LOCK, "--output_dir"):
-        train(settings, choice, seed, commit, folder=folder, tag=tag, checkpoint=last if resume else None)
-
-
-def train(
-    settings: Settings,
-    choice: BidafChoice,
-    seed: int,
-    commit: str,
-    *,
-    folder: Path,
-    tag: str,
-    checkpoint: Path | None,
-) -> None:
-    """From the data to the results file, in a folder that is this run's own."""
-    data = SquadDataModule(
-        settings.dataset,
-        data_dir=settings.data_dir,
-        squad_version=settings.squad_version,  # type: ignore[arg-type]
-        word_vectors=settings.word_vectors,
-        word_embedding_size=16 if settings.tiny else 100,
-        characters="char" in choice.variant,
-        word_features="word_features" in choice.levers,
-        batch_size=settings.batch_size,
-        train_source=settings.train_source,
-        left_out_source=settings.left_out_source,
-        pool_batches=settings.pool_batches,
-        seed=seed,
-        num_workers=settings.num_workers,
-        init_from=settings.init_from,
-    )
+    data = SquadDataModule(**data_arguments(settings, choice, settings.seeds[0]))
     data.prepare_data()
     data.setup()
+    check_data(settings, choice, data)
+    for seed in settings.seeds:
+        run = run_of(settings, choice, data, seed, git_commit())
+        if settings.resume and not (run.spec.folder / "lightning" / LAST).exists():
+            print(f"nothing to resume in {run.spec.folder}; starting from the first step")
+        execute(run, resume=settings.resume)
+
+
+def data_arguments(settings: Settings, choice: BidafChoice, seed: int) -> dict[str, Any]:
+    return {
+        "dataset": settings.dataset,
+        "data_dir": settings.data_dir,
+        "squad_version": settings.squad_version,
+        "word_vectors": settings.word_vectors,
+        "word_embedding_size": 16 if settings.tiny else 100,
+        "characters": "char" in choice.variant,
+        "word_features": "word_features" in choice.levers,
+        "batch_size": settings.batch_size,
+        "train_source": settings.train_source,
+        "left_out_source": settings.left_out_source,
+        "pool_batches": settings.pool_batches,
+        "seed": seed,
+        "num_workers": settings.num_workers,
+        "init_from": settings.init_from,
+    }
+
+
+def check_data(settings: Settings, choice: BidafChoice, data: SquadDataModule) -> None:
     if settings.monitor == "no_answer_auc" and data.squad_version == "1.1":
         raise ValueError(f"monitor=no_answer_auc: every question of {settings.dataset} has an answer; try f1")
     if choice.start is not None and data.squad_version != choice.start.squad_version:
@@ -184,72 +159,53 @@ def train(
             f"{settings.init_from} reads SQuAD {choice.start.squad_version}, and {settings.dataset} is SQuAD "
             f"{data.squad_version}; say --squad_version, or choose other data"
         )
-    new_config = None
-    if choice.start is None:
-        new_config = bidaf_variant(
-            choice.variant,
-            squad_version=data.squad_version,
-            query_to_context=choice.query_to_context,
-            **data.model_sizes(),
-            **dict.fromkeys(choice.levers, True),
-            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
-        )
-    told = reported(settings, choice, data, new_config)
-    monitor = f"validation/{settings.monitor}"
-    trainer = build_trainer(
-        trainer_settings(settings, seed),
-        folder,
-        monitor,
-        lower_is_better=QuestionAnsweringTask.is_lower_better(monitor),
-        # With a decay the number of epochs decides every step.
-        resumed_with=told | ({"epochs to decay in": settings.epochs} if settings.decay else {}),
-    )
-    check_batches(data, tuple({"validation", settings.score}), trainer.world_size)
-    lightning.seed_everything(seed)
-    optimiser = {
-        "optimiser": settings.optimiser,
-        "learning_rate": settings.learning_rate,
-        "warmup_steps": settings.warmup_steps,
-        "decay_steps": len(data.train_dataloader()) // trainer.world_size * settings.epochs if settings.decay else None,
-    }
-    if new_config is None:
-        task = QuestionAnsweringTask(pretrained=settings.init_from, **optimiser)
-        config = task.model.config
-        if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
-            config.trained_positions = max(config.trained_positions, data.trained_positions())
-    else:
-        task = QuestionAnsweringTask(model_config=new_config.to_dict(), **optimiser)
-        set_word_vectors(task.model, data.vector_table())
 
-    trainer.fit(task, data, ckpt_path=checkpoint, weights_only=None if checkpoint is None else True)
-    task.load_weights(folder / "lightning" / BEST)
-    scores = score_splits(task, data, ("validation",), progress=settings.progress)
-    task.tune_threshold(scores["validation"])
-    # With a threshold, validation has a score at it as well.
-    left = [] if task.no_answer_threshold is None else ["validation"]
-    if settings.score == "test":
-        left += ["test"] if settings.left_out_source is None else ["test", LEFT_OUT]
-    scores |= score_splits(task, data, tuple(left), progress=settings.progress)
-    finish = partial(
-        finish_run,
-        task,
-        data,
-        trainer,
-        scores,
-        card=CARD,
-        folder=folder,
-        results_dir=Path(settings.results_dir),
+
+def run_of(settings: Settings, choice: BidafChoice, data: SquadDataModule, seed: int, commit: str) -> ReaderRun:
+    """One training; `data` after `setup`, with any seed."""
+    tag = settings.name or what_differs(settings, choice)
+    name = "-".join(part for part in (choice.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
+    new_config = None if choice.start is not None else config_of(settings, choice, data)
+    spec = RunSpec(
         recipe=RECIPE,
         architecture=ARCHITECTURE,
         variant=choice.variant,
+        dataset=settings.dataset,
         seed=seed,
         commit=commit,
-        settings=told,
+        settings=decisive_settings(settings, choice, data, new_config),
+        score=settings.score,
         tag=tag,
-        split=settings.score,
+        output_dir=settings.output_dir,
+        results_dir=settings.results_dir,
+        folder_name=name,
+    )
+    return ReaderRun(
+        spec=spec,
+        config={} if new_config is None else new_config.to_dict(),
+        pretrained=settings.init_from,
+        data=data_arguments(settings, choice, seed),
+        task={
+            "optimiser": settings.optimiser,
+            "learning_rate": settings.learning_rate,
+            "warmup_steps": settings.warmup_steps,
+        },
+        trainer=trainer_settings(settings, seed),
+        best_by=settings.monitor,
+        decay=settings.decay,
         push_to=settings.push_to,
     )
-    in_first_process(finish)
+
+
+def config_of(settings: Settings, choice: BidafChoice, data: SquadDataModule) -> BidafConfig:
+    return bidaf_variant(
+        choice.variant,
+        squad_version=data.squad_version,
+        query_to_context=choice.query_to_context,
+        **data.model_sizes(),
+        **dict.fromkeys(choice.levers, True),
+        **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
+    )
 
 
 def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
@@ -291,23 +247,13 @@ def what_differs(settings: Settings, choice: BidafChoice) -> str:
     return "-".join(parts)
 
 
-def reported(
+def decisive_settings(
     settings: Settings, choice: BidafChoice, data: SquadDataModule, new_config: BidafConfig | None
 ) -> dict[str, object]:
     """The settings that decide a result, as they go into the results file; `new_config` unless a checkpoint goes on."""
     start = settings.init_from
     return {
-        "epochs": settings.epochs,
-        "batch_size": settings.batch_size,
-        "pool_batches": settings.pool_batches,
-        "optimiser": settings.optimiser,
-        "learning_rate": settings.learning_rate,
-        "warmup_steps": settings.warmup_steps,
-        **({"decay": True} if settings.decay else {}),
-        "ema_decay": settings.ema_decay,
-        **({"monitor": settings.monitor} if settings.monitor != Settings.monitor else {}),
-        "patience": settings.patience,
-        "precision": settings.precision,
+        **reported_settings(settings),
         "levers": list(choice.levers),
         "query_to_context": choice.query_to_context,
         # Results made before this was told began with sqrt(6 / (d + 1)).
@@ -315,11 +261,9 @@ def reported(
         "finish_source": None if start is None else settings.train_source,
         **({"train_source": settings.train_source} if start is None and settings.train_source else {}),
         **({} if start is None else {"init_from": checkpoint_name(start)}),
-        **({} if settings.left_out_source is None else {"left_out_source": settings.left_out_source}),
         "squad_version": data.squad_version,
         "word_vectors": data.vectors_name() if choice.start is None else choice.start.word_vectors,
         **vectors_content(settings.word_vectors),
-        "tiny": settings.tiny,
     }
 
 

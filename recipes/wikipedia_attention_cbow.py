@@ -25,6 +25,7 @@ from ctxzoo.models.tokenization_word import Cutter
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.word_embeddings.backends import (
     EmbeddingBackend,
     NumbaBackend,
@@ -32,7 +33,7 @@ from ctxzoo.tasks.word_embeddings.backends import (
     choose_backend_name,
 )
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
-from ctxzoo.tasks.word_embeddings.run import WordEmbeddingRun, train_word_embedding
+from ctxzoo.tasks.word_embeddings.run import WordEmbeddingRun
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
 
 RECIPE = "wikipedia_attention_cbow"
@@ -123,8 +124,8 @@ def main(settings: Settings) -> None:
     ]
     results = []
     for run in runs:
-        results.append(train_word_embedding(run, resume=settings.resume))
-        print(f"checkpoint {run.folder / 'checkpoint'}")
+        results.append(execute(run, resume=settings.resume))
+        print(f"checkpoint {run.spec.checkpoint}")
     Console().print(summary(results))
 
 

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.plots import plot_learning_curves
-from ctxzoo.results.result import RunResult, write_result
+from ctxzoo.results.result import RunResult, write_result_file
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -30,71 +31,41 @@ def finish_run(
     data: RunData,
     trainer: lightning.Trainer,
     scores: dict[str, dict[str, float]],
-    *,
+    spec: RunSpec,
     card: TaskCard,
-    folder: Path,
-    results_dir: Path,
-    recipe: str,
-    architecture: str,
-    variant: str,
-    seed: int,
-    commit: str,
-    settings: dict[str, Any],
-    fold: int | None = None,
-    tag: str = "",
-    split: str = "test",
     push_to: str | None = None,
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
     Of several processes the first alone calls it, see `in_first_process`.
 
-    `folder` gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then `folder` the pictures:
-    learning_curves.png and those of the task (for readers attention.png). Without matplotlib there are no pictures.
+    The folder of the run gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then the folder
+    the pictures: learning_curves.png and those of the problem. Without matplotlib there are no pictures.
 
     Args:
         task: with its final weights.
         data, trainer: of the run.
         scores: split name to metrics.
+        spec: of the run; the split that it reports gives the card's example where there is none of ours.
         card: of the problem.
-        folder, results_dir: where to write.
-        recipe, architecture, variant, seed, commit, settings: for the results file.
-        fold: number of the fold in cross-validation.
-        tag: what tells the run from others of its variant; part of the name of its file.
-        split: that is reported, and gives the card's example where there is none of ours.
         push_to: Hub repository that receives the checkpoint folder.
     """
-    result = training_result(
-        task,
-        data,
-        trainer,
-        scores,
-        folder=folder,
-        curves=card.curves,
-        recipe=recipe,
-        architecture=architecture,
-        variant=variant,
-        seed=seed,
-        commit=commit,
-        settings=settings,
-        fold=fold,
-        tag=tag,
-        split=split,
-    )
+    result = training_result(task, data, trainer, scores, spec, card)
     task.model.eval()
-    example = card_example(card, result.dataset, model=task.model, tokenizer=data.tokenizer, data=data, split=split)
-    checkpoint = write_checkpoint_folder(
-        folder / "checkpoint",
+    asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": spec.score}
+    example = card_example(card, result.dataset, model=task.model, **asked)
+    write_checkpoint_folder(
+        spec.checkpoint,
         model=task.model,
         tokenizer=data.tokenizer,
         card=build_card(result, task.model.config, task=card, example=example),
         eval_results=eval_results_files(result, card),
     )
-    path = write_result(result, results_dir)
-    draw_if_possible(lambda: _draw_figures(task, data, card, example, folder))
-    _print_summary(result, card, path, folder, checkpoint, example)
+    write_result_file(result, spec.results_file)
+    draw_if_possible(lambda: _draw_figures(task, data, card, example, spec.folder))
+    _print_summary(result, spec, card, example)
     if push_to is not None:
-        print(f"pushed: {push_folder(checkpoint, push_to)}")
+        print(f"pushed: {push_folder(spec.checkpoint, push_to)}")
 
 
 def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping[str, Any], folder: Path) -> None:
@@ -102,9 +73,7 @@ def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping
     card.draw_figures(task, data, example, folder)
 
 
-def _print_summary(
-    result: RunResult, card: TaskCard, path: Path, folder: Path, checkpoint: Path, example: Mapping[str, Any]
-) -> None:
+def _print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Mapping[str, Any]) -> None:
     console = Console()
     table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
     splits = ("validation", "test")
@@ -119,8 +88,9 @@ def _print_summary(
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
-    console.print(f"results    {path}\nfigures    {folder}\ncheckpoint {checkpoint}\n", soft_wrap=True, highlight=False)
-    for line in loading_lines(checkpoint, card):
+    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {spec.checkpoint}\n"
+    console.print(places, soft_wrap=True, highlight=False)
+    for line in loading_lines(spec.checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
     for line in card.example_lines(example):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,6 +15,8 @@ from rich.table import Table
 from ctxzoo.results.fold_results import are_comparable, difference_cell
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.runs.reported import reported
+from ctxzoo.runs.run import Run
 from ctxzoo.runs.score_option import score_option
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.processes import run_in_processes
@@ -39,35 +41,19 @@ class RunSettings:
 class FoldSettings(RunSettings):
     """Options of a recipe that works on folds, which the seeds draw too."""
 
-    folds: int = 5
+    folds: int = reported(5)
 
     def __post_init__(self) -> None:
         if self.folds < 2:
             raise ValueError(f"folds={self.folds}: cross-validation needs at least 2")
 
 
-class FoldRun(Protocol):
-    """One model on one fold; other processes get it as a pickle."""
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def fold(self) -> int | None: ...
-
-    @property
-    def results_file(self) -> Path: ...
-
-    @property
-    def card(self) -> TaskCard: ...
-
-
-Run = TypeVar("Run", bound=FoldRun)
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 
 def run_folds(
-    runs: Mapping[str, Sequence[Run]],
-    work: Callable[[Run], RunResult],
+    runs: Mapping[str, Sequence[AnyRun]],
+    work: Callable[[AnyRun], RunResult],
     *,
     processes: int,
     threads: int = 1,
@@ -87,7 +73,7 @@ def run_folds(
     row_of: dict[str, str] = {}  # by results file
     for name, members in runs.items():
         for run in members:
-            file = str(run.results_file)
+            file = str(run.spec.results_file)
             if file in row_of:
                 raise ValueError(f"{row_of[file]!r} and {name!r} would both write {file}; give them names of their own")
             row_of[file] = name
@@ -97,12 +83,12 @@ def run_folds(
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as shown:
         bar = shown.add_task("runs", total=len(jobs))
         for run, result in run_in_processes(work, jobs, processes or os.cpu_count() or 1, threads):
-            name = row_of[str(run.results_file)]
+            name = row_of[str(run.spec.results_file)]
             outcomes[name].append(result)
             shown.advance(bar)
             score = result.metrics[f"{result.split}/{run.card.headline[0]}"]
-            fold = "" if run.fold is None else f", fold {run.fold}"
-            shown.console.print(f"{name}, seed {run.seed}{fold}: {score:.2f}", highlight=False)
+            fold = "" if run.spec.fold is None else f", fold {run.spec.fold}"
+            shown.console.print(f"{name}, seed {run.spec.seed}{fold}: {score:.2f}", highlight=False)
     return outcomes
 
 

@@ -13,6 +13,7 @@ import yaml
 from transformers import HfArgumentParser
 
 from ctxzoo.runs.advice import advice_for
+from ctxzoo.runs.reported import REPORTED
 from ctxzoo.runs.setting_ranges import check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.wandb_package import check_wandb
@@ -23,6 +24,14 @@ STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of the description, and tells the default of each option."""
+
+
+class _Parser(HfArgumentParser):
+    """Hands the metadata of a field on to argparse, without what only results files ask for."""
+
+    def add_argument(self, *names: Any, **options: Any) -> Any:
+        options.pop(REPORTED, None)
+        return super().add_argument(*names, **options)
 
 
 def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
@@ -36,11 +45,9 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         main: what the recipe does.
         description: for `--help`.
     """
-    parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
     names = {one.name for one in fields(cast(Any, settings))}
     try:
-        (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(sys.argv[1:]))
-        check_settings(parsed)
+        parsed = parse_settings(settings, sys.argv[1:], description)
         if getattr(parsed, "wandb", False):
             check_wandb()
         main(parsed)
@@ -48,6 +55,25 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         sys.exit(f"error: {advice_for(str(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit(STOPPED if "resume" in names else "stopped")
+
+
+def parse_settings(
+    settings: type[Settings], arguments: Sequence[str], description: str | None = None
+) -> Settings:
+    """Return the settings of a command line, those of a YAML file at its head included.
+
+    Args:
+        settings, description: see `run_recipe`.
+        arguments: what follows the name of the script.
+
+    Raises:
+        SystemExit: an unknown option, a value of another kind, or `--help`, as argparse does.
+        OSError, ValueError: the YAML file is none, or a setting is out of range.
+    """
+    parser = _Parser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
+    (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(arguments))
+    check_settings(parsed)
+    return cast(Settings, parsed)
 
 
 def with_settings_file(arguments: Sequence[str]) -> list[str]:

@@ -9,6 +9,8 @@ from ctxzoo.word_vectors.vectors import word_vectors_fingerprint
 from ctxzoo.results.environment import public_name
 from ctxzoo.results.result import VECTORS_CONTENT
 from ctxzoo.runs.many import RunSettings
+from ctxzoo.runs.reported import reported
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.trainer import TrainerSettings
 
 
@@ -16,19 +18,24 @@ from ctxzoo.training.trainer import TrainerSettings
 class TrainingSettings(RunSettings):
     """Where and how to train; a recipe adds its own options."""
 
-    label_smoothing: float = 0.0
-    ema_decay: float = field(default=0.0, metadata={"help": "of the moving average of weights; 0: none"})
-    precision: str = field(default="32-true", metadata={"help": "32-true, bf16-mixed, 16-mixed, or auto"})
+    label_smoothing: float = reported(0.0)
+    ema_decay: float = reported(0.0, "of the moving average of weights; 0: none")
+    precision: str = reported("32-true", "32-true, bf16-mixed, 16-mixed, or auto")
     threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
-    tiny: bool = field(default=False, metadata={"help": "small models on a few batches: does it run?"})
+    tiny: bool = reported(False, "small models on a few batches: does it run?")
     output_dir: str = "runs"
     accelerator: str = "auto"
     devices: str = "auto"
     tensorboard: bool = True
     wandb: bool = False
 
+    def spec(self, **identity: Any) -> RunSpec:
+        """The spec of one run; `identity` are the fields of `RunSpec` that are no options."""
+        places = {name: getattr(self, name) for name in ("score", "output_dir", "results_dir")}
+        return RunSpec(**places, **identity)
+
     def trainer(self, seed: int, **options: Any) -> TrainerSettings:
-        """Of one run; `options` are further fields of `TrainerSettings`."""
+        """How one run is trained; `options` are further fields of `TrainerSettings`."""
         return TrainerSettings(
             precision=self.precision,
             ema_decay=self.ema_decay,

@@ -7,7 +7,8 @@ from functools import partial
 
 from ctxzoo.runs.many import Outcomes, print_outcomes, run_folds
 from ctxzoo.hub.loading import loading_lines
-from ctxzoo.runs.train import TrainingRun, train
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import TrainingRun
 
 
 def train_all(
@@ -24,13 +25,13 @@ def train_all(
     Args:
         runs: name of a row of the printed table to its runs.
         title: of the table.
-        resume: see `train`.
+        resume: see `execute`.
         processes, threads, progress: see `run_folds`.
 
     Raises:
-        OSError, ValueError, TrainingInterrupted: see `run_folds` and `train`.
+        OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
     """
-    work = partial(train, resume=resume, quiet=True)
+    work = partial(execute, resume=resume, quiet=True)
     outcomes = run_folds(runs, work, processes=processes, threads=threads, progress=progress)
     print_outcomes(outcomes, title, next(run.card for members in runs.values() for run in members))
     _print_checkpoints([run for members in runs.values() for run in members])
@@ -39,8 +40,8 @@ def train_all(
 
 def _print_checkpoints(runs: Sequence[TrainingRun]) -> None:
     """Those that are there; results of a run that was resumed may have come without."""
-    there = [run for run in runs if run.checkpoint.is_dir()]
+    there = [run for run in runs if run.spec.checkpoint.is_dir()]
     for run in there:
-        print(f"checkpoint {run.checkpoint}")
+        print(f"checkpoint {run.spec.checkpoint}")
     if there:
-        print("\n".join(loading_lines(there[0].checkpoint, there[0].card)))
+        print("\n".join(loading_lines(there[0].spec.checkpoint, there[0].card)))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import lightning
 
-from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.learning_curve import losses_by_epoch, scores_by_epoch
 from ctxzoo.results.result import RunResult
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import CSV_LOG, training_seconds
 
@@ -34,56 +33,31 @@ def training_result(
     data: RunData,
     trainer: lightning.Trainer,
     scores: dict[str, dict[str, float]],
-    *,
-    folder: Path,
-    curves: Sequence[str],
-    recipe: str,
-    architecture: str,
-    variant: str,
-    seed: int,
-    commit: str,
-    settings: dict[str, Any],
-    fold: int | None = None,
-    tag: str = "",
-    split: str = "test",
+    spec: RunSpec,
+    card: TaskCard,
 ) -> RunResult:
     """What a finished training says of itself.
 
     Args:
-        task, data, trainer: of the run.
+        task, data, trainer: of the run, whose log is in its folder.
         scores: split name to metrics.
-        folder: of the run, with its log.
-        curves: metrics of validation of which every epoch's is told.
-        recipe, architecture, variant, seed, commit, settings, fold, tag, split: see `RunResult`.
+        spec: of the run.
+        card: of the problem; of its `curves` every epoch's is told.
     """
-    log = folder / CSV_LOG
+    log = spec.folder / CSV_LOG
     parameters = list(task.model.parameters())
-    return RunResult(
-        recipe=recipe,
-        architecture=architecture,
-        variant=variant,
-        dataset=public_name(data.dataset),
-        split=split,
-        fold=fold,
-        seed=seed,
+    return spec.result(
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
             **losses_by_epoch(log),
-            **scores_by_epoch(log, curves),
+            **scores_by_epoch(log, card.curves),
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,
         },
-        settings=settings,
         parameters={
             "trainable": sum(p.numel() for p in parameters if p.requires_grad),
             "total": sum(p.numel() for p in parameters),
         },
-        command=command_line(),
-        commit=commit,
-        data={"source": public_name(data.dataset), "fingerprint": data.fingerprint},
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=training_seconds(trainer),
-        peak_memory_mb=peak_memory_mb(),
-        tag=tag,
+        fingerprint=data.fingerprint,
+        seconds=training_seconds(trainer),
     )

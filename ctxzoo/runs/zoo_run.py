@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import lightning
@@ -35,14 +34,4 @@ class ZooRun(TrainingRun):
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
-        finish_run(
-            task,
-            data,
-            trainer,
-            scores,
-            card=self.card,
-            folder=self.folder,
-            results_dir=Path(self.results_dir),
-            push_to=self.push_to,
-            **self.told,
-        )
+        finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to)

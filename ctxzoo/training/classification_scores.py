@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch.nn import functional as F
-from torchmetrics import MeanMetric
+from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
 
 from ctxzoo.training.task import Scores
@@ -27,21 +27,20 @@ class ClassificationScores(Scores):
         super().__init__()
         # Other strategies leave rows with NaN out of the mean. This one knows no weights, so it gets every row's loss.
         self.nll = MeanMetric(nan_strategy="disable")
-        self.accuracy = MulticlassAccuracy(num_labels, average="micro")
-        self.macro_f1 = MulticlassF1Score(num_labels, average="macro")
-        self.calibration_error = MulticlassCalibrationError(num_labels, n_bins=CALIBRATION_BINS, norm="l1")
+        self.fractions = MetricCollection(
+            {
+                "accuracy": MulticlassAccuracy(num_labels, average="micro"),
+                "macro_f1": MulticlassF1Score(num_labels, average="macro"),
+                "calibration_error": MulticlassCalibrationError(num_labels, n_bins=CALIBRATION_BINS, norm="l1"),
+            }
+        )
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
         """Add logits (N, L) of what has the labels (N,)."""
         self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
-        probabilities = logits.softmax(dim=1)
-        for metric in (self.accuracy, self.macro_f1, self.calibration_error):
-            metric.update(probabilities, labels)
+        self.fractions.update(logits.softmax(dim=1), labels)
 
     def compute(self) -> dict[str, float]:
         """Name to value over all that was added."""
-        percentages = ("accuracy", "macro_f1", "calibration_error")
-        return {
-            **{name: 100.0 * float(getattr(self, name).compute()) for name in percentages},
-            "nll": float(self.nll.compute()),
-        }
+        percentages = {name: 100.0 * float(value) for name, value in self.fractions.compute().items()}
+        return {**percentages, "nll": float(self.nll.compute())}

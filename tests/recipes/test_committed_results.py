@@ -47,8 +47,8 @@ def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]
             if (cell.variant, cell.tag) != (result.variant, result.tag):
                 continue
             run = run_of(cell, recipe.Settings(), result.seed, result.fold or 0, recipe="", architecture="", commit="")
-            names = {*run.settings, *result.settings} - set(HARDWARE)
-            differ = sorted(name for name in names if run.settings.get(name) != result.settings.get(name))
+            names = {*run.spec.settings, *result.settings} - set(HARDWARE)
+            differ = sorted(name for name in names if run.spec.settings.get(name) != result.settings.get(name))
             if differ:
                 found[f"{result.dataset}, {result.variant}, fold {result.fold}"] = differ
     return found
@@ -102,7 +102,9 @@ def other_word_vectors(results: list[RunResult]) -> list[str]:
         if training.tag != f"b{told['window']}":
             continue
         run = word_vectors.run_of(word_vectors.Settings(), training.variant, told["window"], training.seed, commit="")
-        differ = [key for key in {*told, *run.settings} - set(HARDWARE) if told.get(key) != run.settings.get(key)]
+        differ = [
+            key for key in {*told, *run.spec.settings} - set(HARDWARE) if told.get(key) != run.spec.settings.get(key)
+        ]
         if differ:
             found.append(f"{name}: {', '.join(sorted(differ))}")
     return found
@@ -133,7 +135,7 @@ def test_misnamed_word_vectors_are_found() -> None:
     def training(tag: str, **changes: Any) -> RunResult:
         run = word_vectors.run_of(word_vectors.Settings(), "cbow", 20, 1, commit="")
         made = make_run("cbow", 1, recipe=word_vectors.RECIPE, dataset="someone/texts", tag=tag)
-        return replace(made, settings=run.settings | changes)
+        return replace(made, settings=run.spec.settings | changes)
 
     def evaluation(name: str, vectors: str, seed: int = 1) -> RunResult:
         told = {"architecture": "cbow", "window": 20, "name": name, "vectors": vectors, "task": "sentiment"}

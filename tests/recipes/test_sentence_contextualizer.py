@@ -71,7 +71,7 @@ def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -
 
     plain = run_of(vectors=str(tmp_path / "v.txt"))
     scaled = run_of(vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)
-    assert scaled.settings == {**plain.settings, "vectors_std": 0.0577}
+    assert scaled.spec.settings == {**plain.spec.settings, "vectors_std": 0.0577}
     data = scaled.build_data()
     data.setup()
     start = scaled.build_task(data, 1).model.get_input_embeddings().weight.detach()

@@ -11,16 +11,18 @@ from ctxzoo.results.result import read_results
 from ctxzoo.runs import finish
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.text_classification.run import ClassifierRun
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
 from ctxzoo.training.trainer import TrainerSettings
+from tests.support.classifier_runs import with_spec
 
 
 def tiny_run(folder: Path) -> ClassifierRun:
     quiet = {"epochs": 1, "accelerator": "cpu", "devices": 1, "tensorboard": False, "progress": False}
-    return ClassifierRun(
+    values: dict[str, Any] = dict(
         recipe="texts",
         architecture="contextualizer",
         variant="recurrent",
+        dataset="sample",
         config={"model_type": "ctxzoo_contextualizer", "word_dim": 12, "position_dim": 4, "rank": 8},
         data={"dataset": "sample", "folds": 2, "fold": 0},
         task={"optimiser": "adam", "learning_rate": 0.001},
@@ -32,6 +34,7 @@ def tiny_run(folder: Path) -> ClassifierRun:
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
     )
+    return ClassifierRun(**with_spec(values))
 
 
 def breaks(*arguments: Any, **options: Any) -> None:
@@ -40,7 +43,7 @@ def breaks(*arguments: Any, **options: Any) -> None:
 
 @pytest.mark.parametrize(
     ("broken", "left"),
-    [("write_checkpoint_folder", (False, 0)), ("write_result", (True, 0)), ("plot_learning_curves", (True, 1))],
+    [("write_checkpoint_folder", (False, 0)), ("write_result_file", (True, 0)), ("plot_learning_curves", (True, 1))],
 )
 def test_the_checkpoint_comes_first_then_the_results_then_the_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, left: tuple[bool, int]
@@ -48,7 +51,7 @@ def test_the_checkpoint_comes_first_then_the_results_then_the_pictures(
     monkeypatch.setattr(finish, broken, breaks)
     run = tiny_run(tmp_path)
     with pytest.raises(RuntimeError, match="it breaks"):
-        train(run)
-    assert ((run.folder / "checkpoint").is_dir(), len(read_results(run.results_dir))) == left
+        execute(run)
+    assert ((run.spec.folder / "checkpoint").is_dir(), len(read_results(run.spec.results_dir))) == left
     if left[0]:
-        check_checkpoint_folder(run.folder / "checkpoint")
+        check_checkpoint_folder(run.spec.folder / "checkpoint")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.results.result import RunResult
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
 from tests.support.result_tables import make_folds
 
@@ -26,8 +26,9 @@ class Job:
     seed: int = 0
 
     @property
-    def results_file(self) -> Path:
-        return Path("results") / f"{self.row}-fold{self.fold}.json"
+    def spec(self) -> RunSpec:
+        told = {"recipe": "r", "architecture": "a", "commit": "0", "settings": {}, "results_dir": "results"}
+        return RunSpec(variant=self.row, dataset="d", seed=self.seed, fold=self.fold, **told)
 
 
 def work(job: Job) -> RunResult:
@@ -46,7 +47,7 @@ def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixtu
 
 
 def test_two_rows_with_the_same_files_are_refused() -> None:
-    with pytest.raises(ValueError, match="'a' and 'b' would both write results/mean-fold0"):
+    with pytest.raises(ValueError, match="'a' and 'b' would both write results/r/mean-d-test-seed0-fold0"):
         run_folds({"a": [Job("mean", 0)], "b": [Job("mean", 0)]}, work, processes=1)
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
-from ctxzoo.runs.train import train
-from ctxzoo.tasks.word_embeddings.run import train_word_embedding
+from ctxzoo.tasks.text_classification.linear_run import LinearRun
+from ctxzoo.runs.run import execute
 from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
@@ -53,9 +52,9 @@ def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
 def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path)
-    run.folder.mkdir(parents=True)
-    with locked_run(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
-        train(run)
+    run.spec.folder.mkdir(parents=True)
+    with locked_run(run.spec.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
+        execute(run)
 
 
 def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypatch):
@@ -66,28 +65,28 @@ def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypa
     monkeypatch.setattr(
         TextClassificationDataModule, "split_dataloader", lambda data, split: asked.append(split) or read(data, split)
     )
-    result = train(run)
+    result = execute(run)
     assert set(asked) == {"validation"}
     assert result.split == "validation"
     assert {name.split("/")[0] for name in result.metrics if "/" in name} == {"train", "validation"}
-    assert run.results_file.name == "mean-sample-validation-seed0.json"
-    assert "test, this checkpoint" not in (run.checkpoint / "README.md").read_text()
+    assert run.spec.results_file.name == "mean-sample-validation-seed0.json"
+    assert "test, this checkpoint" not in (run.spec.checkpoint / "README.md").read_text()
 
 
 def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path, score="validation", data={"dataset": "sample", "folds": 2, "dev_share": 0.0})
     with pytest.raises(ValueError, match="gives no 'validation' rows"):
-        train(run)
+        execute(run)
     assert not list(tmp_path.rglob("*.ckpt"))
 
 
-def test_a_second_linear_run_of_one_name_is_refused(tmp_path):
+def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     run = LinearRun(recipe="r", variant="bigram_nbsvm", dataset="sample", seed=0, commit="0", results_dir=str(tmp_path))
-    file = run.results_file
-    file.parent.mkdir(parents=True)
-    with locked_run(file.parent / f".{file.stem}.lock", "-"), pytest.raises(RunLockedError, match="--results_dir"):
-        fit_linear_baseline(run)
+    run.spec.folder.mkdir(parents=True)
+    with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+        execute(run)
 
 
 def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
@@ -95,9 +94,9 @@ def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
     settings = wikipedia_attention_cbow.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
     run = wikipedia_attention_cbow.run_of(settings, "cbow", 2, 0, "0123abc")
     assert isinstance(run.source, CorpusSource)
-    run.folder.mkdir(parents=True)
-    with locked_run(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
-        train_word_embedding(run)
+    run.spec.folder.mkdir(parents=True)
+    with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+        execute(run)
 
 
 def test_a_second_reader_of_one_name_is_refused(tmp_path):
@@ -110,10 +109,10 @@ def test_a_second_reader_of_one_name_is_refused(tmp_path):
 
 def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_path):
     run = classifier_run(tmp_path)
-    train(run)
-    before = run.results_file.read_bytes()
-    other = classifier_run(tmp_path, settings={**run.settings, "freeze_embeddings": True})
+    execute(run)
+    before = run.spec.results_file.read_bytes()
+    other = classifier_run(tmp_path, settings={**run.spec.settings, "freeze_embeddings": True})
     with pytest.raises(ValueError, match="freeze_embeddings=False, not True: resume with the same settings"):
-        train(other, resume=True)
-    assert run.results_file.read_bytes() == before
-    assert train(other).settings["freeze_embeddings"] is True
+        execute(other, resume=True)
+    assert run.spec.results_file.read_bytes() == before
+    assert execute(other).settings["freeze_embeddings"] is True

@@ -1,4 +1,4 @@
-"""`train` of a tiny model on the generated sample, as a program that Lightning can start again.
+"""`execute` of a tiny model on the generated sample, as a program that Lightning can start again.
 
 `python -m tests.support.classifier_runs <folder> [devices] [eval_batch_size] [epochs]`
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import TrainerSettings
 
@@ -38,6 +40,7 @@ def classifier_run(
         "recipe": "tiny_runs",
         "architecture": "text_baseline",
         "variant": "mean",
+        "dataset": "sample",
         "config": {"model_type": "ctxzoo_text_baseline", "word_dim": 6, "position_dim": 0, "encoder": "mean"},
         "data": {"dataset": "sample", "batch_size": 8, "eval_batch_size": eval_batch_size, "seed": 0},
         "task": {"learning_rate": 0.01},
@@ -49,7 +52,14 @@ def classifier_run(
         "output_dir": str(folder / "runs"),
         "results_dir": str(folder / "results"),
     }
-    return ClassifierRun(**{**values, **changes})
+    return ClassifierRun(**with_spec({**values, **changes}))
+
+
+def with_spec(values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a run, those of its spec put together."""
+    names = {one.name for one in fields(RunSpec)}
+    spec = RunSpec(**{name: value for name, value in values.items() if name in names})
+    return {"spec": spec, **{name: value for name, value in values.items() if name not in names}}
 
 
 class SlowToFinish(ClassifierRun):
@@ -67,7 +77,7 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     run = SlowToFinish(**vars(classifier_run(folder, **options)))
     try:
-        result = train(run)
+        result = execute(run)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     # A file for each process: lines that two print at once can get into each other.

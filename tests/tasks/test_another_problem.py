@@ -15,7 +15,7 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.auto_head import AutoHead
@@ -39,38 +39,38 @@ def run(tmp_path: Path) -> RatingRun:
 
 @pytest.fixture
 def result(run: RatingRun) -> RunResult:
-    return train(run)
+    return execute(run)
 
 
 def test_its_results_are_those_of_its_own_metric(run: RatingRun, result: RunResult) -> None:
-    assert read_result(run.results_file) == result
+    assert read_result(run.spec.results_file) == result
     assert set(result.metrics) >= {"test/rmse", "validation/rmse", "validation/epoch3/rmse", "epochs", "steps"}
     assert not any("accuracy" in name or "f1" in name for name in result.metrics)
     assert result.metrics["validation/epoch3/rmse"] < result.metrics["validation/epoch1/rmse"]
-    assert (run.folder / "learning_curves.png").is_file()
+    assert (run.spec.folder / "learning_curves.png").is_file()
 
 
 def test_its_best_epoch_is_the_one_with_the_lowest_error(tmp_path: Path) -> None:
     # So high a rate overshoots: the last epoch is not the best.
-    metrics = train(rating_run(tmp_path, epochs=2, task={"learning_rate": 3.0})).metrics
+    metrics = execute(rating_run(tmp_path, epochs=2, task={"learning_rate": 3.0})).metrics
     first, last = (metrics[f"validation/epoch{epoch}/rmse"] for epoch in (1, 2))
     assert first < last
     assert metrics["validation/rmse"] == pytest.approx(first)
 
 
 def test_its_folder_is_whole_without_a_tokenizer_and_gives_the_same_ratings(run: RatingRun, result: RunResult) -> None:
-    names = check_checkpoint_folder(run.checkpoint)
+    names = check_checkpoint_folder(run.spec.checkpoint)
     assert "architecture.py" in names
     assert not any("tokenizer" in name for name in names)
-    content = json.loads((run.checkpoint / "config.json").read_text())
+    content = json.loads((run.spec.checkpoint / "config.json").read_text())
     assert content["auto_map"]["RatingForPairs"] == "architecture.RatingForPairs"
-    loaded = AutoHead("rating").from_pretrained(str(run.checkpoint))
+    loaded = AutoHead("rating").from_pretrained(str(run.spec.checkpoint))
     assert isinstance(loaded, RatingForPairs)
-    card = (run.checkpoint / "README.md").read_text(encoding="utf-8")
+    card = (run.spec.checkpoint / "README.md").read_text(encoding="utf-8")
     assert "pipeline" not in card
     assert "| root of the mean squared error |" in card
     names_of_card: dict[str, object] = {}
-    example, with_package, _ = python_blocks(card.replace("path/to/this/folder", str(run.checkpoint)))
+    example, with_package, _ = python_blocks(card.replace("path/to/this/folder", str(run.spec.checkpoint)))
     exec(example, names_of_card)
     users, items = (torch.tensor([names_of_card[name]]) for name in ("user", "item"))
     said = float(with_package.splitlines()[-1].removeprefix("# "))
@@ -79,13 +79,13 @@ def test_its_folder_is_whole_without_a_tokenizer_and_gives_the_same_ratings(run:
 
 
 def test_its_checkpoint_is_refused_with_a_file_too_many(run: RatingRun, result: RunResult) -> None:
-    (run.checkpoint / "tokenizer.json").write_text("{}")
+    (run.spec.checkpoint / "tokenizer.json").write_text("{}")
     with pytest.raises(CheckpointFolderError, match=r"holds tokenizer\.json"):
-        check_checkpoint_folder(run.checkpoint)
+        check_checkpoint_folder(run.spec.checkpoint)
 
 
 def test_commands(run: RatingRun, result: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoint = str(run.checkpoint)
+    checkpoint = str(run.spec.checkpoint)
     assert main(["info", checkpoint]) == 0
     said = capsys.readouterr().out
     assert "RatingForPairs" in said
@@ -107,7 +107,7 @@ def test_commands(run: RatingRun, result: RunResult, tmp_path: Path, capsys: pyt
 def test_options_of_other_problems_are_refused(
     run: RatingRun, result: RunResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", str(run.checkpoint), "--question", "who?"]) == 2
+    assert main(["predict", str(run.spec.checkpoint), "--question", "who?"]) == 2
     said = capsys.readouterr().err
     assert "--question: for question-answering, but" in said
     assert "does rating; it takes --user, --item" in said
@@ -124,7 +124,7 @@ def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_finished_run_is_kept(run: RatingRun, result: RunResult) -> None:
-    assert train(run, resume=True) == result
+    assert execute(run, resume=True) == result
 
 
 def test_it_is_known_by_the_name_that_its_head_says() -> None:

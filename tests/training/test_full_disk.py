@@ -77,14 +77,14 @@ def test_a_training_that_fills_the_disk_goes_on_later(tmp_path):
 from pathlib import Path
 import resource, signal
 from ctxzoo.tasks.text_classification.run import ClassifierRun
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
 from ctxzoo.training.full_disk import FullDiskError
 from tests.support.classifier_runs import classifier_run
 def set_limit(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path({str(tmp_path)!r})
-train(classifier_run(folder))
+execute(classifier_run(folder))
 (last,) = folder.rglob("last.ckpt")
 before = last.read_bytes()
 class Full(ClassifierRun):
@@ -92,12 +92,12 @@ class Full(ClassifierRun):
         set_limit(len(before) // 2)
         return super().build_task(*arguments)
 try:
-    train(Full(**vars(classifier_run(folder, epochs=2))), resume=True)
+    execute(Full(**vars(classifier_run(folder, epochs=2))), resume=True)
 except FullDiskError as error:
     print("full:", error)
 assert last.read_bytes() == before
 set_limit(resource.RLIM_INFINITY)
-result = train(classifier_run(folder, epochs=2), resume=True)
+result = execute(classifier_run(folder, epochs=2), resume=True)
 print(result.metrics["epochs"], sorted(path.suffix for path in folder.rglob("*.part")))
 """
     printed = run_python(program).stdout

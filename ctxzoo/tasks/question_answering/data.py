@@ -177,6 +177,11 @@ class SquadDataModule(lightning.LightningDataModule):
         words = self._tables.word_ids[: len(counts)]
         return np.bincount(words, weights=counts, minlength=len(self.tokenizer)).astype(np.int64)
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of those that are there; after `setup`."""
+        return tuple(self._rows)
+
     def rows(self, split: str) -> Rows:
         """The rows that a split reads, after the training filter."""
         return self._rows[split]

@@ -103,22 +103,26 @@ class _Scores(Scores):
     def __init__(self) -> None:
         super().__init__()
         self.nll = torchmetrics.MeanMetric()
-        self.answers = SquadV2(no_answer_threshold=MORE_PROBABLE)
-        self.spans = SquadV2(no_answer_threshold=1.0)  # no score exceeds 1: the best span of every question
-        self.tuned = SquadV2()
+        rules = {
+            "answers": SquadV2(no_answer_threshold=MORE_PROBABLE),
+            "spans": SquadV2(no_answer_threshold=1.0),  # no score exceeds 1: the best span of every question
+            "tuned": SquadV2(),
+        }
+        # They differ in what they compute alone, so each question is scored once for all of them.
+        self.rules = torchmetrics.MetricCollection(rules, compute_groups=[list(rules)])
 
     def update(self, loss: torch.Tensor, predictions: list[Any], references: list[Any]) -> None:
         self.nll.update(loss, weight=len(predictions))
-        for metric in (self.answers, self.spans, self.tuned):
-            metric.update(predictions, references)
+        self.rules.update(predictions, references)
 
     def compute(self, tuned_threshold: float | None) -> dict[str, float]:
-        values: dict[str, Any] = {"nll": self.nll.compute(), **self.answers.compute()}
-        spans = self.spans.compute()
+        rules: dict[str, Any] = dict(self.rules.items())  # which makes what each has seen that of all
+        values: dict[str, Any] = {"nll": self.nll.compute(), **rules["answers"].compute()}
+        spans = rules["spans"].compute()
         values |= {f"span_{name}": spans[f"HasAns_{name}"] for name in ("exact", "f1") if f"HasAns_{name}" in spans}
         if tuned_threshold is not None:
-            self.tuned.no_answer_threshold = tuned_threshold
-            tuned = self.tuned.compute()
+            rules["tuned"].no_answer_threshold = tuned_threshold
+            tuned = rules["tuned"].compute()
             values |= {f"{name}_at_threshold": tuned[name] for name in ("exact", "f1")}
         if "NoAns_total" in values:
             values["always_no_answer"] = 100.0 * values["NoAns_total"] / values["total"]

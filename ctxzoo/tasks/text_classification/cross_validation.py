@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.runs.many import FoldSettings, Outcomes
+from ctxzoo.runs.reported import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, reported_vectors
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks.text_classification.run import ClassifierRun
@@ -17,21 +18,22 @@ from ctxzoo.tasks.text_classification.run import ClassifierRun
 class CrossValidationSettings(TrainingSettings, FoldSettings):
     """Options of a recipe that trains classifiers on folds; a recipe adds its own."""
 
-    epochs: int = 10
-    batch_size: int = 64
-    learning_rate: float = 1e-3
-    decay: bool = field(default=False, metadata={"help": "the learning rate falls linearly to zero"})
-    dev_share: float = field(
-        default=DEV_SHARE,
-        metadata={"help": "of the training part, picks the best epoch; 0: train on all of it and keep the last epoch"},
+    epochs: int = reported(10)
+    batch_size: int = reported(64)
+    learning_rate: float = reported(1e-3)
+    decay: bool = reported(False, "the learning rate falls linearly to zero", only_if_changed=True)
+    dev_share: float = reported(
+        DEV_SHARE,
+        "of the training part, picks the best epoch; 0: train on all of it and keep the last epoch",
+        only_if_changed=True,
     )
-    min_word_count: int = field(default=3, metadata={"help": "occurrences that a word of the vocabulary needs"})
+    min_word_count: int = reported(3, "occurrences that a word of the vocabulary needs")
     vectors: str | None = field(
         default=None,
         metadata={"help": "word vectors to start from: file, checkpoint folder or Hub id"},
     )
-    vectors_std: float = field(
-        default=0.0, metadata={"help": "standard deviation to which they are scaled; 0: as they are"}
+    vectors_std: float = reported(
+        0.0, "standard deviation to which they are scaled; 0: as they are", only_if_changed=True
     )
 
     def __post_init__(self) -> None:
@@ -131,41 +133,33 @@ def run_of(
     trainer = settings.trainer(seed, epochs=settings.epochs, gradient_clip=0.0)
     # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
     config = {**cell.config, **({} if settings.vectors is None else {"embedding_seed": None})}
-    reported = {
+    decisive = {
+        **reported_settings(settings),
         **{name: value for name, value in config.items() if name != "model_type"},
         **cell.data,
         **reported_vectors(settings.vectors),
-        **({"vectors_std": settings.vectors_std} if settings.vectors_std else {}),
         **({"naive_bayes": cell.naive_bayes} if cell.naive_bayes else {}),
         **({"zeroed": list(cell.zeroed)} if cell.zeroed else {}),
         **task,
-        **({"decay": True} if settings.decay else {}),
-        **({"dev_share": settings.dev_share} if settings.dev_share != DEV_SHARE else {}),
-        "epochs": settings.epochs,
-        "batch_size": settings.batch_size,
-        "folds": settings.folds,
-        "min_word_count": settings.min_word_count,
-        "ema_decay": settings.ema_decay,
-        "precision": settings.precision,
-        "tiny": settings.tiny,
     }
-    return ClassifierRun(
+    spec = settings.spec(
         recipe=recipe,
         architecture=architecture,
         variant=cell.variant,
+        dataset=cell.dataset,
+        seed=seed,
+        fold=fold,
+        commit=commit,
+        settings=decisive,
+        tag=cell.tag,
+    )
+    return ClassifierRun(
+        spec=spec,
         config=config,
         data=data,
         task=task,
         trainer=trainer,
-        settings=reported,
-        seed=seed,
-        fold=fold,
-        commit=commit,
-        score=settings.score,
-        tag=cell.tag,
         decay=settings.decay,
         naive_bayes=cell.naive_bayes,
         zeroed=cell.zeroed,
-        output_dir=settings.output_dir,
-        results_dir=settings.results_dir,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ctxzoo.runs.reported import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, reported_vectors
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset
 from ctxzoo.tasks.text_classification.run import ClassifierRun
@@ -20,26 +21,26 @@ class DocumentSettings(TrainingSettings):
     The defaults are those of Mehta et al. (2019), or of docs/models/lama.md where it is silent.
     """
 
-    epochs: int = field(default=50, metadata={"help": "at most"})
-    patience: int = field(default=5, metadata={"help": "epochs without better validation accuracy before it stops"})
-    batch_size: int = 32
-    optimiser: str = field(default="sgd", metadata={"help": "sgd (momentum 0.9), adam or adamw"})
-    learning_rate: float | None = field(default=None, metadata={"help": "default: that of the model"})
-    halve_after: int = field(default=2, metadata={"help": "epochs without better accuracy that halve it; 0: never"})
-    weight_decay: float = 1e-4
-    gradient_clip: float = 5.0
-    min_word_count: int = field(default=5, metadata={"help": "occurrences that a word needs; others are left out"})
-    max_length: int = field(default=512, metadata={"help": "words to which documents are cut"})
-    word_dim: int = 100
+    epochs: int = reported(50, "at most")
+    patience: int = reported(5, "epochs without better validation accuracy before it stops")
+    batch_size: int = reported(32)
+    optimiser: str = reported("sgd", "sgd (momentum 0.9), adam or adamw")
+    learning_rate: float | None = reported(None, "default: that of the model")
+    halve_after: int = reported(2, "epochs without better accuracy that halve it; 0: never")
+    weight_decay: float = reported(1e-4)
+    gradient_clip: float = reported(5.0)
+    min_word_count: int = reported(5, "occurrences that a word needs; others are left out")
+    max_length: int = reported(512, "words to which documents are cut")
+    word_dim: int = reported(100)
     word2vec: bool = field(default=True, metadata={"help": "start from word2vec on the training documents"})
-    word2vec_epochs: int = 5
+    word2vec_epochs: int = reported(5)
     vectors: str | None = field(
         default=None, metadata={"help": "start from these in place of word2vec: file, checkpoint folder or Hub id"}
     )
 
     def __post_init__(self) -> None:
         if self.tiny:
-            self.epochs, self.max_length = 1, 32
+            self.epochs, self.max_length, self.min_word_count = 1, 32, 1
 
 
 def document_run(
@@ -70,7 +71,7 @@ def document_run(
     """
     chosen = {**document_dataset(dataset), **(data or {})}
     words = {
-        "min_word_count": 1 if settings.tiny else settings.min_word_count,
+        "min_word_count": settings.min_word_count,
         "max_length": settings.max_length,
         "word2vec_dim": settings.word_dim if settings.word2vec and settings.vectors is None else 0,
         "word2vec_epochs": settings.word2vec_epochs,
@@ -86,7 +87,8 @@ def document_run(
         seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
     )
     fields = {"word_dim": settings.word_dim, **config}
-    reported = {
+    decisive = {
+        **reported_settings(settings),
         **{name: value for name, value in fields.items() if name != "model_type"},
         **{name: value for name, value in chosen.items() if name != "dataset"},
         **words,
@@ -94,18 +96,19 @@ def document_run(
         **({} if settings.vectors is None else {"freeze_embeddings": False}),  # read by the card
         **({"naive_bayes": naive_bayes} if naive_bayes else {}),
         **task,
-        "epochs": settings.epochs,
-        "patience": settings.patience,
-        "batch_size": settings.batch_size,
-        "gradient_clip": settings.gradient_clip,
-        "ema_decay": settings.ema_decay,
-        "precision": settings.precision,
-        "tiny": settings.tiny,
     }
-    return ClassifierRun(
+    spec = settings.spec(
         recipe=recipe,
         architecture=str(config["model_type"]).removeprefix("ctxzoo_"),
         variant=variant,
+        dataset=chosen["dataset"],
+        seed=seed,
+        commit=commit,
+        settings=decisive,
+        tag=tag,
+    )
+    return ClassifierRun(
+        spec=spec,
         config=fields,
         data={
             **chosen,
@@ -119,13 +122,5 @@ def document_run(
         },
         task=task,
         trainer=trainer,
-        settings=reported,
-        seed=seed,
-        fold=None,
-        commit=commit,
-        score=settings.score,
-        tag=tag,
         naive_bayes=naive_bayes,
-        output_dir=settings.output_dir,
-        results_dir=settings.results_dir,
     )

@@ -5,29 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
 import numpy as np
 from sklearn.metrics import accuracy_score, f1_score
 
-from ctxzoo.data.writable import check_writable
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer
-from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.results.result import RESULTS_DIR, RunResult, finished_result, result_path, write_result
+from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_baselines import chosen_cost, linear_baseline, number_of_weights
-from ctxzoo.training.full_disk import telling_of_full_disk
-from ctxzoo.training.run_lock import locked_run
 
 ARCHITECTURE = "linear"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearRun:
+class LinearRun(Run):
     """All that decides one run, in values that can be sent to another process.
 
     Attributes:
@@ -39,7 +36,7 @@ class LinearRun:
             `cutter`, which the baseline cuts its words with.
         score: what is scored: test, or validation to choose settings.
         tag: what tells its file from others on the same dataset.
-        results_dir: where to write.
+        output_dir, results_dir: where to write.
 
     Raises:
         ValueError: one of `folds` and `fold` without the other.
@@ -58,6 +55,7 @@ class LinearRun:
     data_dir: str | None = None
     score: str = "test"
     tag: str = ""
+    output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
@@ -78,49 +76,34 @@ class LinearRun:
         return tuple(split for split in ("train", "validation") if split != self.score)
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What decides the result, as the results file tells it."""
+    def spec(self) -> RunSpec:
         pipeline = " ".join(repr(linear_baseline(self.variant, self.cutter)).split())
         folds = {} if self.folds is None else {"folds": self.folds}
-        return {**folds, "trained_on": " and ".join(self.fitted), "pipeline": pipeline, **self.data}
-
-    @property
-    def results_file(self) -> Path:
-        """What the finished run leaves."""
-        return result_path(
-            self.results_dir,
+        return RunSpec(
             recipe=self.recipe,
+            architecture=ARCHITECTURE,
             variant=self.variant,
             dataset=self.dataset,
-            split=self.score,
             seed=self.seed,
             fold=self.fold,
+            commit=self.commit,
+            settings={**folds, "trained_on": " and ".join(self.fitted), "pipeline": pipeline, **self.data},
+            score=self.score,
             tag=self.tag,
+            output_dir=self.output_dir,
+            results_dir=self.results_dir,
         )
 
+    def work(self, *, resume: bool) -> None:
+        """Fit on all rows of train and validation, score on those of test, write the results file.
 
-def fit_linear_baseline(run: LinearRun, *, resume: bool = False) -> RunResult:
-    """Fit on all rows of train and validation, score on those of test, write the results file.
+        The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their
+        best epoch, or the dataset itself, is trained on here, unless it is what the run scores.
 
-    The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their best
-    epoch, or the dataset itself, is trained on here, unless it is what the run scores.
-
-    Args:
-        run: what to do.
-        resume: return the results of a finished run with the same settings.
-
-    Raises:
-        OSError: the results folder cannot be written, another process works on the run, or the disk is full.
-        ValueError: the data has no rows of the split to score.
-    """
-    done = finished_result(run.results_file, run.settings) if resume else None
-    if done is not None:
-        return done
-    folder = run.results_file.parent
-    check_writable(folder, "--results_dir")
-    lock = folder / f".{run.results_file.stem}.lock"
-    with telling_of_full_disk(folder), locked_run(lock, "--results_dir"):
-        return _fit(run)
+        Raises:
+            ValueError: the data has no rows of the split to score.
+        """
+        write_result_file(_fit(self), self.spec.results_file)
 
 
 def _fit(run: LinearRun) -> RunResult:
@@ -144,31 +127,15 @@ def _fit(run: LinearRun) -> RunResult:
         "macro_f1": f1_score(testing["label"][:], predicted, average="macro", zero_division=0.0),
     }
     weights, cost = number_of_weights(model), chosen_cost(model)
-    result = RunResult(
-        recipe=run.recipe,
-        architecture=ARCHITECTURE,
-        variant=run.variant,
-        dataset=public_name(run.dataset),
-        split=run.score,
-        fold=run.fold,
-        seed=run.seed,
+    return run.spec.result(
         metrics={
             **{f"{run.score}/{name}": 100.0 * float(value) for name, value in scores.items()},
             **({} if cost is None else {"chosen_C": cost}),
         },
-        settings=run.settings,
         parameters={"trainable": weights, "total": weights},
-        command=command_line(),
-        commit=run.commit,
-        data={"source": public_name(run.dataset), "fingerprint": data.fingerprint},
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=seconds,
-        peak_memory_mb=peak_memory_mb(),
-        tag=run.tag,
+        fingerprint=data.fingerprint,
+        seconds=seconds,
     )
-    write_result(result, run.results_dir)
-    return result
 
 
 def _fitted_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from ctxzoo.hub.checkpoint_folder import swap_folder
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import write_result
+from ctxzoo.results.result import write_result_file
 from ctxzoo.runs.train import TrainingRun
 from ctxzoo.runs.training_result import training_result
 from ctxzoo.tasks.text_classification.card import CARD
@@ -53,14 +53,10 @@ class PretrainedRun(TrainingRun):
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
-        with tempfile.TemporaryDirectory(prefix=".checkpoint-new-", dir=self.folder) as place:
+        with tempfile.TemporaryDirectory(prefix=".checkpoint-new-", dir=self.spec.folder) as place:
             new = Path(place) / "checkpoint"
             task.model.save_pretrained(new)
             data.tokenizer.save_pretrained(new)
-            swap_folder(new, self.checkpoint)
+            swap_folder(new, self.spec.checkpoint)
         # Last: a run whose results are there is taken for finished.
-        curves = self.card.curves
-        write_result(
-            training_result(task, data, trainer, scores, folder=self.folder, curves=curves, **self.told),
-            self.results_dir,
-        )
+        write_result_file(training_result(task, data, trainer, scores, self.spec, self.card), self.spec.results_file)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from ctxzoo.runs.reported import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, vectors_content
 from ctxzoo.tasks.token_classification.datasets import token_dataset
 from ctxzoo.tasks.token_classification.run import TaggerRun
@@ -21,23 +22,23 @@ class TaggingSettings(TrainingSettings):
     The defaults are those of Ling et al. (2015), or of docs/models/bilstm_tagger.md where it is silent.
     """
 
-    epochs: int = field(default=50, metadata={"help": "at most"})
-    patience: int = field(default=10, metadata={"help": "epochs without better validation accuracy before it stops"})
-    batch_size: int = field(default=100, metadata={"help": "sentences"})
-    optimiser: str = field(default="sgd", metadata={"help": "sgd, adam or adamw"})
-    learning_rate: float = 0.2
-    momentum: float = field(default=0.95, metadata={"help": "of sgd"})
-    halve_after: int = field(default=0, metadata={"help": "epochs without better accuracy that halve it; 0: never"})
-    weight_decay: float = 0.0
-    gradient_clip: float = 5.0
-    min_word_count: int = field(default=2, metadata={"help": "occurrences that a word without a vector needs"})
-    lower_case: bool = True
-    fold_digits: bool = field(default=True, metadata={"help": "read every digit as 0"})
-    word_dim: int = field(default=50, metadata={"help": "width of the word vectors where none are given"})
-    recurrent_size: int = field(default=50, metadata={"help": "h of each direction"})
-    projection_size: int = field(default=50, metadata={"help": "width of the tanh layer"})
-    embedding_dropout: float = field(default=0.0, metadata={"help": "on the words"})
-    hidden_dropout: float = field(default=0.0, metadata={"help": "on states and tanh layer"})
+    epochs: int = reported(50, "at most")
+    patience: int = reported(10, "epochs without better validation accuracy before it stops")
+    batch_size: int = reported(100, "sentences")
+    optimiser: str = reported("sgd", "sgd, adam or adamw")
+    learning_rate: float = reported(0.2)
+    momentum: float = reported(0.95, "of sgd")
+    halve_after: int = reported(0, "epochs without better accuracy that halve it; 0: never")
+    weight_decay: float = reported(0.0)
+    gradient_clip: float = reported(5.0)
+    min_word_count: int = reported(2, "occurrences that a word without a vector needs")
+    lower_case: bool = reported(True)
+    fold_digits: bool = reported(True, "read every digit as 0")
+    word_dim: int = reported(50, "width of the word vectors where none are given")
+    recurrent_size: int = reported(50, "h of each direction")
+    projection_size: int = reported(50, "width of the tanh layer")
+    embedding_dropout: float = reported(0.0, "on the words")
+    hidden_dropout: float = reported(0.0, "on states and tanh layer")
 
     def __post_init__(self) -> None:
         if self.tiny:
@@ -56,7 +57,7 @@ def tagging_run(
     tag_column: str | None = None,
     tag: str = "",
 ) -> TaggerRun:
-    """One training; `train` runs it and returns its results, `metrics["test/accuracy"]` among them.
+    """One training; `execute` runs it and returns its results, `metrics["test/accuracy"]` among them.
 
     Args:
         settings: of the recipe.
@@ -87,31 +88,31 @@ def tagging_run(
         "halve_after": settings.halve_after,
         "label_smoothing": settings.label_smoothing,
     }
+    decisive = reported_settings(settings)
     if vectors is None:
         name = vectors_name or NO_VECTORS
     else:
-        del config["word_dim"]  # that of the vectors
+        del config["word_dim"], decisive["word_dim"]  # that of the vectors
         name = vectors_name or plain_name(Path(vectors))
-    reported = {
-        **config,
-        **words,
+    decisive |= {
         "tag_column": data["tag_column"],
         "word_vectors": "learned" if vectors is None else name,
         **vectors_content(vectors),
         "freeze_embeddings": False,
-        **task,
-        "epochs": settings.epochs,
-        "patience": settings.patience,
-        "batch_size": settings.batch_size,
-        "gradient_clip": settings.gradient_clip,
-        "ema_decay": settings.ema_decay,
-        "precision": settings.precision,
-        "tiny": settings.tiny,
+        "momentum": task["momentum"],  # None of other optimisers
     }
-    return TaggerRun(
+    spec = settings.spec(
         recipe=recipe,
         architecture=ARCHITECTURE,
         variant=name,
+        dataset=data["dataset"],
+        seed=seed,
+        commit=commit,
+        settings=decisive,
+        tag="-".join(part for part in (data["tag_column"], tag) if part),
+    )
+    return TaggerRun(
+        spec=spec,
         config={"model_type": f"ctxzoo_{ARCHITECTURE}", **config},
         data={
             **data,
@@ -125,12 +126,4 @@ def tagging_run(
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),
-        settings=reported,
-        seed=seed,
-        fold=None,
-        commit=commit,
-        score=settings.score,
-        tag="-".join(part for part in (data["tag_column"], tag) if part),
-        output_dir=settings.output_dir,
-        results_dir=settings.results_dir,
     )

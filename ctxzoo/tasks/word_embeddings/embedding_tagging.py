@@ -32,4 +32,5 @@ def embedding_tagging_run(source: EmbeddingSource, settings: TaggingSettings, *,
         recipe=recipe,
         commit=commit,
     )
-    return replace(run, settings={**source.settings, **run.settings, "task": TASK})
+    spec = replace(run.spec, settings={**source.settings, **run.spec.settings, "task": TASK})
+    return replace(run, spec=spec)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from ctxzoo.data.writable import check_writable
-from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.results.result import RESULTS_DIR, RunResult, finished_result, path_of_parts, write_result_file
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
-from ctxzoo.training.run_lock import LOCK, locked_run
 from ctxzoo.word_vectors.checkpoint import find_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 
@@ -64,7 +65,7 @@ class EmbeddingSource:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddingRun:
+class EmbeddingRun(Run):
     """All that decides one results file.
 
     Attributes:
@@ -72,8 +73,11 @@ class EmbeddingRun:
         task, evaluation: name of a task, and what it does.
         options: of the evaluation.
         recipe, commit, results_dir: for the results file.
+        show: called with what the task gave, when the file is written.
         output_dir: for the lock that keeps a second evaluation of the same out.
     """
+
+    card: ClassVar[TaskCard] = CARD
 
     source: EmbeddingSource
     task: str
@@ -83,73 +87,40 @@ class EmbeddingRun:
     commit: str
     results_dir: str = RESULTS_DIR
     output_dir: str = "runs"
+    show: Callable[[Evaluation], object] | None = None
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What decides the result, as the results file tells it."""
-        return {**self.source.settings, "task": self.task, **self.evaluation.settings(self.options)}
+    def spec(self) -> RunSpec:
+        return RunSpec(
+            recipe=self.recipe,
+            architecture=FILE if self.source.settings["window"] is None else ARCHITECTURE,
+            variant=self.source.variant,
+            dataset=None,
+            seed=self.source.seed,
+            commit=self.commit,
+            settings={**self.source.settings, "task": self.task, **self.evaluation.settings(self.options)},
+            tag="-".join(part for part in (self.source.name, self.task) if part),
+            output_dir=self.output_dir,
+            results_dir=self.results_dir,
+        )
 
-    @property
-    def tag(self) -> str:
-        """The name and the task."""
-        return "-".join(part for part in (self.source.name, self.task) if part)
+    def work(self, *, resume: bool) -> None:
+        """Evaluate, and write the results file.
 
-    @property
-    def results_file(self) -> Path:
-        """`<architecture>-b<window>-seed<seed>[-<name>]-<task>.json`."""
-        parts = (self.source.variant, f"seed{self.source.seed}", self.tag)
-        return path_of_parts(self.results_dir, self.recipe, parts)
-
-    @property
-    def folder(self) -> Path:
-        """Of the lock."""
-        return Path(self.output_dir) / self.recipe / self.results_file.stem
-
-
-def evaluate_embedding(run: EmbeddingRun, *, resume: bool = False) -> tuple[RunResult, Evaluation | None]:
-    """Evaluate, write the results file, and return it with what the task gave.
-
-    Args:
-        run: what to do.
-        resume: return the results of a finished run with the same settings, without an evaluation.
-
-    Raises:
-        OSError: another process evaluates the same.
-        ValueError: see the tasks; a name that cannot stand in a file name.
-    """
-    done = finished_result(run.results_file, run.settings) if resume else None
-    if done is not None:
-        return done, None
-    check_writable(run.folder)
-    with locked_run(run.folder / LOCK, "--output_dir"):
-        return _evaluate(run)
-
-
-def _evaluate(run: EmbeddingRun) -> tuple[RunResult, Evaluation]:
-    vectors = run.source.vectors
-    started = time.perf_counter()
-    found = run.evaluation.run(vectors, run.options)
-    seconds = time.perf_counter() - started
-    dataset = public_name(found.dataset)
-    result = RunResult(
-        recipe=run.recipe,
-        architecture=FILE if run.source.settings["window"] is None else ARCHITECTURE,
-        variant=run.source.variant,
-        dataset=dataset,
-        split=found.split,
-        fold=None,
-        seed=run.source.seed,
-        metrics=found.metrics,
-        settings=run.settings,
-        parameters={"trainable": 0, "total": vectors.vectors.numel()},
-        command=command_line(),
-        commit=run.commit,
-        data={"source": dataset, "fingerprint": found.fingerprint},
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=seconds,
-        peak_memory_mb=peak_memory_mb(),
-        tag=run.tag,
-    )
-    write_result_file(result, run.results_file)
-    return result, found
+        Raises:
+            ValueError: see the tasks; a name that cannot stand in a file name.
+        """
+        vectors = self.source.vectors
+        started = time.perf_counter()
+        found = self.evaluation.run(vectors, self.options)
+        result = self.spec.result(
+            metrics=found.metrics,
+            parameters={"trainable": 0, "total": vectors.vectors.numel()},
+            fingerprint=found.fingerprint,
+            seconds=time.perf_counter() - started,
+            dataset=found.dataset,
+            split=found.split,
+        )
+        write_result_file(result, self.spec.results_file)
+        if self.show is not None:
+            self.show(found)

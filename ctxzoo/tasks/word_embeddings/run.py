@@ -5,41 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ctxzoo.data.writable import check_writable
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
-from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.results.result import RESULTS_DIR, RunResult, finished_result, read_result, result_path, write_result
+from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend
+from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
-from ctxzoo.training.full_disk import telling_of_full_disk
 from ctxzoo.training.process_group import in_first_process
-from ctxzoo.training.run_lock import LOCK, locked_run
 
 ARCHITECTURE = "word_embedding"
 NUM_SPECIAL_TOKENS = 2  # padding and mask
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordEmbeddingRun:
+class WordEmbeddingRun(Run):
     """All that decides one training.
 
     Attributes:
@@ -55,6 +54,8 @@ class WordEmbeddingRun:
         output_dir, results_dir: where to write.
         progress: show a bar.
     """
+
+    card: ClassVar[TaskCard] = CARD
 
     recipe: str
     commit: str
@@ -72,50 +73,29 @@ class WordEmbeddingRun:
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     progress: bool = True
-    fold: None = field(default=None, init=False)
 
     @property
-    def seed(self) -> int:
-        """Of the training."""
-        return self.training.seed
-
-    @property
-    def split(self) -> str:
-        """That the results file is named after."""
-        return self.test_split or self.source.split
-
-    @property
-    def folder(self) -> Path:
-        """Of checkpoints."""
-        return Path(self.output_dir) / self.recipe / self.results_file.stem
-
-    @property
-    def results_file(self) -> Path:
-        """What the finished run leaves."""
-        return result_path(
-            self.results_dir,
+    def spec(self) -> RunSpec:
+        words = ("cutter", "lower_case", "fold_digits", "min_count")
+        return RunSpec(
             recipe=self.recipe,
+            architecture=ARCHITECTURE,
             variant=self.config["architecture"],
-            dataset=self._name,
-            split=self.split,
-            seed=self.seed,
+            dataset=self.source.name,
+            seed=self.training.seed,
+            commit=self.commit,
+            settings={
+                **self.config,
+                **{name: getattr(self, name) for name in words},
+                **{name: value for name, value in self.training.told().items() if name != "seed"},
+                **self.backend.told,
+                "test_words": self.test_words,
+            },
+            score=self.test_split or self.source.split,
             tag=self.tag,
+            output_dir=self.output_dir,
+            results_dir=self.results_dir,
         )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What decides the result, as the results file tells it."""
-        return {
-            **self.config,
-            **{name: getattr(self, name) for name in ("cutter", "lower_case", "fold_digits", "min_count")},
-            **{name: value for name, value in self.training.told().items() if name != "seed"},
-            **self.backend.told,
-            "test_words": self.test_words,
-        }
-
-    @property
-    def _name(self) -> str:
-        return public_name(self.source.name)
 
     def load(self) -> Corpus:
         """The text as ids."""
@@ -134,40 +114,27 @@ class WordEmbeddingRun:
 
     def build_model(self, corpus: Corpus) -> WordEmbeddingForMaskedLM:
         """As it starts."""
-        torch.manual_seed(self.seed)
+        torch.manual_seed(self.training.seed)
         size = len(corpus.words) + NUM_SPECIAL_TOKENS
         return WordEmbeddingForMaskedLM(
             WordEmbeddingConfig(vocab_size=size, num_special_tokens=NUM_SPECIAL_TOKENS, **self.config)
         )
 
+    def work(self, *, resume: bool) -> None:
+        """Train, score and write everything down.
 
-def train_word_embedding(run: WordEmbeddingRun, *, resume: bool = False) -> RunResult:
-    """Train, score and write everything down.
-
-    Args:
-        run: what to do.
-        resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
-
-    Raises:
-        OSError: the folders cannot be written, another process works on the run, the text is not there, or the disk
-            is full.
-        ValueError: no such split; see also `load_corpus` and `HogwildTrainer`.
-        TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
-        FloatingPointError: the training left the numbers; the message names the rate.
-    """
-    done = finished_result(run.results_file, run.settings) if resume else None
-    if done is not None:
-        return done
-    check_writable(run.folder)
-    check_writable(Path(run.results_dir), "--results_dir")
-    with telling_of_full_disk(run.folder), locked_run(run.folder / LOCK, "--output_dir"):
-        test = _test_text(run)
-        corpus = run.load()
-        tokenizer, model = run.build_tokenizer(corpus), run.build_model(corpus)
-        with _shown(f"{run.config['architecture']}, seed {run.seed}", run.progress) as report:
-            reached = run.backend.trainer(model, corpus, run.training, run.folder, report).fit(resume=resume)
-        in_first_process(lambda: _finish(run, corpus, model, tokenizer, test, reached))
-    return read_result(run.results_file)
+        Raises:
+            OSError: the text is not there.
+            ValueError: no such split; see also `load_corpus` and `HogwildTrainer`.
+            TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
+            FloatingPointError: the training left the numbers; the message names the rate.
+        """
+        test = _test_text(self)
+        corpus = self.load()
+        tokenizer, model = self.build_tokenizer(corpus), self.build_model(corpus)
+        with _shown(f"{self.config['architecture']}, seed {self.training.seed}", self.progress) as report:
+            reached = self.backend.trainer(model, corpus, self.training, self.spec.folder, report).fit(resume=resume)
+        in_first_process(lambda: _finish(self, corpus, model, tokenizer, test, reached))
 
 
 def _finish(
@@ -184,13 +151,13 @@ def _finish(
     result = _result(run, corpus, model, reached, scores)
     example = card_example(FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus)
     write_checkpoint_folder(
-        run.folder / "checkpoint",
+        run.spec.checkpoint,
         model=model,
         tokenizer=tokenizer,
         card=build_card(result, model.config, task=FILL_MASK, example=example),
         eval_results=eval_results_files(result, FILL_MASK),
     )
-    write_result(result, run.results_dir)
+    write_result_file(result, run.spec.results_file)
 
 
 def _test_text(run: WordEmbeddingRun) -> CorpusSource | None:
@@ -215,31 +182,17 @@ def _result(
 ) -> RunResult:
     losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(reached.epoch_losses, start=1)}
     numbers = sum(parameter.numel() for parameter in model.parameters())
-    return RunResult(
-        recipe=run.recipe,
-        architecture=ARCHITECTURE,
-        variant=run.config["architecture"],
-        dataset=run._name,
-        split=run.split,
-        fold=None,
-        seed=run.seed,
+    return run.spec.result(
         metrics={
-            **{f"{run.split}/{name}": value for name, value in scores.items()},
+            **{f"{run.spec.score}/{name}": value for name, value in scores.items()},
             **{name: value for name, value in losses.items() if math.isfinite(value)},
             "words": len(corpus.words),
             "words_read": reached.words,
             "words_per_second": reached.words / max(reached.seconds, 1e-9),
         },
-        settings=run.settings,
         parameters={"trainable": numbers, "total": numbers},
-        command=command_line(),
-        commit=run.commit,
-        data={"source": run._name, "fingerprint": corpus.fingerprint},
-        hardware=hardware(),
-        versions=versions(),
-        wall_seconds=reached.seconds,
-        peak_memory_mb=peak_memory_mb(),
-        tag=run.tag,
+        fingerprint=corpus.fingerprint,
+        seconds=reached.seconds,
     )
 
 

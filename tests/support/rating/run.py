@@ -15,6 +15,7 @@ from ctxzoo.runs.zoo_run import ZooRun
 from ctxzoo.tasks import PROBLEMS
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import TrainerSettings
+from tests.support.classifier_runs import with_spec
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.card import CARD as RATING
 from tests.support.rating.data import RatingDataModule
@@ -48,6 +49,7 @@ def rating_run(folder: Path, *, epochs: int = 3, seed: int = 0, **changes: Any) 
         "recipe": "rating",
         "architecture": "rating",
         "variant": "plain",
+        "dataset": "sample",
         "config": {"model_type": "ctxzoo_rating"},
         "data": {"dataset": "sample"},
         "task": {},
@@ -59,7 +61,7 @@ def rating_run(folder: Path, *, epochs: int = 3, seed: int = 0, **changes: Any) 
         "output_dir": str(folder / "runs"),
         "results_dir": str(folder / "results"),
     }
-    return RatingRun(**{**values, **changes})
+    return RatingRun(**with_spec({**values, **changes}))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification import linear_run
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_baselines import (
@@ -21,7 +22,7 @@ from ctxzoo.tasks.text_classification.linear_baselines import (
     TUNED_DOCUMENT,
     TUNED_LINEAR,
 )
-from ctxzoo.tasks.text_classification.linear_run import LinearRun, fit_linear_baseline
+from ctxzoo.tasks.text_classification.linear_run import LinearRun
 from tests.tasks.text_classification.test_data import write
 
 MODELS = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, MAJORITY_CLASS)
@@ -54,13 +55,13 @@ def make_run(folder: Path, **changes: Any) -> LinearRun:
 
 def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
-    result = fit_linear_baseline(make_run(tmp_path))
+    result = execute(make_run(tmp_path))
     data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
     data.setup()
     texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation", "test")}
     assert SEEN["scored"] == texts["test"]
     assert sorted(SEEN["fitted"]) == sorted([*texts["train"], *texts["validation"]])
-    assert result.metrics == {"test/accuracy": 50.0, "test/macro_f1": pytest.approx(100 / 3)}
+    assert result.metrics == {"test/accuracy": 50.0, "test/macro_f1": pytest.approx(100 / 3, rel=1e-5)}
     assert result.parameters == {"trainable": 7, "total": 7}
 
 
@@ -69,21 +70,21 @@ def test_where_settings_are_chosen_validation_is_scored_and_test_left_alone(
 ) -> None:
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
     run = make_run(tmp_path, score="validation")
-    result = fit_linear_baseline(run)
+    result = execute(run)
     data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
     data.setup()
     texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation")}
     assert {"scored": texts["validation"], "fitted": texts["train"]} == SEEN
     assert set(result.metrics) == {"validation/accuracy", "validation/macro_f1"}
     assert (result.split, result.settings["trained_on"]) == ("validation", "train")
-    assert run.results_file.name == "majority_class-sample-validation-seed3-fold1.json"
+    assert run.spec.results_file.name == "majority_class-sample-validation-seed3-fold1.json"
 
 
 def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
     run = make_run(tmp_path, variant="bigram_nbsvm")
-    result = fit_linear_baseline(run)
-    assert run.results_file == tmp_path / "sentence_linear" / "bigram_nbsvm-sample-test-seed3-fold1.json"
-    found = read_result(run.results_file)
+    result = execute(run)
+    assert run.spec.results_file == tmp_path / "sentence_linear" / "bigram_nbsvm-sample-test-seed3-fold1.json"
+    found = read_result(run.spec.results_file)
     assert (found.architecture, found.variant, found.dataset) == ("linear", "bigram_nbsvm", "sample")
     assert (found.seed, found.fold) == (3, 1)
     assert found.settings["folds"] == 5
@@ -93,32 +94,32 @@ def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
 
 
 def test_the_cost_that_a_tuned_baseline_chose_is_told(tmp_path: Path) -> None:
-    result = fit_linear_baseline(make_run(tmp_path, variant="words_svm_tuned"))
+    result = execute(make_run(tmp_path, variant="words_svm_tuned"))
     assert result.metrics["chosen_C"] in C_VALUES
     assert "C': [0.0625, 0.25, 1.0, 4.0, 16.0]" in result.settings["pipeline"]
-    assert "chosen_C" not in fit_linear_baseline(make_run(tmp_path, variant="words_svm")).metrics
+    assert "chosen_C" not in execute(make_run(tmp_path, variant="words_svm")).metrics
 
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
-    told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in MODELS]
-    told.append(make_run(tmp_path, variant="words_svm", data={"cutter": "english"}).settings["pipeline"])
+    told = [make_run(tmp_path, variant=name).spec.settings["pipeline"] for name in MODELS]
+    told.append(make_run(tmp_path, variant="words_svm", data={"cutter": "english"}).spec.settings["pipeline"])
     assert len(set(told)) == len(told)
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
 
 def test_a_finished_run_is_kept_if_its_settings_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path)
-    first = fit_linear_baseline(run)
-    assert fit_linear_baseline(run, resume=True) == read_result(run.results_file)
+    first = execute(run)
+    assert execute(run, resume=True) == read_result(run.spec.results_file)
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
-    assert fit_linear_baseline(run, resume=True).parameters["trainable"] == 7 != first.parameters["trainable"]
+    assert execute(run, resume=True).parameters["trainable"] == 7 != first.parameters["trainable"]
 
 
 def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
     scored = []
     for seed in (0, 1):
-        fit_linear_baseline(make_run(tmp_path, seed=seed))
+        execute(make_run(tmp_path, seed=seed))
         scored.append(set(SEEN["scored"]))
     assert scored[0] != scored[1]
 
@@ -126,7 +127,7 @@ def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
     """`--resume` knows a run by them: this is what results/sentence_linear holds."""
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
-    assert make_run(tmp_path, variant="bigram_nbsvm").settings == {
+    assert make_run(tmp_path, variant="bigram_nbsvm").spec.settings == {
         "folds": 5,
         "trained_on": "train and validation",
         "pipeline": f"Pipeline(steps=[('countvectorizer', CountVectorizer(binary=True, {words})), "
@@ -150,12 +151,16 @@ def test_own_splits_are_fitted_on_train_and_validation(
     if validation == "none":
         options["dev_share"] = 0.0
     run = make_run(tmp_path, dataset=str(tmp_path / "d"), folds=None, fold=None, data=options)
-    result = fit_linear_baseline(run)
+    result = execute(run)
     assert SEEN["fitted"] == [*texts["train"][:-1], *texts.get("validation", [])]
     assert SEEN["scored"] == texts["test"]
-    assert run.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
-    assert read_result(run.results_file).fold is None
-    assert result.settings == {"trained_on": "train and validation", "pipeline": run.settings["pipeline"], **options}
+    assert run.spec.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
+    assert read_result(run.spec.results_file).fold is None
+    assert result.settings == {
+        "trained_on": "train and validation",
+        "pipeline": run.spec.settings["pipeline"],
+        **options,
+    }
 
 
 def test_a_fold_needs_folds(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import ctxzoo  # noqa: F401  registers the architecture
 from ctxzoo.results.result import read_result
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.cross_validation import run_of
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from recipes import sentence_contextualizer
@@ -35,8 +35,10 @@ def run_in(folder: Path, **changes: Any) -> ClassifierRun:
 
 
 def trained(run: ClassifierRun) -> dict[str, torch.Tensor]:
-    train(run)
-    weights: dict[str, torch.Tensor] = AutoModelForSequenceClassification.from_pretrained(run.checkpoint).state_dict()
+    execute(run)
+    weights: dict[str, torch.Tensor] = AutoModelForSequenceClassification.from_pretrained(
+        run.spec.checkpoint
+    ).state_dict()
     return weights
 
 
@@ -51,7 +53,7 @@ def test_w_stays_0_and_the_rest_is_trained(tmp_path: Path, start: dict[str, Any]
     before = run.build_task(data, 1).model.state_dict()
     for name in ("classifier.weight", "contextualizer.embeddings.words.weight"):
         assert not torch.equal(weights[name], before[name]), name
-    told = read_result(run.results_file)
+    told = read_result(run.spec.results_file)
     assert told.settings["zeroed"] == [sentence_contextualizer.W]
     assert told.parameters["total"] - told.parameters["trainable"] == weights[sentence_contextualizer.W].numel()
     # Without the control W leaves 0, where it starts with naive Bayes.
@@ -60,9 +62,9 @@ def test_w_stays_0_and_the_rest_is_trained(tmp_path: Path, start: dict[str, Any]
 
 def test_the_context_of_every_step_is_the_mean_of_the_words(tmp_path: Path) -> None:
     run = run_in(tmp_path, plain_mean=True)
-    train(run)
-    model = AutoModelForSequenceClassification.from_pretrained(run.checkpoint).double()
-    inputs = AutoTokenizer.from_pretrained(run.checkpoint)(
+    execute(run)
+    model = AutoModelForSequenceClassification.from_pretrained(run.spec.checkpoint).double()
+    inputs = AutoTokenizer.from_pretrained(run.spec.checkpoint)(
         ["the screen is good", "the battery of this phone is not good and the screen is"],
         padding=True,
         return_tensors="pt",

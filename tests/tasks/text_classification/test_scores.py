@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.runs.train import train
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.scores import TextScores
 from tests.support.classifier_runs import classifier_run
 
@@ -42,7 +42,7 @@ def test_a_run_tells_both_of_its_test_texts(tmp_path: Path) -> None:
     texts = data.texts("test").select(data.rows("test"))["text"][:]
     known = np.array([bool(data.tokenizer(text)["input_ids"]) for text in texts])
     assert 0 < known.mean() < 1
-    metrics = train(run).metrics
+    metrics = execute(run).metrics
     assert metrics["test/known_share"] == pytest.approx(100 * known.mean(), rel=1e-5)
     # All texts without a known word get the same label.
     labels = data.labels("test")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ctxzoo.cli.main import EMBEDDING_TASKS
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.word_embeddings import evaluations as embedding_tasks
-from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource, evaluate_embedding
-from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, check_tasks, score_rows
+from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource
+from ctxzoo.tasks.word_embeddings.evaluations import (
+    HEADINGS,
+    TASKS,
+    Evaluation,
+    EvaluationOptions,
+    check_tasks,
+    score_rows,
+)
 from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
 from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
 
@@ -66,10 +75,11 @@ def test_what_is_not_defined_is_shown_as_a_dash_and_left_out(data_dir: str) -> N
 def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None:
     path = write_checkpoint(tmp_path / "run" / "checkpoint", small_vectors(), window=5)
     run = run_of(path, "sentiment", data_dir, tmp_path, name="subsampled")
-    result, found = evaluate_embedding(run)
-    assert found is not None
+    shown: list[Evaluation] = []
+    result = execute(replace(run, show=shown.append))
+    assert len(shown) == 1
     file = tmp_path / "results" / "embedding_evaluation" / "attention_cbow-b5-seed3-subsampled-sentiment.json"
-    assert run.results_file == file
+    assert run.spec.results_file == file
     assert [one.name for one in file.parent.iterdir()] == [file.name]
     written = read_result(file)
     assert (written.architecture, written.variant) == ("word_embedding", "attention_cbow-b5")
@@ -82,8 +92,8 @@ def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None
 
 def test_the_results_file_of_a_file_has_its_name(tmp_path: Path, data_dir: str) -> None:
     run = run_of(write_vectors(tmp_path / "plain.6d.txt", small_vectors()), "analogy", data_dir, tmp_path)
-    result, _ = evaluate_embedding(run)
-    assert run.results_file.name == "plain.6d-seed3-analogy.json"
+    result = execute(run)
+    assert run.spec.results_file.name == "plain.6d-seed3-analogy.json"
     assert (result.architecture, result.settings["architecture"], result.settings["window"]) == (
         "word_vectors",
         "word_vectors",
@@ -94,13 +104,14 @@ def test_the_results_file_of_a_file_has_its_name(tmp_path: Path, data_dir: str) 
 def test_resume_keeps_what_has_the_same_settings_and_vectors(tmp_path: Path, data_dir: str) -> None:
     path = tmp_path / "v.txt"
     write_vectors(path, small_vectors())
-    first, _ = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path))
-    again, found = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path), resume=True)
-    assert found is None
+    shown: list[Evaluation] = []
+    first = execute(run_of(path, "similarity", data_dir, tmp_path))
+    again = execute(replace(run_of(path, "similarity", data_dir, tmp_path), show=shown.append), resume=True)
+    assert not shown
     assert again.created == first.created
     write_vectors(path, small_vectors(seed=1))
-    changed, found = evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path), resume=True)
-    assert found is not None
+    changed = execute(replace(run_of(path, "similarity", data_dir, tmp_path), show=shown.append), resume=True)
+    assert shown
     assert changed.settings["vectors_fingerprint"] != first.settings["vectors_fingerprint"]
 
 
@@ -117,17 +128,17 @@ def test_names_of_tasks() -> None:
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, data_dir: str) -> None:
     path = write_vectors(tmp_path / "v.txt", small_vectors())
     with pytest.raises(ValueError, match="cannot be part of a file name"):
-        evaluate_embedding(run_of(path, "similarity", data_dir, tmp_path, name="a/b"))
+        execute(run_of(path, "similarity", data_dir, tmp_path, name="a/b"))
 
 
 def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, data_dir: str) -> None:
     path = write_vectors(tmp_path / "v.txt", small_vectors())
     run, other = (run_of(path, task, data_dir, tmp_path) for task in ("similarity", "analogy"))
-    run.folder.mkdir(parents=True)
-    with locked_run(run.folder / LOCK, "--output_dir"):
+    run.spec.folder.mkdir(parents=True)
+    with locked_run(run.spec.folder / LOCK, "--output_dir"):
         with pytest.raises(RunLockedError, match=r"v-seed3-similarity belongs to another run, process \d+"):
-            evaluate_embedding(run)
-        assert not run.results_file.exists()
-        evaluate_embedding(other)
-    evaluate_embedding(run)
-    assert run.results_file.exists()
+            execute(run)
+        assert not run.spec.results_file.exists()
+        execute(other)
+    execute(run)
+    assert run.spec.results_file.exists()

@@ -1,0 +1,70 @@
+"""One training of a reader, from its start or from a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.zoo_run import ZooRun
+from ctxzoo.tasks.question_answering.card import CARD
+from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+from ctxzoo.training.scoring import score_splits
+from ctxzoo.training.task import ZooTask
+from ctxzoo.word_vectors.word_table import set_word_vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderRun(ZooRun):
+    """All that decides one training; see `TrainingRun` and `ZooRun`.
+
+    Attributes:
+        pretrained: checkpoint folder or Hub id that the training goes on from, in place of `config`.
+        best_by: the score of validation that picks the best epoch.
+        decay: whether the learning rate falls linearly, to zero after the last step.
+    """
+
+    data_class: ClassVar[Any] = SquadDataModule
+    task_class: ClassVar[type[ZooTask]] = QuestionAnsweringTask
+    card: ClassVar[TaskCard] = CARD
+
+    pretrained: str | None = None
+    best_by: str = "f1"
+    decay: bool = False
+
+    @property
+    def monitor(self) -> str:
+        return f"validation/{self.best_by}"
+
+    @property
+    def same_when_resumed(self) -> Mapping[str, Any]:
+        # With a decay the number of epochs decides every step.
+        epochs = {"epochs to decay in": self.spec.settings["epochs"]} if self.decay else {}
+        return {**self.spec.settings, **epochs}
+
+    def build_task(self, data: SquadDataModule, processes: int) -> QuestionAnsweringTask:
+        steps = len(data.train_dataloader()) // processes * self.spec.settings["epochs"] if self.decay else None
+        if self.pretrained is None:
+            task = QuestionAnsweringTask(model_config=self.model_config(data), decay_steps=steps, **self.task)
+            set_word_vectors(task.model, data.vector_table())
+            return task
+        task = QuestionAnsweringTask(pretrained=self.pretrained, decay_steps=steps, **self.task)
+        config = task.model.config
+        if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
+            config.trained_positions = max(config.trained_positions, data.trained_positions())
+        return task
+
+    def score(
+        self, task: QuestionAnsweringTask, data: SquadDataModule, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Split to scores, at a threshold that is tuned on validation first."""
+        progress = self.trainer.progress
+        scores = score_splits(task, data, ("validation",), progress=progress)
+        task.tune_threshold(scores["validation"])
+        # With a threshold, validation has a score at it as well.
+        left = [split for split in splits if split != "validation" or task.no_answer_threshold is not None]
+        if data.left_out_source is not None and "test" in splits:
+            left.append(LEFT_OUT)
+        return scores | score_splits(task, data, tuple(left), progress=progress)

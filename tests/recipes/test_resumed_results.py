@@ -1,0 +1,86 @@
+"""`--resume` finds the committed results: the command in each of them, given again, would repeat no run."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.results.result import RunResult, finished_result, read_results, result_path
+from ctxzoo.runs import many
+from ctxzoo.runs.recipe import parse_settings
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
+
+RESULTS = Path(__file__).parents[2] / "results"
+# The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.
+RECIPES = (
+    "document_lama",
+    "document_linear",
+    "mr_contextualizer",
+    "sentence_contextualizer",
+    "sentence_linear",
+    "sentence_text_baseline",
+    "wikipedia_attention_cbow",
+)
+
+
+class AskedError(Exception):
+    """In place of the first run."""
+
+
+def results_by_command(recipe: str) -> dict[str, list[RunResult]]:
+    """The committed results of a recipe; those of given word vectors, which are not committed, are left out."""
+    found = defaultdict(list)
+    for one in read_results(RESULTS):
+        if one.recipe == recipe and "vectors" not in one.command:
+            found[one.command].append(one)
+    return found
+
+
+def specs_of(command: str, monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
+    """What the recipe would run, in the folder of committed results."""
+    asked: list[RunSpec] = []
+
+    def begin(work: Any, runs: Sequence[Run], *rest: Any) -> Any:
+        asked.extend(run.spec for run in runs)
+        raise AskedError
+
+    def begin_one(run: Run, **options: Any) -> Any:
+        asked.append(run.spec)
+        return finished_result(run.spec.results_file, run.spec.settings)
+
+    _, script, *options = shlex.split(command)
+    recipe = importlib.import_module(f"recipes.{Path(script).stem}")
+    monkeypatch.setattr(many, "run_in_processes", begin)
+    if hasattr(recipe, "execute"):
+        monkeypatch.setattr(recipe, "execute", begin_one)
+    settings = parse_settings(recipe.Settings, [*options, "--results_dir", str(RESULTS)])
+    with suppress(AskedError):
+        recipe.main(settings)
+    return asked
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_recorded_commands_would_repeat_no_run(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = results_by_command(recipe)
+    assert commands
+    for command, results in commands.items():
+        specs = {spec.results_file: spec for spec in specs_of(command, monkeypatch)}
+        for one in results:
+            names = ("recipe", "variant", "dataset", "split", "seed", "fold", "tag")
+            file = result_path(RESULTS, **{name: getattr(one, name) for name in names})
+            assert file in specs, f"{command} asks for no {file.name}"
+            assert finished_result(file, specs[file].settings) == one, f"{command} would repeat {file.name}"
+
+
+def test_another_setting_would_repeat_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = next(iter(results_by_command("mr_contextualizer")))
+    (*specs,) = specs_of(f"{command} --batch_size 63", monkeypatch)
+    assert [finished_result(spec.results_file, spec.settings) for spec in specs] == [None] * len(specs)
