@@ -24,8 +24,8 @@ import torch
 
 from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.data.writable import check_writable
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig, bidaf_variant
-from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.finish import finish_run
@@ -61,7 +61,8 @@ class Settings:
         metadata={"help": "train on no row of this `source`, and score these rows beside the test split"},
     )
     variant: str | None = field(
-        default=None, metadata={"help": f"one of {', '.join(VARIANTS)}; default: {VARIANT}, or the checkpoint's"}
+        default=None,
+        metadata={"help": f"one of {', '.join(BidafConfig.variants)}; default: {VARIANT}, or the checkpoint's"},
     )
     levers: list[str] = field(
         default_factory=list, metadata={"help": f"any of {', '.join(LEVERS)}; default: none, or the checkpoint's"}
@@ -109,7 +110,7 @@ class Settings:
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
         if self.variant is not None:
-            _expect_one("variant", self.variant, VARIANTS)
+            _expect_one("variant", self.variant, BidafConfig.variants)
         if self.query_to_context is not None:
             _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
 
@@ -186,7 +187,7 @@ def train(
         )
     new_config = None
     if choice.start is None:
-        new_config = bidaf_variant(
+        new_config = BidafConfig.of_variant(
             choice.variant,
             squad_version=data.squad_version,
             query_to_context=choice.query_to_context,

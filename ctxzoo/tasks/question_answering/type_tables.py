@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.models.ops_word_features import NUM_WORD_SHAPES, stem, word_shape
-from ctxzoo.models.tokenization_word_char import WordCharTokenizer
+from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, stem, word_shape
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The loss of a classifier of words."""
+"""The losses of classifiers of texts and of words."""
 
 import torch
 from torch.nn import functional as F
@@ -6,6 +6,26 @@ from torch.nn import functional as F
 from .ops_integers import as_integers
 
 IGNORED = -100  # label of a word that does not count, as everywhere in transformers
+
+
+def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy in nats, mean over the batch.
+
+    Args:
+        logits: (B, L).
+        labels: (B,) classes, 0 to L - 1.
+
+    Raises:
+        ValueError: labels of another shape or type, or outside the classes (read on the CPU only: on a device it would
+            wait for the queue).
+    """
+    batch, classes = logits.shape
+    labels = as_integers("labels", labels)
+    if labels.shape != (batch,):
+        raise ValueError(f"labels must have shape ({batch},), one for each document, got {tuple(labels.shape)}")
+    if not (torch.compiler.is_compiling() or labels.is_cuda) and (labels.min() < 0 or labels.max() >= classes):
+        raise ValueError(f"labels must lie in 0..{classes - 1}, got {labels.tolist()}")
+    return F.cross_entropy(logits, labels)
 
 
 def token_classification_loss(

@@ -15,10 +15,10 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_contextualizer import InitialContext
+from .layers_initial_context import InitialContext
+from .layers_linear import DEVIATION, NormalLinear
 from .layers_recurrent import MaskedBiRNN
-from .ops_masking import refuse_gaps
-from .ops_pooling import masked_max, masked_mean
+from .ops_masking import masked_max, masked_mean, masked_softmax, refuse_gaps
 from .ops_position import word_positions
 from .ops_second_order_attention import second_order_weights
 
@@ -163,3 +163,108 @@ def spread(shares: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
     each = shares / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
     total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)
     return total * mask
+
+
+class AttentiveRecurrentEncoder(nn.Module):
+    """A = softmax over the words of the scores of each head; the vector of a text is A H, head after head.
+
+    H are the states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
+
+    Args:
+        width: of the tokens.
+        size: of each direction.
+        scores: gives (B, n, m) from the states (B, n, h).
+    """
+
+    def __init__(self, width: int, size: int, scores: nn.Module) -> None:
+        super().__init__()
+        self.rnn = MaskedBiRNN(width, size, cell="gru")
+        self.scores = scores
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        refuse_gaps(mask)
+        states = self.rnn(x, mask)
+        words = mask.unsqueeze(1)
+        # The product is for a text without words, whose softmax is uniform over its padding.
+        weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
+        pooled = (weights.to(states.dtype) @ states).flatten(1)
+        return states, pooled, list(weights.unbind(dim=1))
+
+
+class AdditiveScores(nn.Module):
+    """W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
+
+    Args:
+        width: h.
+        attention_size: rows of W_s1.
+        num_heads: rows of W_s2.
+    """
+
+    def __init__(self, width: int, attention_size: int, num_heads: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, attention_size, bias=False)  # W_s1
+        self.heads = nn.Linear(attention_size, num_heads, bias=False)  # W_s2
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.heads(torch.tanh(self.hidden(states)))
+        return scores
+
+
+class BilinearScores(nn.Module):
+    """One head: c^T W_i u_t with u_t = tanh(W_w h_t + b_w) (Mehta et al. 2019, equations 3.7 and 3.8).
+
+    All weights start from N(0, 0.1^2), as the paper has it for W_w and b_w.
+
+    Args:
+        width: h.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.projection = NormalLinear(width, width)  # W_w, b_w
+        self.form = NormalLinear(width, width, bias=False)  # W_i
+        self.context = nn.Parameter(torch.empty(width))  # c
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.context, std=DEVIATION)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        row = self.context.unsqueeze(0) @ self.form.weight  # c^T W_i, (1, h)
+        return F.linear(torch.tanh(self.projection(states)), row)
+
+
+def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
+    """||A A^T - I||_F^2, the mean over the documents that have a word (Lin et al. 2017, equation 8).
+
+    It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
+
+    Args:
+        weights: A, (B, m, n): each row sums to 1, or is 0 all along in a document without words.
+
+    Returns:
+        Scalar in float32 or wider, also under autocast; 0 where no document has a word.
+    """
+    if weights.dtype in (torch.float16, torch.bfloat16):
+        weights = weights.float()
+    with torch.autocast(weights.device.type, enabled=False):
+        products = weights @ weights.transpose(1, 2)
+    identity = torch.eye(products.size(1), dtype=products.dtype, device=products.device)
+    overlaps = (products - identity).square().sum(dim=(1, 2))
+    has_words = weights.detach().sum(dim=(1, 2)) > 0
+    return (overlaps * has_words).sum() / has_words.sum().clamp(min=1)
+
+
+def reference_attention_overlap(weights: torch.Tensor) -> torch.Tensor:
+    """The same in float64, entry by entry."""
+    overlaps = []
+    for heads in weights.double():
+        if not heads.any():
+            continue
+        overlap = heads.new_zeros(())
+        for row in range(len(heads)):
+            for column in range(len(heads)):
+                product = sum(heads[row, word] * heads[column, word] for word in range(heads.size(1)))
+                overlap = overlap + (product - int(row == column)) ** 2
+        overlaps.append(overlap)
+    return torch.stack(overlaps).mean() if overlaps else weights.new_zeros((), dtype=torch.float64)

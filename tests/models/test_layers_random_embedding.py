@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_seeded_uniform import reference_seeded_uniform, seeded_uniform
+from ctxzoo.models.layers_random_embedding import reference_seeded_uniform, seeded_uniform
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 + 5, -3])
