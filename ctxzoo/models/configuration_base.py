@@ -137,7 +137,7 @@ class ZooConfig(PreTrainedConfig):
             ValueError: unknown variant name; the message lists the known ones.
         """
         if name not in cls.variants:
-            raise ValueError(f"unknown variant {name!r} of {cls.__name__}; known: {', '.join(cls.variants) or 'none'}")
+            raise ValueError(f"unknown {cls.__name__} variant {name!r}; known: {', '.join(cls.variants) or 'none'}")
         return cls(**{**cls.variants[name], **changes})
 
     @classmethod

@@ -124,7 +124,7 @@ class BidafConfig(ZooConfig):
             changes.pop("char_vocab_size", None)
         elif "char_vocab_size" not in changes:
             raise ValueError(f"variant {name!r} reads characters; give char_vocab_size, how many there are")
-        return super().of_variant(name, **changes)  # type: ignore[misc, unused-ignore]
+        return super().of_variant(name, **changes)
 
     def validate_sizes(self) -> None:
         """Every size is positive, the dropout rate a probability."""

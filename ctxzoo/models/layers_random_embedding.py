@@ -69,7 +69,7 @@ def seeded_uniform(rows: int, columns: int, seed: int, *, device: torch.device |
 
 
 def reference_seeded_uniform(rows: int, columns: int, seed: int) -> list[list[float]]:
-    """The same with Python's integers, entry by entry."""
+    """`seeded_uniform` with Python's integers, entry by entry."""
 
     def mix(value: int) -> int:
         for shift, factor in _ROUNDS:

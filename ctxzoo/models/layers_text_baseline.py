@@ -256,7 +256,7 @@ def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
 
 
 def reference_attention_overlap(weights: torch.Tensor) -> torch.Tensor:
-    """The same in float64, entry by entry."""
+    """`attention_overlap` in float64, entry by entry."""
     overlaps = []
     for heads in weights.double():
         if not heads.any():

@@ -147,7 +147,7 @@ def best_spans(
 def reference_best_span(
     start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int
 ) -> tuple[int, int, float]:
-    """The same for one row without padding, (C,), by looking at every pair."""
+    """`best_spans` for one row without padding, (C,), by looking at every pair."""
     best = (0, 0, float("-inf"))
     for i in range(1, len(start_scores)):
         for j in range(i, min(i + max_length, len(start_scores))):

@@ -123,7 +123,7 @@ def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def reference_unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same with a dictionary; the order of the distinct rows is that of their first occurrence."""
+    """`unique_rows` with a dictionary; the order of the distinct rows is that of their first occurrence."""
     numbers: dict[tuple[int, ...], int] = {}
     inverse = [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
     return torch.tensor(list(numbers)), torch.tensor(inverse)

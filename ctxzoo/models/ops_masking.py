@@ -37,7 +37,7 @@ def refuse_gaps(mask: torch.Tensor) -> None:
 
 
 def reference_masked_softmax(logits: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """The same in float64: exponentials of the real positions over their sum."""
+    """`masked_softmax` in float64: exponentials of the real positions over their sum."""
     mask = mask.expand_as(logits)
     weights = torch.where(mask, logits.double().exp(), torch.zeros((), dtype=torch.float64))
     return weights / weights.sum(dim, keepdim=True)

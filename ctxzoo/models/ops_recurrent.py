@@ -51,7 +51,7 @@ class _Rearrange(torch.autograd.Function):
 
 
 def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """The same, row by row."""
+    """`reverse_within_length`, row by row."""
     rows = [torch.cat([row[:length].flip(0), row[length:]]) for row, length in zip(x, lengths.tolist(), strict=True)]
     return torch.stack(rows)
 
@@ -132,7 +132,7 @@ class _GruSteps(torch.autograd.Function):
 
 
 def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
-    """The same in float64, one GRU and one step after the other."""
+    """`gru_steps` in float64, one GRU and one step after the other."""
     inputs, weight_hh, bias_hh = (value.double() for value in (inputs, weight_hh, bias_hh))
     outputs = []
     for given, weight, bias in zip(inputs, weight_hh, bias_hh, strict=True):

@@ -33,7 +33,7 @@ def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple
 
 
 def reference_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same, place by place."""
+    """`word_windows`, place by place."""
     batch, length = ids.shape
     contexts = torch.zeros(batch, length, 2 * window, dtype=ids.dtype)
     present = torch.zeros(batch, length, 2 * window, dtype=torch.bool)
@@ -153,7 +153,7 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
 
 
 def reference_negative_sampling_loss(state: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> float:
-    """The same in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
+    """`negative_sampling_loss` in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
     scores = [float(row.double() @ state.double()) for row in rows]
     loss = -torch.tensor(scores[0], dtype=torch.float64).sigmoid().log()
     for score, counts in zip(scores[1:], kept.tolist(), strict=True):

@@ -154,6 +154,6 @@ def test_changes_override_a_variant_and_leave_it_as_it_was() -> None:
 
 def test_an_unknown_variant_lists_the_known() -> None:
     with pytest.raises(
-        ValueError, match=r"unknown variant 'char5' of BidafConfig; known: baseline, sinusoidal, .*learned_char9"
+        ValueError, match=r"unknown BidafConfig variant 'char5'; known: baseline, sinusoidal, .*learned_char9"
     ):
         BidafConfig.of_variant("char5", vocab_size=9, word_embedding_size=4, char_vocab_size=8)

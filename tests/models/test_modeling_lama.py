@@ -338,7 +338,7 @@ def test_config_refuses(changes: dict[str, Any], message: str) -> None:
 def test_variants() -> None:
     assert LamaConfig.of_variant("lama_ctx", vocab_size=10).context == "mean_embedding"
     assert LamaConfig.of_variant("lama", vocab_size=10, word_dim=300).word_dim == 300
-    with pytest.raises(ValueError, match="unknown variant 'ctx' of LamaConfig; known: lama, lama_ctx"):
+    with pytest.raises(ValueError, match="unknown LamaConfig variant 'ctx'; known: lama, lama_ctx"):
         LamaConfig.of_variant("ctx", vocab_size=10)
 
 

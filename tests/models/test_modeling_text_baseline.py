@@ -361,6 +361,6 @@ def test_config_refuses(changes: dict[str, Any], message: str) -> None:
 def test_an_unknown_variant_is_told_the_known_ones() -> None:
     with pytest.raises(
         ValueError,
-        match=f"unknown variant 'avg' of TextBaselineConfig; known: {', '.join(TextBaselineConfig.variants)}",
+        match=f"unknown TextBaselineConfig variant 'avg'; known: {', '.join(TextBaselineConfig.variants)}",
     ):
         TextBaselineConfig.of_variant("avg", vocab_size=10)

@@ -41,7 +41,7 @@ class TypeTables:
     def features(
         self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
-        """Word features (lever 3) of a batch, as `ops_word_features.word_features` computes them one text at a time.
+        """Word features (lever 3) of a batch, as `word_features` of the tokenizer computes them one text at a time.
 
         Args:
             types: (B, n) with the extra token in front and padding behind.
