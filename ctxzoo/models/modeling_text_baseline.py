@@ -108,9 +108,9 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         return logits
 
     def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
-        """`auxiliary_loss`: `overlap_penalty` times `attention_overlap` of self_attentive, otherwise None."""
+        """`auxiliary_loss`: `overlap_penalty` times the `attention_overlap` of self_attentive; otherwise nothing."""
         if not self.config.penalises_overlap:
-            return {"auxiliary_loss": None}
+            return {}
         overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 

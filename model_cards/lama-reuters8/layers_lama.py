@@ -96,7 +96,7 @@ def reference_low_rank_attention(
     l2_normalize: bool = True,
     logit_scale: float = 1.0,
 ) -> torch.Tensor:
-    """The same in float64, word by word and head by head; context (B, D)."""
+    """`LowRankAttention` in float64, word by word and head by head; context (B, D)."""
     batch, length, width = words.shape
     heads = word_factors.size(1) // rank
     weights = torch.zeros(batch, heads, length, dtype=torch.float64)

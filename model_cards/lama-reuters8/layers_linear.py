@@ -1,9 +1,21 @@
-"""From the vector of a text to scores of classes."""
+"""Linear layers: one that starts small and normal (Mehta et al. 2019), and from the vector of a text to its classes."""
 
 import torch
 from torch import nn
+from transformers import initialization as init
 
 from .ops_dropout import dropout
+
+DEVIATION = 0.1
+
+
+class NormalLinear(nn.Linear):
+    """A linear layer that starts from N(0, 0.1^2), its bias too."""
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight, std=DEVIATION)
+        if self.bias is not None:
+            init.normal_(self.bias, std=DEVIATION)
 
 
 class MlpClassifier(nn.Module):
