@@ -10,10 +10,10 @@ from torch import nn
 
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
-from ctxzoo.models.layers_low_rank_attention import LowRankAttention
-from ctxzoo.models.layers_normal_linear import NormalLinear
+from ctxzoo.models.layers_lama import LowRankAttention
+from ctxzoo.models.layers_linear import NormalLinear
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
-from ctxzoo.models.layers_self_attentive import AdditiveScores
+from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LearnedContext
 from ctxzoo.models.ops_masking import masked_softmax
 

@@ -12,8 +12,8 @@ from torch import nn
 
 from benchmarks.passes import PassRunner
 from benchmarks.reporting import Value
-from ctxzoo.models.configuration_lama import lama_variant
-from ctxzoo.models.configuration_text_baseline import text_baseline_variant
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.training.optimisers import build_optimiser
@@ -86,9 +86,9 @@ def build_model(side: Side, width: int) -> nn.Module:
         "num_labels": CLASSES,
     }
     if side.model == "LAMA+ctx":
-        return LamaForSequenceClassification(lama_variant("lama_ctx", num_heads=side.heads, **sizes))
+        return LamaForSequenceClassification(LamaConfig.of_variant("lama_ctx", num_heads=side.heads, **sizes))
     if side.model == "SAN":
-        config = text_baseline_variant("self_attentive", attention_heads=side.heads, **sizes)
+        config = TextBaselineConfig.of_variant("self_attentive", attention_heads=side.heads, **sizes)
     else:
-        config = text_baseline_variant("transformer_1024", num_heads=side.heads, **sizes)
+        config = TextBaselineConfig.of_variant("transformer_1024", num_heads=side.heads, **sizes)
     return TextBaselineForSequenceClassification(config)

@@ -14,13 +14,13 @@ from torch.nn import functional as F
 from benchmarks.memory import own_peak_memory_mb
 from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
 from benchmarks.timing import timed
-from ctxzoo.models import layers_char_cnn, layers_dropout, layers_embedding, layers_similarity
+from ctxzoo.models import layers_bidaf
 from ctxzoo.models.configuration_bidaf import BidafConfig
-from ctxzoo.models.layers_char_cnn import CharCnn
+from ctxzoo.models.layers_bidaf import CharCnn
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
-from ctxzoo.models.ops_reverse import reverse_within_length
+from ctxzoo.models.ops_recurrent import reverse_within_length
 from ctxzoo.training.allocator import keep_freed_memory
 from ctxzoo.training.optimisers import build_optimiser
 
@@ -175,8 +175,7 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
 def apply_switches(side: Side) -> None:
     """Put the slower way in place of ctxzoo's, in this process, where the side asks for it."""
     if side.dropout == "torch":
-        for module in (layers_char_cnn, layers_dropout, layers_embedding, layers_similarity):
-            module.dropout = _torch_dropout  # type: ignore[attr-defined]
+        layers_bidaf.dropout = _torch_dropout  # type: ignore[attr-defined]
     if side.characters == "every word":
         CharCnn.forward = _every_word  # type: ignore[method-assign]
     if side.recurrent != "device":

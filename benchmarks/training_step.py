@@ -28,7 +28,7 @@ from benchmarks.sides import Batch, Phase, Side
 from benchmarks.timing import medians, thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.models.configuration_bidaf import BidafConfig, bidaf_variant
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.results.environment import git_commit
 from ctxzoo.tasks.question_answering.batches import SquadBatches
@@ -154,7 +154,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
     if quick:
         sizes |= {"word_embedding_size": 8, "hidden_size": 8, "char_channels": 8}
     for variant, file in files.items():
-        config = bidaf_variant(variant, squad_version=data.squad_version, **sizes)
+        config = BidafConfig.of_variant(variant, squad_version=data.squad_version, **sizes)
         torch.manual_seed(SEED)
         weights = BidafForQuestionAnswering(config).state_dict()
         fields = {name: getattr(config, name) for name in BidafConfig.__annotations__ if name != "model_type"}

@@ -19,8 +19,8 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxzoo.models.configuration_lama import VARIANTS as LAMA
-from ctxzoo.models.configuration_text_baseline import VARIANTS as BASELINES
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.train_all import train_all
@@ -37,7 +37,7 @@ ROWS = {
     "te": "transformer_1024",
     "avg": "mean",
 }
-MODELS = (*LAMA, *ROWS)
+MODELS = (*LamaConfig.variants, *ROWS)
 RATE = 0.05
 RATES = {"san": 0.01, "cnn": 0.01, "te": 0.01}  # 0.05 is too high: docs/models/lama.md
 TINY = {"recurrent_size": 6, "classifier_size": 16}
@@ -86,9 +86,9 @@ def main(settings: Settings) -> None:
                 dataset,
                 variant=model,
                 config=config_of(model, settings),
-                data=ngrams_of(settings) if model in LAMA else {},
+                data=ngrams_of(settings) if model in LamaConfig.variants else {},
                 learning_rate=RATES.get(model, RATE),
-                naive_bayes=settings.naive_bayes if model in LAMA else 0.0,
+                naive_bayes=settings.naive_bayes if model in LamaConfig.variants else 0.0,
                 tag=tag_of(dataset, settings.name),
                 seed=seed,
                 recipe=RECIPE,
@@ -122,7 +122,7 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
         "classifier_size": settings.classifier_size,
         "classifier_dropout": settings.classifier_dropout,
     }
-    if model in LAMA:
+    if model in LamaConfig.variants:
         own = {
             "model_type": "ctxzoo_lama",
             "num_heads": settings.heads,
@@ -134,7 +134,7 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
             **({"linear_mean": True, "ngram_buckets": settings.ngram_buckets} if settings.linear_mean else {}),
             "embedding_dropout": settings.embedding_dropout,
             "hidden_dropout": settings.hidden_dropout,
-            **LAMA[model],
+            **LamaConfig.variants[model],
         }
         return {**shared, **own, **(TINY if settings.tiny else {})}
     own = {
@@ -142,7 +142,7 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
         "position_dim": 0,
         "embedding_bound": 0.1,
         **({"dropout": settings.embedding_dropout} if settings.embedding_dropout else {}),
-        **BASELINES[ROWS[model]],
+        **TextBaselineConfig.variants[ROWS[model]],
         "pooled_dropout": 0.0,  # dropout is in the classifier
     }
     if settings.tiny:

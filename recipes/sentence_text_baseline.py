@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, VARIANTS
+from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, TextBaselineConfig
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
@@ -61,7 +61,7 @@ def cell_of(model: str, dataset: str, settings: Settings) -> Cell:
         "freeze_embeddings": settings.freeze_embeddings,
         "embedding_bound": settings.embedding_bound,
         "eval_context": "redraw",
-        **VARIANTS[model],
+        **TextBaselineConfig.variants[model],
     }
     for rate in ("dropout", "pooled_dropout"):
         if getattr(settings, rate) is not None:

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from ctxzoo.runs.reported import reported, reported_settings
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.spec import RunSpec
 
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig, bidaf_variant
-from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.reported import reported, reported_settings
-from ctxzoo.runs.run import execute
 from ctxzoo.runs.score_option import score_option
 from ctxzoo.runs.settings import vectors_content
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.run import ReaderRun
@@ -54,7 +54,8 @@ class Settings:
         None, "train on no row of this `source`, and score these rows beside the test split", only_if_changed=True
     )
     variant: str | None = field(
-        default=None, metadata={"help": f"one of {', '.join(VARIANTS)}; default: {VARIANT}, or the checkpoint's"}
+        default=None,
+        metadata={"help": f"one of {', '.join(BidafConfig.variants)}; default: {VARIANT}, or the checkpoint's"},
     )
     levers: list[str] = field(
         default_factory=list, metadata={"help": f"any of {', '.join(LEVERS)}; default: none, or the checkpoint's"}
@@ -100,7 +101,7 @@ class Settings:
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
         if self.variant is not None:
-            _expect_one("variant", self.variant, VARIANTS)
+            _expect_one("variant", self.variant, BidafConfig.variants)
         if self.query_to_context is not None:
             _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
 
@@ -198,7 +199,7 @@ def run_of(settings: Settings, choice: BidafChoice, data: SquadDataModule, seed:
 
 
 def config_of(settings: Settings, choice: BidafChoice, data: SquadDataModule) -> BidafConfig:
-    return bidaf_variant(
+    return BidafConfig.of_variant(
         choice.variant,
         squad_version=data.squad_version,
         query_to_context=choice.query_to_context,

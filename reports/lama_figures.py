@@ -24,8 +24,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from ctxzoo.models.layers_low_rank_attention import LowRankAttention
-from ctxzoo.models.layers_self_attentive import AdditiveScores
+from ctxzoo.models.layers_lama import LowRankAttention
+from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.results.plots_lines import plot_distributions, plot_lines, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe

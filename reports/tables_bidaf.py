@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
@@ -195,7 +195,7 @@ def v1_mini(results: list[RunResult]) -> str:
     commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
     if left := [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]:
         commands = ["# seeds not run yet", *left, *commands]
-    variants = [name for name in VARIANTS if name not in CONTROLS]
+    variants = [name for name in BidafConfig.variants if name not in CONTROLS]
     runs = without_earlier_start(runs)
     return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, told=SEVERAL_SEEDS)
 

@@ -27,9 +27,6 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.tasks import card_of
 
-# Sizes that come from data, for counting the parameters of a variant without any.
-NOMINAL_SIZES = {"vocab_size": 2, "word_embedding_size": 300, "char_vocab_size": 100}
-
 
 @dataclass(frozen=True)
 class Field:
@@ -51,16 +48,14 @@ class Part:
 
 
 def variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
-    """Named settings of an architecture: the `VARIANTS` of its configuration file, or none."""
-    module = sys.modules[architecture.config_class.__module__]
-    return dict(getattr(module, "VARIANTS", {}))
+    """Named settings of an architecture, those of its configuration class, or none."""
+    return {name: dict(settings) for name, settings in architecture.config_class.variants.items()}
 
 
 def variant_config(architecture: Architecture, name: str) -> ZooConfig:
-    """A variant with nominal vocabulary sizes, through `<architecture>_variant` of its configuration file."""
-    module = sys.modules[architecture.config_class.__module__]
-    config: ZooConfig = getattr(module, f"{architecture.name}_variant")(name, **NOMINAL_SIZES)
-    return config
+    """A variant with nominal values for the sizes that come from data."""
+    config_class = architecture.config_class
+    return config_class.of_variant(name, **config_class.nominal_sizes)
 
 
 def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:

@@ -263,7 +263,7 @@ def _architecture_info(architecture: Architecture) -> int:
         changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
         rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
     if rows:
-        sizes = ", ".join(f"{name}={value}" for name, value in inspection.NOMINAL_SIZES.items())
+        sizes = ", ".join(f"{name}={value}" for name, value in architecture.config_class.nominal_sizes.items())
         _print_table(
             ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
         )

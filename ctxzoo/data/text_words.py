@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.text_encoding import CHUNK
-from ctxzoo.models.tokenization_word import PAD_TOKEN
+from ctxzoo.models.tokenization_base import PAD_TOKEN
 
 
 def frequent_words(cutter: Tokenizer, texts: list[str], min_count: int) -> list[str]:

@@ -1,19 +1,19 @@
 """Configuration of the BiDAF family."""
 
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_base import OfVariant, ZooConfig
 
 
 @strict
 class BidafConfig(ZooConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
-    Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `VARIANTS` in
-    this file names the rows of the paper's table, and three of ours.
+    Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `variants`
+    names the rows of the paper's table, and three of ours.
 
     Args:
         vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
@@ -60,6 +60,29 @@ class BidafConfig(ZooConfig):
             "num_highway_layers": 1000,
         }
     )
+    # The rows of the paper's table. `char_kernel_size` stands for a variant with characters: whoever builds the config
+    # adds the sizes that come from data (vocab_size, word_embedding_size, char_vocab_size).
+    variants = MappingProxyType(
+        {
+            "baseline": {},
+            "sinusoidal": {"position_embedding": "sinusoidal"},
+            "learned": {"position_embedding": "learned"},
+            "learned_attention": {"position_embedding": "learned", "self_attention": True},
+            "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
+            "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
+            "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
+            # [ours], in no row of the paper: what the characters are worth without the learned positions; the dropout
+            # that positions bring along, without them; the self-attention with a path around it.
+            "char7": {"char_kernel_size": 7},
+            "second_dropout": {"position_embedding": "sinusoidal", "position_scale": 0},
+            "learned_attention_residual": {
+                "position_embedding": "learned",
+                "self_attention": True,
+                "self_attention_residual": True,
+            },
+        }
+    )
+    nominal_sizes = MappingProxyType({"vocab_size": 2, "word_embedding_size": 300, "char_vocab_size": 100})
 
     vocab_size: int = 2
     word_embedding_size: int = 300
@@ -89,6 +112,19 @@ class BidafConfig(ZooConfig):
     condition_end_on_start: bool = False
     no_answer_head: bool = False
     variational_dropout: bool = False
+
+    @classmethod
+    def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
+        """As in `ZooConfig`; `char_vocab_size` counts for variants with characters alone, which need it.
+
+        Raises:
+            ValueError: an unknown variant name, or no `char_vocab_size` for a variant with characters.
+        """
+        if "char_kernel_size" not in cls.variants.get(name, {}):
+            changes.pop("char_vocab_size", None)
+        elif "char_vocab_size" not in changes:
+            raise ValueError(f"variant {name!r} reads characters; give char_vocab_size, how many there are")
+        return super().of_variant(name, **changes)
 
     def validate_sizes(self) -> None:
         """Every size is positive, the dropout rate a probability."""
@@ -129,49 +165,5 @@ class BidafConfig(ZooConfig):
             raise ValueError("no_answer_head=True needs squad_version='2.0': SQuAD 1.1 has an answer to every question")
 
 
-# The rows of the paper's table. `char_kernel_size` stands for a variant with characters: whoever builds the config adds
-# the sizes that come from data (vocab_size, word_embedding_size, char_vocab_size).
-VARIANTS: dict[str, dict[str, bool | int | str]] = {
-    "baseline": {},
-    "sinusoidal": {"position_embedding": "sinusoidal"},
-    "learned": {"position_embedding": "learned"},
-    "learned_attention": {"position_embedding": "learned", "self_attention": True},
-    "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
-    "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
-    "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
-    # [ours], in no row of the paper: what the characters are worth without the learned positions; the dropout that
-    # positions bring along, without them; the self-attention with a path around it.
-    "char7": {"char_kernel_size": 7},
-    "second_dropout": {"position_embedding": "sinusoidal", "position_scale": 0},
-    "learned_attention_residual": {
-        "position_embedding": "learned",
-        "self_attention": True,
-        "self_attention_residual": True,
-    },
-}
-
-
 # Switches beyond the paper, each ablated from learned_char7.
 LEVERS = ("context_self_attention", "condition_end_on_start", "word_features", "no_answer_head", "variational_dropout")
-
-
-def bidaf_variant(
-    name: str,
-    *,
-    vocab_size: int,
-    word_embedding_size: int,
-    char_vocab_size: int,
-    **changes: bool | int | float | str,
-) -> BidafConfig:
-    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
-
-    Raises:
-        ValueError: unknown variant name; the message lists the known ones.
-    """
-    if name not in VARIANTS:
-        raise ValueError(f"unknown BiDAF variant {name!r}; known: {', '.join(VARIANTS)}")
-    settings = dict(VARIANTS[name])
-    sizes = {"vocab_size": vocab_size, "word_embedding_size": word_embedding_size}
-    if "char_kernel_size" in settings:
-        sizes["char_vocab_size"] = char_vocab_size
-    return BidafConfig(**{**sizes, **settings, **changes})

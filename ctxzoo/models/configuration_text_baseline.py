@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -35,6 +35,25 @@ class TextBaselineConfig(TextConfig):
 
     model_type = "ctxzoo_text_baseline"
     largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
+    # Rates are the customary ones: Kim (2014) for cnn, Vaswani et al. (2017) for transformer.
+    variants = MappingProxyType(
+        {
+            "mean": {},
+            "attention": {"encoder": "attention"},
+            "cnn": {"encoder": "cnn", "pooled_dropout": 0.5},
+            "bigru": {"encoder": "bigru"},
+            "transformer": {"encoder": "transformer", "dropout": 0.1},
+            "self_attentive": {"encoder": "self_attentive"},
+            "bilinear_attention": {"encoder": "bilinear_attention"},
+            "transformer_1024": {
+                "encoder": "transformer",
+                "transformer_size": 1024,
+                "num_heads": 16,
+                "position_dim": 0,
+                "dropout": 0.1,
+            },
+        }
+    )
 
     encoder: Literal["mean", "attention", "cnn", "bigru", "transformer", "self_attentive", "bilinear_attention"] = (
         "mean"
@@ -98,40 +117,5 @@ class TextBaselineConfig(TextConfig):
             raise ValueError(f"overlap_penalty must be at least 0, got {self.overlap_penalty}")
 
 
-# Rates are the customary ones: Kim (2014) for cnn, Vaswani et al. (2017) for transformer.
-VARIANTS: dict[str, dict[str, Any]] = {
-    "mean": {},
-    "attention": {"encoder": "attention"},
-    "cnn": {"encoder": "cnn", "pooled_dropout": 0.5},
-    "bigru": {"encoder": "bigru"},
-    "transformer": {"encoder": "transformer", "dropout": 0.1},
-    "self_attentive": {"encoder": "self_attentive"},
-    "bilinear_attention": {"encoder": "bilinear_attention"},
-    "transformer_1024": {
-        "encoder": "transformer",
-        "transformer_size": 1024,
-        "num_heads": 16,
-        "position_dim": 0,
-        "dropout": 0.1,
-    },
-}
 # Those that stand beside the Contextualizer on sentences; the others are of documents (Mehta et al. 2019).
 SENTENCE_VARIANTS = ("mean", "attention", "cnn", "bigru", "transformer")
-
-
-def text_baseline_variant(
-    name: str,
-    *,
-    vocab_size: int,
-    word_embedding_size: int = 0,
-    char_vocab_size: int = 0,
-    **changes: Any,
-) -> TextBaselineConfig:
-    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
-
-    Raises:
-        ValueError: unknown variant name; the message lists the known ones.
-    """
-    if name not in VARIANTS:
-        raise ValueError(f"unknown baseline {name!r}; known: {', '.join(VARIANTS)}")
-    return TextBaselineConfig(**{"vocab_size": vocab_size, **VARIANTS[name], **changes})

@@ -6,9 +6,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .ops_gru_steps import gru_steps
-from .ops_recurrent_scan import recurrent_scan
-from .ops_reverse import reverse_within_length
+from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # of nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")

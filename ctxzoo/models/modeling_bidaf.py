@@ -5,22 +5,68 @@ Patel, "Conditioning External and Internal Context Awareness through Attention O
 starter model. docs/models/bidaf.md lists which function computes which equation, and the deviations.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 from torch.nn import functional as F
+from transformers.utils import ModelOutput
 
 from .configuration_bidaf import BidafConfig
-from .layers_char_cnn import CharCnn
-from .layers_dropout import SequenceDropout
-from .layers_embedding import PositionEmbedding, WordEmbedding, WordPositionEmbedding
-from .layers_highway import Highway
+from .layers_bidaf import (
+    AttentionFlow,
+    CharCnn,
+    ContextSelfAttention,
+    Highway,
+    PositionEmbedding,
+    SequenceDropout,
+    SingleHeadSelfAttention,
+    WordEmbedding,
+    WordPositionEmbedding,
+)
 from .layers_recurrent import MaskedBiRNN
-from .layers_self_attention import ContextSelfAttention, SingleHeadSelfAttention
-from .layers_similarity import AttentionFlow
 from .modeling_base import ZooPreTrainedModel
 from .ops_integers import as_integers
 from .ops_masking import mask_logits
-from .outputs import ContextQuestionModelOutput, ExtractiveQuestionAnsweringOutput
+
+
+@dataclass
+class ContextQuestionModelOutput(ModelOutput):
+    """Output of a model that reads a context together with a question.
+
+    Attributes:
+        last_hidden_state: (B, C, d) context words after the modelling layer (M).
+        attended_context: (B, C, e) context words after the attention flow (G).
+        question_summary: (B, f) one vector for each question: the mean of its encoded words.
+        hidden_states: encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
+        attentions: on request, context to question S1 (B, C, Q), question to context S2 (B, C, Q), and the
+            self-attention maps that the variant has.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    attended_context: torch.Tensor | None = None
+    question_summary: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class ExtractiveQuestionAnsweringOutput(ModelOutput):
+    """Output of an extractive reader. Position 0 of the context is the extra token that stands for "no answer".
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        start_logits, end_logits: (B, C); the lowest finite value at padding.
+        no_answer_logits: (B,), for variants with a no-answer score of their own.
+        hidden_states, attentions: see `ContextQuestionModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    start_logits: torch.Tensor | None = None
+    end_logits: torch.Tensor | None = None
+    no_answer_logits: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
 
 
 class BidafPreTrainedModel(ZooPreTrainedModel):

@@ -14,8 +14,8 @@ from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
 from .ops_dropout import dropout
+from .ops_losses import token_classification_loss
 from .ops_masking import refuse_gaps
-from .ops_token_classification import token_classification_loss
 
 
 class BilstmTaggerPreTrainedModel(TextPreTrainedModel):

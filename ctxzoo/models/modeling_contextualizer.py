@@ -5,16 +5,57 @@ docs/models/contextualizer.md lists which function computes which equation, and 
 """
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
+from transformers.utils import ModelOutput
 
 from .configuration_contextualizer import ContextualizerConfig
-from .layers_contextualizer import Contextualizer, InitialContext, TokenwiseContextualizer
-from .modeling_text import TextPreTrainedModel
-from .ops_classification import classification_loss, start_weights
+from .layers_contextualizer import Contextualizer, TokenwiseContextualizer
+from .layers_initial_context import InitialContext
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
 from .ops_dropout import dropout
-from .outputs import ContextClassifierOutput, ContextModelOutput
+
+
+@dataclass
+class ContextModelOutput(ModelOutput):
+    """Output of a model that gathers a document into a context.
+
+    Attributes:
+        context: (B, m) context after the last step; with several starts, their mean.
+        last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, that it gave; 0 at padding.
+        features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
+        context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
+        hidden_states: tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
+        attentions: on request, one (B, n, m) for each step: how much each feature of each token counts; with several
+            starts, or token-wise over the contexts, their mean.
+    """
+
+    context: torch.Tensor | None = None
+    last_hidden_state: torch.Tensor | None = None
+    features: torch.Tensor | None = None
+    context_history: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class ContextClassifierOutput(ModelOutput):
+    """Output of a classifier of documents.
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        logits: (B, L); with several starts the logarithm of their mean probabilities.
+        context_history, hidden_states, attentions: see `ContextModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    context_history: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
 
 
 class ContextualizerPreTrainedModel(TextPreTrainedModel):
@@ -92,10 +133,13 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
-class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
-    """Scores of classes from the last context: W_o c^K + b_o."""
+class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, TextClassifierPreTrainedModel):
+    """Scores of classes from the last context: W_o c^K + b_o.
 
-    zoo_task = "text-classification"
+    Inputs are those of `ContextualizerModel.forward`, the output is a `ContextClassifierOutput`.
+    """
+
+    output_class = ContextClassifierOutput
 
     def __init__(self, config: ContextualizerConfig) -> None:
         super().__init__(config)
@@ -104,53 +148,17 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel):
         self.classifier = nn.Linear(width, config.num_labels)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: torch.LongTensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        labels: torch.LongTensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> ContextClassifierOutput | tuple[torch.Tensor, ...]:
-        """Scores of the classes; inputs as in `ContextualizerModel.forward`.
-
-        Args:
-            labels: (B,) classes.
-
-        Returns:
-            `ContextClassifierOutput`. The loss is the cross-entropy in nats, mean over the batch.
-
-        Raises:
-            ValueError: labels of another shape, or outside the classes; see also `ContextualizerModel.forward`.
-        """
-        outputs = self.contextualizer(
-            input_ids,
-            attention_mask=attention_mask,
-            inputs_embeds=inputs_embeds,
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            return_dict=True,
-        )
+    def scores(self, outputs: Any) -> torch.Tensor:
+        """(B, L); with several starts the logarithm of their mean probabilities."""
         features = dropout(outputs.features, self.config.dropout, training=self.training)
-        logits = self.classifier(features)  # (B, S, L)
+        logits: torch.Tensor = self.classifier(features)  # (B, S, L)
         if logits.size(1) == 1:
-            logits = logits.squeeze(1)
-        else:
-            wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-            logits = wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
-        loss = None
-        if labels is not None:
-            loss = classification_loss(logits, labels)
-        output = ContextClassifierOutput(
-            loss=loss,
-            logits=logits,
-            context_history=outputs.context_history,
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
-        )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+            return logits.squeeze(1)
+        wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+        return wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
+
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        return {"context_history": outputs.context_history}
 
     @torch.no_grad()
     def start_linear(self, weights: torch.Tensor) -> None:

@@ -3,27 +3,29 @@
 docs/models/text_baseline.md lists which function computes which equation, and the deviations.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_text_baseline import TextBaselineConfig
-from .layers_classifier import text_classifier
-from .layers_contextualizer import InitialContext
-from .layers_self_attentive import AdditiveScores, AttentiveRecurrentEncoder, BilinearScores
-from .layers_text_encoder import (
+from .layers_initial_context import InitialContext
+from .layers_linear import text_classifier
+from .layers_text_baseline import (
+    AdditiveScores,
+    AttentiveRecurrentEncoder,
+    BilinearScores,
     ConvolutionEncoder,
     MeanEncoder,
     RecurrentEncoder,
     ScalarAttention,
     TransformerEncoder,
+    attention_overlap,
 )
 from .layers_text_input import at_least_one_place
-from .modeling_text import TextPreTrainedModel
-from .ops_attention_overlap import attention_overlap
-from .ops_classification import classification_loss
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_dropout import dropout
-from .outputs import DocumentClassifierOutput
 
 
 class TextBaselinePreTrainedModel(TextPreTrainedModel):
@@ -82,10 +84,12 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
-class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
-    """Scores of classes from the vector of the text: linear, or through one hidden layer."""
+class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextClassifierPreTrainedModel):
+    """Scores of classes from the vector of the text: linear, or through one hidden layer.
 
-    zoo_task = "text-classification"
+    Inputs, `attentions` and `hidden_states` are those of `TextBaselineModel.forward`. With self_attentive and an
+    `overlap_penalty` the loss holds an `auxiliary_loss` for heads that look at the same words.
+    """
 
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
@@ -95,52 +99,20 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel):
         )
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: torch.LongTensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        labels: torch.LongTensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> DocumentClassifierOutput | tuple[torch.Tensor, ...]:
-        """Scores of the classes, (B, L); inputs as in `TextBaselineModel.forward`.
+    @property
+    def needs_attentions(self) -> bool:
+        return self.config.penalises_overlap
 
-        Args:
-            labels: (B,) classes.
+    def scores(self, outputs: Any) -> torch.Tensor:
+        logits: torch.Tensor = self.classifier(outputs.pooler_output)
+        return logits
 
-        Returns:
-            The loss is the cross-entropy in nats, mean over the batch, plus `auxiliary_loss`: of self_attentive with an
-            `overlap_penalty` that times `attention_overlap`, otherwise None. `attentions` as in the base model.
-
-        Raises:
-            ValueError: labels of another shape, or outside the classes; see also `TextBaselineModel.forward`.
-        """
-        config, with_attentions = self.config, self.wants(output_attentions, "attentions")
-        outputs = self.encoder(
-            input_ids,
-            attention_mask=attention_mask,
-            inputs_embeds=inputs_embeds,
-            output_attentions=with_attentions or config.penalises_overlap,
-            output_hidden_states=output_hidden_states,
-            return_dict=True,
-        )
-        logits = self.classifier(outputs.pooler_output)
-        auxiliary_loss = None
-        if config.penalises_overlap:
-            auxiliary_loss = config.overlap_penalty * attention_overlap(torch.stack(outputs.attentions, dim=1))
-        loss = None if labels is None else classification_loss(logits, labels)
-        if loss is not None and auxiliary_loss is not None:
-            loss = loss + auxiliary_loss
-        output = DocumentClassifierOutput(
-            loss=loss,
-            logits=logits,
-            auxiliary_loss=auxiliary_loss,
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions if with_attentions else None,
-        )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """`auxiliary_loss`: `overlap_penalty` times the `attention_overlap` of self_attentive; otherwise nothing."""
+        if not self.config.penalises_overlap:
+            return {}
+        overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))
+        return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
         """How much each word counts: (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, else

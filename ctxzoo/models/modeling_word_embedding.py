@@ -5,6 +5,7 @@ docs/models/word_embedding.md lists which function computes which equation, and 
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -13,20 +14,63 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 from transformers.modeling_outputs import MaskedLMOutput
+from transformers.utils import ModelOutput
 
 from .configuration_word_embedding import WordEmbeddingConfig
-from .layers_word_table import WordTable
 from .modeling_base import ZooPreTrainedModel
 from .ops_integers import as_integers
-from .ops_negative_sampling import negative_sampling_loss
-from .ops_table_rows import table_rows
 from .ops_text_checks import word_ids, word_mask
-from .ops_word_context import attention_weights, even_weights, weighted_context, with_word2vec_gradient
-from .ops_word_windows import word_windows
-from .outputs import WordContextOutput
+from .ops_word_embedding import (
+    attention_weights,
+    even_weights,
+    negative_sampling_loss,
+    table_rows,
+    weighted_context,
+    with_word2vec_gradient,
+    word_windows,
+)
 
 IGNORED = -100  # the label of places that are not predicted, as everywhere in torch
 InputGradient = Literal["exact", "word2vec"]
+
+
+@dataclass
+class WordContextOutput(ModelOutput):
+    """Output of a model of words and of the words around them.
+
+    Attributes:
+        last_hidden_state: (B, n, d) the vector of each word, W[w]; 0 at padding and special tokens.
+        context_state: (B, n, d) what is around each place, c; (B, n, 2b d) where positions are kept apart; 0 at padding
+            and where there is no word around.
+        hidden_states: these two, on request.
+        attentions: on request, one (B, n, 2b): the weight of each word around; 0 where there is none.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    context_state: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class WordTable(nn.Embedding):
+    """Rows from U(-bound, bound); the first rows, of special tokens, are 0, and nothing reads them.
+
+    Args:
+        vocab_size, width: size of the table.
+        num_special_tokens: rows that are 0.
+        bound: of the distribution; 0: the table starts at 0.
+    """
+
+    def __init__(self, vocab_size: int, width: int, num_special_tokens: int, bound: float) -> None:
+        self.num_special_tokens = num_special_tokens
+        self.bound = bound
+        super().__init__(vocab_size, width)
+
+    def reset_parameters(self) -> None:
+        init.uniform_(self.weight, -self.bound, self.bound)
+        if not getattr(self.weight, "_is_hf_initialized", False):
+            with torch.no_grad():
+                self.weight[: self.num_special_tokens].zero_()
 
 
 class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):

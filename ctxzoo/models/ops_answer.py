@@ -1,12 +1,25 @@
-"""From the outputs of an extractive reader to answers: one decoding rule for training, evaluation and the pipeline."""
+"""From the outputs of an extractive reader to answers: one decoding rule for training, evaluation and the pipeline.
 
-from typing import NamedTuple
+The best span is sought over a band of `max_length` diagonals instead of all (C, C) pairs.
+"""
+
+from typing import NamedTuple, Protocol
 
 import torch
 from torch.nn import functional as F
 
-from .ops_span import best_spans
-from .outputs import ExtractiveQuestionAnsweringOutput
+
+class SpanLogits(Protocol):
+    """What the output of an extractive reader holds; position 0 of the context stands for "no answer".
+
+    Attributes:
+        start_logits, end_logits: (B, C); the lowest finite value at padding.
+        no_answer_logits: (B,), None where the reader has no no-answer score of its own.
+    """
+
+    start_logits: torch.Tensor | None
+    end_logits: torch.Tensor | None
+    no_answer_logits: torch.Tensor | None
 
 
 class AnswerSpans(NamedTuple):
@@ -25,7 +38,7 @@ class AnswerSpans(NamedTuple):
 
 
 def span_log_probabilities(
-    outputs: ExtractiveQuestionAnsweringOutput,
+    outputs: SpanLogits,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Log-probabilities in float32 or wider, so that start[i] + end[j] is the joint log-probability of the span (i, j).
 
@@ -53,9 +66,7 @@ def span_log_probabilities(
     return start + F.logsigmoid(-margin).unsqueeze(1), end, F.logsigmoid(margin)
 
 
-def decode_answers(
-    outputs: ExtractiveQuestionAnsweringOutput, attention_mask: torch.Tensor, max_length: int
-) -> AnswerSpans:
+def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length: int) -> AnswerSpans:
     """The most probable span 1 <= i <= j <= i + max_length - 1 of each row; of equal ones the first, then the shortest.
 
     The rule of SQuAD 2.0 is then: no answer where `no_answer_log_probs > span_log_probs`.
@@ -86,3 +97,61 @@ def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
 
 def _wide(values: torch.Tensor) -> torch.Tensor:
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+
+
+def span_scores(
+    start_scores: torch.Tensor, end_scores: torch.Tensor, mask: torch.Tensor, max_length: int
+) -> torch.Tensor:
+    """(B, C, max_length): start_scores[i] + end_scores[i + k] for spans inside `mask` from 1 on, -inf elsewhere.
+
+    Position 0 (no answer) is never part of a span.
+
+    Args:
+        start_scores, end_scores: (B, C), log-probabilities or logits.
+        mask: boolean (B, C), True at real positions.
+        max_length: longest span in words.
+    """
+    length = start_scores.size(1)
+    allowed = mask.clone()
+    allowed[:, 0] = False
+    low = float("-inf")
+    starts = start_scores.masked_fill(~allowed, low)
+    ends = end_scores.masked_fill(~allowed, low)
+    padded = torch.nn.functional.pad(ends, (0, max_length - 1), value=low)
+    offsets = torch.arange(length, device=ends.device).unsqueeze(1) + torch.arange(max_length, device=ends.device)
+    return starts.unsqueeze(2) + padded[:, offsets]  # (B, C, max_length)
+
+
+def best_spans(
+    start_scores: torch.Tensor, end_scores: torch.Tensor, mask: torch.Tensor, max_length: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """For each row the span 1 <= i <= j <= i + max_length - 1 with the greatest score.
+
+    Of equal scores the smallest i wins, then the smallest j.
+
+    Returns:
+        starts (B,), ends (B,), scores (B,). A row with no real position after 0 gives (0, 0, -inf), a row in which a
+        span's score is NaN (0, 0, nan).
+    """
+    band = span_scores(start_scores, end_scores, mask, max_length).flatten(1)
+    best = band.amax(dim=1)
+    places = torch.arange(band.size(1), device=band.device)
+    # argmax does not promise the first of equal values; the smallest index does.
+    flat = torch.where(band == best.unsqueeze(1), places, band.size(1)).amin(dim=1)
+    starts = torch.div(flat, max_length, rounding_mode="floor")
+    ends = starts + flat % max_length
+    none = torch.isneginf(best) | torch.isnan(best)  # amax passes NaN on, and NaN equals nothing
+    return starts.masked_fill(none, 0), ends.masked_fill(none, 0), best
+
+
+def reference_best_span(
+    start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int
+) -> tuple[int, int, float]:
+    """`best_spans` for one row without padding, (C,), by looking at every pair."""
+    best = (0, 0, float("-inf"))
+    for i in range(1, len(start_scores)):
+        for j in range(i, min(i + max_length, len(start_scores))):
+            score = (start_scores[i] + end_scores[j]).item()
+            if score > best[2]:
+                best = (i, j, score)
+    return best

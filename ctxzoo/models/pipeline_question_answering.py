@@ -10,8 +10,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers.pipelines.base import ChunkPipeline
 
-from .ops_answer import AnswerSpans, no_answer_score, span_log_probabilities
-from .ops_span import span_scores
+from .ops_answer import AnswerSpans, no_answer_score, span_log_probabilities, span_scores
 
 Example = Mapping[str, Any]
 Answer = dict[str, Any]

@@ -1,16 +1,19 @@
-"""Words and their characters, as one tokenizer."""
+"""Words, their characters, and features of words beside another text, as one tokenizer."""
 
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 from tokenizers.models import WordLevel
-from transformers import BatchEncoding, TokenizersBackend
+from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from .ops_word_features import NUM_WORD_FEATURES, word_features
+from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
 # What a word is, tried from left to right:
 #   abbreviations with dots (U.S., e.g.), words up to a clitic (do|n't, it|'s), clitics, numbers with inner marks and a
@@ -34,10 +37,17 @@ def word_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     )
 
 
-PAD_TOKEN, UNKNOWN_TOKEN = "[PAD]", "[UNK]"
 UNKNOWN_CHARACTER = 1  # 0 is padding
 QUESTION = "question_"  # before the names of the question's inputs
 CACHED_WORDS = 1_000_000
+
+# Numbers beside each word that say how it relates to the other text (Chen et al. 2017, section 3.2.1). Three forms of
+# exact match and the term frequency are the paper's; the light stem stands in for its lemma and the shape of the word
+# for its part of speech and entity type, because no tagger travels with a checkpoint.
+NUM_WORD_SHAPES = 8
+NUM_WORD_FEATURES = 4 + NUM_WORD_SHAPES
+
+LOWER, CAPITALISED, UPPER, MIXED, DIGITS, WITH_DIGITS, SIGN, OTHER = range(NUM_WORD_SHAPES)
 
 
 class _Words(NamedTuple):
@@ -47,7 +57,7 @@ class _Words(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
-class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
+class WordCharTokenizer(ZooTokenizer):
     """Word ids, character ids and word features for models that read a question and a context apart.
 
     `tokenizer(question, context)` gives `input_ids`, `attention_mask` and, as built, `char_ids` (words,
@@ -98,7 +108,7 @@ class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             index: int | None = self._tokenizer.token_to_id(form)
             if index is not None:
                 return index
-        unknown: int = self._tokenizer.token_to_id(UNKNOWN_TOKEN)
+        unknown: int = self._tokenizer.token_to_id(UNK_TOKEN)
         return unknown
 
     def character_ids(self, word: str) -> tuple[int, ...]:
@@ -179,54 +189,26 @@ class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             if prefix + name in columns:
                 columns[prefix + name] = [[*row, *[filler] * (length - len(row))] for row in columns[prefix + name]]
 
-    def _encode_plus(
-        self,
-        text: str | Sequence[str],
-        text_pair: str | Sequence[str] | None = None,
-        add_special_tokens: bool = True,
-        padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
-        truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
-        max_length: int | None = None,
-        stride: int = 0,
-        is_split_into_words: bool = False,
-        pad_to_multiple_of: int | None = None,
-        padding_side: str | None = None,
-        return_tensors: Any = None,
-        return_token_type_ids: bool | None = None,
-        return_attention_mask: bool | None = None,
-        return_overflowing_tokens: bool = False,
-        return_special_tokens_mask: bool = False,
-        return_offsets_mapping: bool = False,
-        return_length: bool = False,
-        verbose: bool = True,
-        split_special_tokens: bool | None = None,
-        **kwargs: Any,
-    ) -> BatchEncoding:
-        """What `tokenizer(...)` runs; see the class.
+    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        pair, truncation = text_pair is not None, options.truncation_strategy
+        return {
+            "is_split_into_words": options.is_split_into_words,
+            "return_special_tokens_mask": options.return_special_tokens_mask,
+            "add_special_tokens=False with a pair": pair and not options.add_special_tokens,
+            'truncation="only_first" with a pair': pair and truncation == TruncationStrategy.ONLY_FIRST,
+            'truncation="only_second" without a pair': not pair and truncation == TruncationStrategy.ONLY_SECOND,
+        }
+
+    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+        """Encode texts, or questions with their contexts, without padding them.
 
         Raises:
-            TypeError: something that is not a string or a list of strings; an unknown option.
-            ValueError: a question or context without words, an option that this tokenizer does not have.
+            TypeError: something that is not a string or a list of strings.
+            ValueError: a question or context without words, padding on the left, a `max_length` without room for a
+                word, or a `stride` that does not fit it.
         """
-        pair = text_pair is not None
-        refused = {
-            "is_split_into_words": is_split_into_words,
-            "return_token_type_ids": return_token_type_ids,
-            "return_special_tokens_mask": return_special_tokens_mask,
-            "return_length": return_length,
-            "add_special_tokens=False with a pair": pair and not add_special_tokens,
-            'truncation="only_first" with a pair': pair and truncation_strategy == TruncationStrategy.ONLY_FIRST,
-            'truncation="only_second" without a pair': not pair
-            and truncation_strategy == TruncationStrategy.ONLY_SECOND,
-            f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
-        }
-        if any(refused.values()):
-            names = ", ".join(name for name, asked in refused.items() if asked)
-            raise ValueError(f"{type(self).__name__} does not offer {names}; see its documentation")
-        if kwargs:
-            raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}")
-        self._refuse_left(padding_side)
-
+        self._refuse_left(options.padding_side)
+        pair, max_length, stride = text_pair is not None, options.max_length, options.stride
         batched = not isinstance(text, str)
         given = {"question": text, "context": text_pair} if pair else {"text": text}
         cut = [self._cut(_texts(value, name, batched), name) for name, value in given.items()]
@@ -237,41 +219,30 @@ class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
                 _refuse_empty(name, texts)
 
         capacity = None
-        if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE and max_length is not None:
+        if options.truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE and max_length is not None:
             capacity = max_length - pair
             if capacity < 1:
                 raise ValueError(f"max_length={max_length} leaves no word{' beside the extra token' if pair else ''}")
-            if return_overflowing_tokens and not 0 <= stride < capacity:
+            if options.return_overflowing_tokens and not 0 <= stride < capacity:
                 raise ValueError(
                     f"stride={stride} must be at least 0 and below {capacity}, the words in a window of "
                     f"max_length={max_length}"
                 )
+        overlap = stride if options.return_overflowing_tokens else None
         rows: list[dict[str, Any]] = []
         samples: list[int] = []
         for sample, main in enumerate(cut[-1]):
-            for begin, end in _windows(len(main.words), capacity, stride if return_overflowing_tokens else None):
+            for begin, end in _windows(len(main.words), capacity, overlap):
                 window = _Words(main.words[begin:end], main.offsets[begin:end])
-                rows.append(self._row(window, cut[0][sample] if pair else None, return_offsets_mapping))
+                rows.append(self._row(window, cut[0][sample] if pair else None, options.return_offsets_mapping))
                 samples.append(sample)
 
         columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
-        if return_attention_mask is False:
+        if options.return_attention_mask is False:
             columns = {name: value for name, value in columns.items() if not name.endswith("attention_mask")}
-        encoding = BatchEncoding(columns)
-        if padding_strategy != PaddingStrategy.DO_NOT_PAD:
-            encoding = self.pad(
-                encoding,
-                padding=padding_strategy,
-                max_length=max_length,
-                pad_to_multiple_of=pad_to_multiple_of,
-                return_attention_mask=return_attention_mask,
-                verbose=False,
-            )
-        if return_overflowing_tokens:
-            encoding["overflow_to_sample_mapping"] = samples
-        elif not batched and return_tensors is None:
-            encoding = BatchEncoding({name: value[0] for name, value in encoding.items()})
-        return encoding.convert_to_tensors(return_tensors)
+        if options.return_overflowing_tokens:
+            columns["overflow_to_sample_mapping"] = samples
+        return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
 
     def _row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
         """One example: the context (or the only text), and the question if there is one."""
@@ -311,16 +282,7 @@ class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     def _cut(self, texts: list[str], name: str) -> list[_Words]:
         # Otherwise "[UNK]" in a text would be taken for the token itself.
         self._tokenizer.encode_special_tokens = True
-        try:
-            encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        except (TypeError, UnicodeEncodeError):
-            for number, text in enumerate(texts):
-                if any("\ud800" <= character <= "\udfff" for character in text):
-                    raise ValueError(
-                        f"{name} {number} holds half of a surrogate pair, which is no character: {text[:60]!r}; "
-                        "decode it with errors='replace'"
-                    ) from None
-            raise
+        encodings = self._backend_encodings(texts, name)
         cut = []
         for text, encoding in zip(texts, encodings, strict=True):
             offsets = encoding.offsets
@@ -334,11 +296,6 @@ class WordCharTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int:
         return self.word_id(token)
-
-    def _refuse_left(self, padding_side: str | None) -> None:
-        side = padding_side or self.padding_side
-        if side != "right":
-            raise ValueError(f"padding_side={side!r}: the models read padding on the right only")
 
 
 def build_word_char_tokenizer(
@@ -364,7 +321,7 @@ def build_word_char_tokenizer(
     """
     if max_word_length < 1:
         raise ValueError(f"max_word_length must be at least 1, got {max_word_length}")
-    vocabulary = _numbered([PAD_TOKEN, UNKNOWN_TOKEN], words, "word")
+    vocabulary = _numbered([PAD_TOKEN, UNK_TOKEN], words, "word")
     char_vocab = None
     if characters is not None:
         for character in characters:
@@ -374,7 +331,7 @@ def build_word_char_tokenizer(
         char_vocab = {
             name: index for name, index in _numbered(["", "??"], characters, "character").items() if index > 1
         }
-    backend = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
+    backend = Tokenizer(WordLevel(vocabulary, unk_token=UNK_TOKEN))
     backend.pre_tokenizer = word_pre_tokenizer()
     names = ["input_ids", "attention_mask"]
     names += ["char_ids"] * (char_vocab is not None) + ["word_features"] * word_features
@@ -382,7 +339,7 @@ def build_word_char_tokenizer(
         **{
             "tokenizer_object": backend,
             "pad_token": PAD_TOKEN,
-            "unk_token": UNKNOWN_TOKEN,
+            "unk_token": UNK_TOKEN,
             "split_special_tokens": True,
             "model_input_names": [*names, *(QUESTION + name for name in names)],
             "char_vocab": char_vocab,
@@ -445,3 +402,76 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and value and hasattr(value[0], "tolist"):
         return [row.tolist() for row in value]
     return value
+
+
+def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list[float]]:
+    """`NUM_WORD_FEATURES` numbers for each word of a text.
+
+    In this order: 1 where some word of the other text is the same as written, lower-cased, by `stem`, else 0; how often
+    the lower-cased word stands in its own text, over the words of that text; the one-hot `word_shape`.
+    """
+    lower = [word.lower() for word in words]
+    counts = Counter(lower)
+    other = set(other_words)
+    other_lower = {word.lower() for word in other}
+    other_stems = {stem(word) for word in other}
+    rows = []
+    for word, low in zip(words, lower, strict=True):
+        shape = [0.0] * NUM_WORD_SHAPES
+        shape[word_shape(word)] = 1.0
+        matches = (word in other, low in other_lower, stem(word) in other_stems)
+        rows.append([*map(float, matches), counts[low] / len(words), *shape])
+    return rows
+
+
+@lru_cache(maxsize=1 << 17)
+def word_shape(word: str) -> int:
+    """What a word looks like, as one of `NUM_WORD_SHAPES` numbers; the first that holds:
+
+    4 digits only, 5 digits and others, 0 lower case, 1 first character upper case and no other, 2 all upper case,
+    3 upper and lower case mixed, 6 punctuation and symbols only, 7 anything else (no case, control characters).
+    """
+    if any(character.isdigit() for character in word):
+        return DIGITS if word.isdigit() else WITH_DIGITS
+    if word.islower():
+        return LOWER
+    uppers = [character.isupper() for character in word]
+    if any(uppers):
+        if uppers[0] and not any(uppers[1:]):
+            return CAPITALISED
+        return UPPER if word.isupper() else MIXED
+    if word and all(unicodedata.category(character)[0] in "PS" for character in word):
+        return SIGN
+    return OTHER
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """The lower-cased word without common English endings; a rough key under which forms of one word meet.
+
+    Words of letters only, in this order, each as long as three letters stay: the plural (-ies to -y, -es after a
+    hissing sound, -s except in -ss, -us, -is); then -ied to -y, -ing or -ed where a vowel stays before it, or -ly; a
+    doubled last consonant becomes single; a last -e goes, a last -y becomes -i.
+    """
+    word = word.lower()
+    if not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) >= 5:
+        word = f"{word[:-3]}y"
+    elif word.endswith(("ses", "xes", "zes", "ches", "shes")) and len(word) >= 5:
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= 4:
+        word = word[:-1]
+    if word.endswith("ied") and len(word) >= 5:
+        word = f"{word[:-3]}y"
+    else:
+        for ending in ("ing", "ed", "ly"):
+            rest = word.removesuffix(ending)
+            if rest != word and len(rest) >= 3 and (ending == "ly" or any(vowel in rest for vowel in "aeiouy")):
+                word = rest
+                break
+    if len(word) >= 4 and word[-1] == word[-2] and word[-1] not in "aeiou":
+        word = word[:-1]
+    if len(word) >= 4 and word[-1] == "e":
+        word = word[:-1]
+    return f"{word[:-1]}i" if len(word) >= 3 and word[-1] == "y" else word

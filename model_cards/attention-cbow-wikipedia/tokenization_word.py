@@ -6,22 +6,55 @@ from typing import Any, Literal, get_args
 
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
-from transformers import BatchEncoding, TokenizersBackend
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from .tokenization_english import english_pre_tokenizer
+from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
-PAD_TOKEN = "[PAD]"  # id 0; the backend also gives it to unknown words that are to be removed
-UNK_TOKEN = "[UNK]"  # id 1 where unknown words are kept
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 _KEPT_WORDS = 200_000  # whose character n-grams are remembered
 Cutter = Literal["whitespace", "english"]
 NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place of the text
 
+# Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
+LINE_BREAK = r"""<br ?/?>|\\n|\\(?=")"""
 
-class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
+_ALNUM = r"[\p{L}\p{M}\p{N}]"
+_END = rf"(?!{_ALNUM})"
+_APOSTROPHE = "['’]"
+_ENDING = rf"{_APOSTROPHE}(?i:s|ll|ve|re|d|m){_END}"  # it|'s, I|'ll, we|'ve, they|'re, I|'d, I|'m
+_NOT = rf"(?i:n{_APOSTROPHE}t){_END}"  # do|n't
+# What may stand inside a word, between letters or digits: o'clock, AT&T, U.S.A, 3.5, 1,000, 10:30, 9/10, covid-19.
+_INSIDE = "|".join(
+    [
+        rf"(?!{_ENDING}){_APOSTROPHE}",
+        r"[&_@*#$]",
+        r"(?<![\p{L}\p{M}]{2})\.",  # after two letters it ends a sentence whose space is missing
+        r"(?<=\p{N})[,:/](?=\p{N})",
+        r"(?<=\p{L})-(?=\p{N})",
+    ]
+)
+# The first that fits is taken, and white space, which none fits, is left out. A word must come out whole when it is
+# cut by itself: vocabularies are checked by that.
+WORD = "|".join(
+    [
+        r"""(?:https?://|www\.)[^\s<>"()]*[\p{L}\p{N}/]""",
+        rf"(?i:can(?=not{_END})|gon(?=na{_END})|got(?=ta{_END}))",
+        # Without the apostrophe: do|nt.
+        r"(?i:ai|are|ca|could|did|does|do|had|has|have|is|should|was|were|wo|would)" + rf"(?=(?i:nt){_END})",
+        r"(?:\p{L}\.)+(?![\p{L}\p{M}\p{N}.])",  # U.S., e.g., initials
+        r"(?i:mr|mrs|ms|dr|st|jr|sr|vs|mt|prof|inc|ltd|corp|co)\.(?![\p{L}\p{M}\p{N}.])",
+        rf"{_ALNUM}(?:(?!{_NOT}){_ALNUM}|(?:{_INSIDE})(?={_ALNUM}))*",
+        _ENDING,
+        rf"[:;=]{_APOSTROPHE}?-?[()\[\]dDpPoO3/\\|]{_END}",  # :-)
+        r"\.{2,}|-{2,}",
+        r"\S",
+    ]
+)
+
+
+class WordTokenizer(ZooTokenizer):
     """Word ids for classifiers of texts and of words, padded on the right.
 
     A text is lower-cased and its digits become 0, if built so, and it is cut at whitespace or by the rules for English
@@ -113,58 +146,32 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         encoding = self._cut([text], is_split_into_words=False)[0]
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
 
-    def _encode_plus(
-        self,
-        text: str | Sequence[str] | Sequence[Sequence[str]],
-        text_pair: Any = None,
-        add_special_tokens: bool = True,
-        padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
-        truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
-        max_length: int | None = None,
-        stride: int = 0,
-        is_split_into_words: bool = False,
-        pad_to_multiple_of: int | None = None,
-        padding_side: str | None = None,
-        return_tensors: Any = None,
-        return_token_type_ids: bool | None = None,
-        return_attention_mask: bool | None = None,
-        return_overflowing_tokens: bool = False,
-        return_special_tokens_mask: bool = False,
-        return_offsets_mapping: bool = False,
-        return_length: bool = False,
-        verbose: bool = True,
-        split_special_tokens: bool | None = None,
-        **kwargs: Any,
-    ) -> BatchEncoding:
-        """What `tokenizer(...)` runs; see the class.
+    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        return {
+            "a pair of texts (a classifier reads one)": text_pair is not None,
+            'truncation="only_second"': options.truncation_strategy == TruncationStrategy.ONLY_SECOND,
+        }
+
+    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+        """Encode texts without padding them.
 
         Raises:
-            TypeError: something that is not text; an unknown option.
-            ValueError: an empty batch, an option that this tokenizer does not have, or `padding="max_length"` where
-                n-grams make a text longer than that.
+            TypeError: something that is not text.
+            ValueError: an empty batch, a `max_length` without room for a word, or `padding="max_length"` where n-grams
+                make a text longer than that.
         """
-        self._refuse(
-            {
-                "a pair of texts (a classifier reads one)": text_pair is not None,
-                "return_token_type_ids": return_token_type_ids,
-                "return_length": return_length,
-                'truncation="only_second"': truncation_strategy == TruncationStrategy.ONLY_SECOND,
-                f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
-            }
-        )
-        if kwargs:
-            raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}")
-        limit = None if truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else max_length
+        max_length, split = options.max_length, options.is_split_into_words
+        limit = None if options.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else max_length
         if limit is not None and limit < 1:
             raise ValueError(f"max_length={limit} leaves no word; expected at least 1")
 
-        texts, batched = _texts(text, is_split_into_words)
+        texts, batched = _texts(text, split)
         columns: dict[str, list[Any]] = {"input_ids": []}
-        if return_offsets_mapping:
+        if options.return_offsets_mapping:
             columns["offset_mapping"] = []
-        if return_overflowing_tokens:
+        if options.return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
-        encodings = self._cut(texts, is_split_into_words)
+        encodings = self._cut(texts, split)
         for one, encoding in zip(texts, encodings, strict=True):
             ids = encoding.ids
             if self.keeps_unknown:  # also the text "[PAD]"
@@ -173,47 +180,31 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             kept = known[:limit]
             ngrams: list[int] = []
             if self._all_buckets:
-                parts = one if is_split_into_words else [one]
+                parts = one if split else [one]
                 words = [word for part in parts for word in cut_words(self._tokenizer, part)]
                 ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
             columns["input_ids"].append([*_at(kept, ids), *ngrams])
-            if return_offsets_mapping:
+            if options.return_offsets_mapping:
                 columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
-            if return_overflowing_tokens:
+            if options.return_overflowing_tokens:
                 cut_off = len(known) - len(kept)
-                columns["overflowing_tokens"].append(_at(known[max(0, len(kept) - stride) :] if cut_off else [], ids))
-                columns["num_truncated_tokens"].append(cut_off)
-        if return_attention_mask is not False:
-            columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
-        if return_special_tokens_mask:
-            columns["special_tokens_mask"] = [[0] * len(row) for row in columns["input_ids"]]
-        # Once words are removed, the backend's encodings count other places.
-        whole = encodings if self.keeps_unknown else []
-
-        output = BatchEncoding(columns)
-        if padding_strategy != PaddingStrategy.DO_NOT_PAD:
-            longest = max(map(len, columns["input_ids"]))
-            if self._all_buckets and padding_strategy == PaddingStrategy.MAX_LENGTH and longest > (max_length or 0):
-                raise ValueError(
-                    f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
-                    "use padding=True"
+                columns["overflowing_tokens"].append(
+                    _at(known[max(0, len(kept) - options.stride) :] if cut_off else [], ids)
                 )
-            output = self.pad(
-                output,
-                padding=padding_strategy,
-                max_length=max_length,
-                pad_to_multiple_of=pad_to_multiple_of,
-                padding_side=padding_side,
-                return_attention_mask=return_attention_mask,
-                verbose=False,
+                columns["num_truncated_tokens"].append(cut_off)
+        if options.return_attention_mask is not False:
+            columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
+        if options.return_special_tokens_mask:
+            columns["special_tokens_mask"] = [[0] * len(row) for row in columns["input_ids"]]
+        padded_to_limit = options.padding_strategy == PaddingStrategy.MAX_LENGTH
+        longest = max(map(len, columns["input_ids"]))
+        if self._all_buckets and padded_to_limit and longest > (max_length or 0):
+            raise ValueError(
+                f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
+                "use padding=True"
             )
-        for encoding, row in zip(whole, output["input_ids"], strict=False):
-            encoding.truncate(min(len(encoding), len(row)))
-            encoding.pad(len(row), pad_token=PAD_TOKEN)
-        data = dict(output)
-        if not batched and return_tensors is None:
-            data = {name: value[0] for name, value in data.items()}
-        return BatchEncoding(data, whole or None).convert_to_tensors(return_tensors)
+        # Once words are removed, the backend's encodings count other places.
+        return UnpaddedBatch(columns, single=not batched, encodings=encodings if self.keeps_unknown else ())
 
     def _pad(
         self,
@@ -225,11 +216,9 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         return_attention_mask: bool | None = None,
     ) -> Any:
         """One text; transformers' own, which leaves offsets as they are."""
-        side = padding_side or self.padding_side
-        if side != "right":
-            raise ValueError(f"padding_side={side!r}: the models read padding on the right only")
+        self._refuse_left(padding_side)
         padded = super()._pad(
-            encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, side, return_attention_mask
+            encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, "right", return_attention_mask
         )
         if "offset_mapping" in padded:
             offsets = padded["offset_mapping"]
@@ -240,20 +229,7 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         """The backend's encodings, in which removed words still stand with id 0."""
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
-        try:
-            encodings: list[Any] = self._tokenizer.encode_batch(
-                texts, is_pretokenized=is_split_into_words, add_special_tokens=False
-            )
-        except (TypeError, UnicodeEncodeError):
-            for number, text in enumerate(texts):
-                written = " ".join(text) if is_split_into_words else text
-                if any("\ud800" <= character <= "\udfff" for character in written):
-                    raise ValueError(
-                        f"text {number} holds half of a surrogate pair, which is no character: {written[:60]!r}; "
-                        "decode it with errors='replace'"
-                    ) from None
-            raise
-        return encodings
+        return self._backend_encodings(texts, "text", is_split_into_words)
 
     def _ngram_ids(self, words: list[str]) -> list[int]:
         first, buckets = len(self), self.ngram_buckets
@@ -285,11 +261,6 @@ class WordTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             )
         added: int = super()._add_tokens(new_tokens, special_tokens)
         return added
-
-    def _refuse(self, asked: dict[str, Any]) -> None:
-        names = ", ".join(name for name, value in asked.items() if value)
-        if names:
-            raise ValueError(f"{type(self).__name__} does not offer {names}; see its documentation")
 
 
 def build_word_tokenizer(
@@ -385,6 +356,22 @@ def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bo
         backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
     return backend
+
+
+def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+    """Words, numbers and signs of English text; white space and line breaks in HTML or as "\\n" are left out.
+
+    As in spaCy contractions are split (do|n't, it|'s, can|not), hyphens and slashes between letters are words, and
+    abbreviations keep their period (U.S., Mr.). A text reads the same in capitals and in small letters, so what spaCy
+    tells by capitals is told by lengths: film.The is three words, U.S.A one. Cut at more places than in spaCy:
+    brackets, quotes and backslashes inside of words.
+    """
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(LINE_BREAK), "removed"),
+            pre_tokenizers.Split(Regex(WORD), "removed", invert=True),
+        ]
+    )
 
 
 def cut_words(backend: Tokenizer, text: str) -> list[str]:

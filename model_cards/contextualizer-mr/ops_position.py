@@ -24,7 +24,7 @@ def word_positions(mask: torch.Tensor, width: int, dtype: torch.dtype) -> torch.
 
 
 def reference_sinusoidal_positions(length: int, width: int) -> torch.Tensor:
-    """The same, entry by entry, in float64."""
+    """`sinusoidal_positions`, entry by entry, in float64."""
     table = torch.zeros(length, width, dtype=torch.float64)
     for position in range(length):
         for place in range(width):

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
@@ -48,6 +48,8 @@ LARGEST_COUNT = 100_000  # of a whole number without a bound of its own, and of 
 LARGEST_TABLE = 100_000_000  # rows of a table of words
 LARGEST_FLOAT = 1e30  # single precision ends at 3e38
 
+OfVariant = TypeVar("OfVariant", bound="ZooConfig")
+
 
 @strict
 class ZooConfig(PreTrainedConfig):
@@ -59,6 +61,8 @@ class ZooConfig(PreTrainedConfig):
     Attributes:
         largest: bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
             classes hold too.
+        variants: settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
+        nominal_sizes: fields that follow from data, with the values by which `ctxzoo list` counts parameters.
 
     Raises:
         TypeError: a keyword argument is neither a declared field nor one of transformers' own; the message names the
@@ -69,6 +73,8 @@ class ZooConfig(PreTrainedConfig):
     # Set by the registry: imports and registers the models of this config. None in the code of a checkpoint.
     before_first_use: ClassVar[Callable[[], object] | None] = None
     largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    nominal_sizes: ClassVar[Mapping[str, int]] = MappingProxyType({})
 
     def __post_init__(self, **kwargs: Any) -> None:
         load = type(self).before_first_use
@@ -122,6 +128,17 @@ class ZooConfig(PreTrainedConfig):
         for name in names:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @classmethod
+    def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
+        """The configuration of one of `variants`; `changes` override its fields, or give what follows from data.
+
+        Raises:
+            ValueError: unknown variant name; the message lists the known ones.
+        """
+        if name not in cls.variants:
+            raise ValueError(f"unknown {cls.__name__} variant {name!r}; known: {', '.join(cls.variants) or 'none'}")
+        return cls(**{**cls.variants[name], **changes})
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:

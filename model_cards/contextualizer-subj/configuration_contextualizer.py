@@ -32,6 +32,16 @@ class ContextualizerConfig(TextConfig):
 
     model_type = "ctxzoo_contextualizer"
     largest = MappingProxyType({"num_steps": 10_000, "eval_context_samples": 10_000})
+    # Rows of the paper's tables; the widths of word vectors are the paper's.
+    variants = MappingProxyType(
+        {
+            "recurrent": {},
+            "regular": {"recurrent": False},
+            "ones": {"initial_context": "ones"},
+            "learned_start": {"initial_context": "learned"},
+            "learned_embeddings": {"freeze_embeddings": False, "word_dim": 250},
+        }
+    )
 
     word_dim: int = 500
     freeze_embeddings: bool = True
@@ -60,31 +70,3 @@ class ContextualizerConfig(TextConfig):
                 f"eval_context_samples={self.eval_context_samples} needs initial_context='random' and "
                 f"variant='contextualizer'; got {self.initial_context!r} and {self.variant!r}"
             )
-
-
-# Rows of the paper's tables; `word_embedding_size` of the caller does not count: the widths are the paper's.
-VARIANTS: dict[str, dict[str, bool | int | float | str]] = {
-    "recurrent": {},
-    "regular": {"recurrent": False},
-    "ones": {"initial_context": "ones"},
-    "learned_start": {"initial_context": "learned"},
-    "learned_embeddings": {"freeze_embeddings": False, "word_dim": 250},
-}
-
-
-def contextualizer_variant(
-    name: str,
-    *,
-    vocab_size: int,
-    word_embedding_size: int = 0,
-    char_vocab_size: int = 0,
-    **changes: bool | int | float | str | None,
-) -> ContextualizerConfig:
-    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
-
-    Raises:
-        ValueError: unknown variant name; the message lists the known ones.
-    """
-    if name not in VARIANTS:
-        raise ValueError(f"unknown Contextualizer variant {name!r}; known: {', '.join(VARIANTS)}")
-    return ContextualizerConfig(**{"vocab_size": vocab_size, **VARIANTS[name], **changes})

@@ -22,6 +22,7 @@ class TextConfig(ZooConfig):
     """
 
     largest = MappingProxyType({"embedding_seed": 2**63 - 1})
+    nominal_sizes = MappingProxyType({"vocab_size": 2})
 
     vocab_size: int = 10_000
     word_dim: int = 250

@@ -135,7 +135,7 @@ class _ClosedFormAttention(torch.autograd.Function):
 
 
 class _FusedAttention(torch.autograd.Function):
-    """The same in Triton."""
+    """Second-order attention in Triton."""
 
     @staticmethod
     def forward(

@@ -1,7 +1,7 @@
 """Configuration of LAMA and its variants."""
 
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -38,6 +38,9 @@ class LamaConfig(TextConfig):
 
     model_type = "ctxzoo_lama"
     largest = MappingProxyType({"ngram_buckets": LARGEST_TABLE})
+    # Rows of the paper's Table 3.
+    variants = MappingProxyType({"lama": {}, "lama_ctx": {"context": "mean_embedding"}})
+    nominal_sizes = MappingProxyType({"vocab_size": 2, "word_dim": 300})
 
     word_dim: int = 100
     position_dim: int = 0
@@ -93,29 +96,3 @@ class LamaConfig(TextConfig):
     def validate_scale(self) -> None:
         if self.logit_scale <= 0:
             raise ValueError(f"logit_scale must be above 0, got {self.logit_scale}")
-
-
-# Rows of the paper's Table 3.
-VARIANTS: dict[str, dict[str, Any]] = {"lama": {}, "lama_ctx": {"context": "mean_embedding"}}
-
-
-def lama_variant(
-    name: str,
-    *,
-    vocab_size: int,
-    word_embedding_size: int = 0,
-    char_vocab_size: int = 0,
-    **changes: Any,
-) -> LamaConfig:
-    """The config of one of `VARIANTS` for a given vocabulary; `changes` override its fields.
-
-    Args:
-        word_embedding_size: width of pretrained vectors; 0: the paper's 100.
-
-    Raises:
-        ValueError: unknown variant name; the message lists the known ones.
-    """
-    if name not in VARIANTS:
-        raise ValueError(f"unknown LAMA variant {name!r}; known: {', '.join(VARIANTS)}")
-    sizes = {"vocab_size": vocab_size, **({"word_dim": word_embedding_size} if word_embedding_size else {})}
-    return LamaConfig(**{**sizes, **VARIANTS[name], **changes})

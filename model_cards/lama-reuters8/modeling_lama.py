@@ -13,17 +13,13 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_lama import LamaConfig
-from .layers_classifier import text_classifier
-from .layers_low_rank_attention import LowRankAttention
-from .layers_normal_linear import DEVIATION, NormalLinear
+from .layers_lama import LowRankAttention
+from .layers_linear import DEVIATION, NormalLinear, text_classifier
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
-from .modeling_text import TextPreTrainedModel
-from .ops_classification import classification_loss, start_weights
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
 from .ops_dropout import dropout
-from .ops_masking import refuse_gaps
-from .ops_pooling import masked_max, masked_mean
-from .outputs import DocumentClassifierOutput
+from .ops_masking import masked_max, masked_mean, refuse_gaps
 
 
 class LearnedContext(nn.Module):
@@ -147,10 +143,11 @@ class LamaModel(LamaPreTrainedModel):
         return mean if self.context_map is None else self.context_map(mean)
 
 
-class LamaForSequenceClassification(LamaPreTrainedModel):
-    """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2, and, with `linear_mean`, its term."""
+class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTrainedModel):
+    """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2, and, with `linear_mean`, its term.
 
-    zoo_task = "text-classification"
+    Inputs, `attentions` (A, one (B, m, n)) and `hidden_states` are those of `LamaModel.forward`.
+    """
 
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
@@ -163,45 +160,11 @@ class LamaForSequenceClassification(LamaPreTrainedModel):
             self.linear_mean = nn.Linear(config.hidden_size, config.num_labels, bias=False)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: torch.LongTensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        labels: torch.LongTensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> DocumentClassifierOutput | tuple[torch.Tensor, ...]:
-        """Scores of the classes, (B, L); inputs as in `LamaModel.forward`.
-
-        Args:
-            labels: (B,) classes.
-
-        Returns:
-            The loss is the cross-entropy in nats, mean over the batch; `attentions` on request: A, one (B, m, n).
-
-        Raises:
-            ValueError: labels of another shape, or outside the classes; see also `LamaModel.forward`.
-        """
-        outputs = self.lama(
-            input_ids,
-            attention_mask=attention_mask,
-            inputs_embeds=inputs_embeds,
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            return_dict=True,
-        )
-        logits = self.classifier(outputs.pooler_output)
+    def scores(self, outputs: Any) -> torch.Tensor:
+        logits: torch.Tensor = self.classifier(outputs.pooler_output)
         if self.linear_mean is not None:
             logits = logits + self.linear_mean(outputs.pooler_output[:, -self.config.hidden_size :])
-        output = DocumentClassifierOutput(
-            loss=None if labels is None else classification_loss(logits, labels),
-            logits=logits,
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.attentions,
-        )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return logits
 
     @torch.no_grad()
     def start_linear(self, weights: torch.Tensor) -> None:

@@ -16,7 +16,7 @@ from benchmarks.sides import Runner, Side, build_model
 from benchmarks.training_step import COMPARISONS, DisagreementError, choose_questions, largest_difference
 from benchmarks.worker import WorkerEndedError
 from ctxzoo.models.configuration_bidaf import BidafConfig
-from ctxzoo.models.layers_char_cnn import CharCnn
+from ctxzoo.models.layers_bidaf import CharCnn
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from tests.benchmarks.test_textbook_bidaf import CONFIGS, make_batch
 from tests.benchmarks.worker_here import WorkerHere
@@ -39,8 +39,7 @@ def inputs(tmp_path: Path) -> Path:
 @pytest.fixture
 def restored(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `apply_switches` replaces comes back after the test; the allocator is left alone."""
-    for module in (sides.layers_char_cnn, sides.layers_dropout, sides.layers_embedding, sides.layers_similarity):
-        monkeypatch.setattr(module, "dropout", module.dropout)
+    monkeypatch.setattr(sides.layers_bidaf, "dropout", sides.layers_bidaf.dropout)
     monkeypatch.setattr(CharCnn, "forward", CharCnn.forward)
     monkeypatch.setattr(MaskedBiRNN, "forward", MaskedBiRNN.forward)
     monkeypatch.setattr(sides, "keep_freed_memory", lambda: False)
@@ -67,7 +66,7 @@ def test_every_side_answers_as_ctxzoo_does_and_trains(label: str, inputs: Path) 
 @pytest.mark.usefixtures("restored")
 def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for owner, name in ((sides.layers_char_cnn, "unique_rows"), (MaskedBiRNN, "_packed")):
+    for owner, name in ((sides.layers_bidaf, "unique_rows"), (MaskedBiRNN, "_packed")):
         before = getattr(owner, name)
         monkeypatch.setattr(
             owner, name, lambda *args, _before=before, _name=name: (calls.append(_name), _before(*args))[1]

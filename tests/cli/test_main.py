@@ -17,7 +17,7 @@ from ctxzoo.cli import doctor
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.metrics import SquadV2
-from ctxzoo.models.configuration_bidaf import VARIANTS
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
@@ -91,7 +91,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"docs/models/{name}.md" in text
     row = next(line for line in text.splitlines() if line.split()[:1] == ["bidaf"])
     assert "QuestionAnswering" in row
-    assert f" {len(VARIANTS)} " in row
+    assert f" {len(BidafConfig.variants)} " in row
 
 
 def test_info_of_an_architecture(capsys: pytest.CaptureFixture[str]) -> None:
@@ -545,13 +545,13 @@ def test_verify(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["verify", str(checkpoint)]) == 0
     assert f"ctxzoo {ctxzoo.__version__}" in capsys.readouterr().out
     changed = shutil.copytree(checkpoint, tmp_path / "changed")
-    for name in ("ops_span.py", "outputs.py"):
+    for name in ("ops_answer.py", "layers_bidaf.py"):
         with (changed / name).open("a") as file:
             file.write("# changed\n")
     assert main(["verify", str(changed)]) == 1
     errors = capsys.readouterr().err
-    assert "ops_span.py differs" in errors
-    assert "outputs.py differs" in errors
+    assert "ops_answer.py differs" in errors
+    assert "layers_bidaf.py differs" in errors
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

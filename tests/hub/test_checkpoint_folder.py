@@ -42,8 +42,8 @@ def test_folder_is_complete(whole_checkpoint: Path, tmp_path: Path) -> None:
         ".eval_results/ctxzoo-data--squad_v2_mini.yaml",
     }
     assert {
-        *("configuration_base.py", "modeling_bidaf.py", "ops_span.py", "layers_recurrent.py"),
-        *("tokenization_word_char.py", "ops_word_features.py", "pipeline_question_answering.py", "ops_answer.py"),
+        *("configuration_base.py", "modeling_bidaf.py", "layers_bidaf.py", "layers_recurrent.py"),
+        *("tokenization_word_char.py", "tokenization_base.py", "pipeline_question_answering.py", "ops_answer.py"),
     } <= code
     for name in code:
         assert (whole_checkpoint / name).read_bytes() == (SOURCES / name).read_bytes()
@@ -174,8 +174,8 @@ def change_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], Any
         (lambda f: (f / "tokenizer.json").write_text("{}"), r"the tokenizer cannot be loaded"),
         (lambda f: change_weights(f, lambda w: w.pop("start_from_flow.bias")), r"start_from_flow\.bias is missing"),
         (lambda f: change_weights(f, lambda w: w.update(extra=torch.ones(1))), r"extra is unknown"),
-        (lambda f: (f / "ops_span.py").unlink(), r"ops_span\.py is missing"),
-        (lambda f: (f / "ops_span.py").write_text("import os"), r"ops_span\.py differs \(sha256 .* released"),
+        (lambda f: (f / "ops_answer.py").unlink(), r"ops_answer\.py is missing"),
+        (lambda f: (f / "ops_answer.py").write_text("import os"), r"ops_answer\.py differs \(sha256 .* released"),
     ],
 )
 def test_damage_is_named(checkpoint: Path, damage: Callable[[Path], Any], message: str) -> None:

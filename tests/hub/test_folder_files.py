@@ -18,7 +18,7 @@ from tests.support.tiny_checkpoint import write_tiny
 SECRET = "tests/conftest.py"
 FOREIGN = [
     *(".env", ".git-credentials", "id_rsa", "evil.so", "m.joblib", "x.pkl.gz", "pytorch_model.bin", "notes.txt"),
-    *("config.json.bak", "model.safetensors.index.json", "sub/evil.pyc", "__pycache__/ops_span.pyc", ".git/config"),
+    *("config.json.bak", "model.safetensors.index.json", "sub/evil.pyc", "__pycache__/ops_answer.pyc", ".git/config"),
     *("logs/metrics.csv", "README.MD", ".eval_results/id_rsa", ".eval_results/.env", ".eval_results/a.yaml"),
     *(".eval_results/deeper/a--b.yaml", "helper.py", ".eval_results/helper.py"),
 ]

@@ -37,9 +37,9 @@ def test_a_whole_repository_and_its_older_revision(
     asked = [record for record in here.requests[sent:] if "model.safetensors" in record.path]
     assert {record.status for record in asked} == {206}
 
-    change({"ops_span.py": b"import os"})
+    change({"ops_answer.py": b"import os"})
     assert main(["verify", REPO]) == 1
-    assert "ops_span.py differs (sha256" in capsys.readouterr().err
+    assert "ops_answer.py differs (sha256" in capsys.readouterr().err
     assert main(["verify", f"{REPO}@{commit}"]) == 0
 
 

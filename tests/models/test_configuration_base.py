@@ -11,13 +11,32 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoModel, AutoModelForSequenceClassification
 
 from ctxzoo.hub.folder_checks import empty_model
+from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 
 TINY = ContextualizerConfig(vocab_size=9, word_dim=4, rank=2)
+
+
+def test_variants_are_their_settings_with_changes_on_top() -> None:
+    config = ContextualizerConfig.of_variant("learned_embeddings", vocab_size=9, word_dim=4)
+    assert (config.vocab_size, config.word_dim, config.freeze_embeddings) == (9, 4, False)
+    assert ContextualizerConfig.variants["learned_embeddings"]["word_dim"] == 250
+    with pytest.raises(ValueError, match="unknown WordEmbeddingConfig variant 'cbow'; known: none"):
+        WordEmbeddingConfig.of_variant("cbow")
+
+
+def test_nominal_sizes_are_fields_of_their_configuration() -> None:
+    for known in ARCHITECTURES.values():
+        config = known.config_class(**known.config_class.nominal_sizes)
+        assert {name: getattr(config, name) for name in known.config_class.nominal_sizes} == dict(
+            known.config_class.nominal_sizes
+        )
+        assert known.config_class.nominal_sizes or not known.config_class.variants
 
 
 def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
 
-from ctxzoo.models.configuration_bidaf import VARIANTS, BidafConfig, bidaf_variant
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 
 
@@ -94,7 +94,7 @@ def test_a_wrong_value_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
 
 
 def test_json_round_trip(tmp_path: Path) -> None:
-    config = bidaf_variant(
+    config = BidafConfig.of_variant(
         "learned_char9",
         vocab_size=12,
         word_embedding_size=6,
@@ -115,8 +115,8 @@ def test_json_round_trip(tmp_path: Path) -> None:
 def test_variants_are_the_seven_rows_of_the_paper_and_three_of_ours() -> None:
     sizes: dict[str, Any] = {"vocab_size": 9, "word_embedding_size": 4, "char_vocab_size": 8}
     seen = {}
-    for name in VARIANTS:
-        config = bidaf_variant(name, **sizes)
+    for name in BidafConfig.variants:
+        config = BidafConfig.of_variant(name, **sizes)
         width = config.char_kernel_size if config.char_vocab_size else 0
         seen[name] = (config.position_embedding, config.self_attention, width)
         assert config.position_scale == (0 if name == "second_dropout" else 1)
@@ -136,9 +136,9 @@ def test_variants_are_the_seven_rows_of_the_paper_and_three_of_ours() -> None:
     }
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", BidafConfig.variants)
 def test_every_variant_builds(name: str) -> None:
-    config = bidaf_variant(name, vocab_size=9, word_embedding_size=4, char_vocab_size=8, hidden_size=4)
+    config = BidafConfig.of_variant(name, vocab_size=9, word_embedding_size=4, char_vocab_size=8, hidden_size=4)
     words = torch.tensor([[1, 5, 8]])
     characters = torch.ones(1, 3, 16, dtype=torch.long)
     outputs = BidafForQuestionAnswering(config)(words, words, char_ids=characters, question_char_ids=characters)
@@ -147,13 +147,13 @@ def test_every_variant_builds(name: str) -> None:
 
 def test_changes_override_a_variant_and_leave_it_as_it_was() -> None:
     sizes: dict[str, Any] = {"vocab_size": 9, "word_embedding_size": 4, "char_vocab_size": 8}
-    changed = bidaf_variant("learned_char7", **sizes, char_kernel_size=5, position_embedding="none")
+    changed = BidafConfig.of_variant("learned_char7", **sizes, char_kernel_size=5, position_embedding="none")
     assert (changed.char_kernel_size, changed.position_embedding) == (5, "none")
-    assert bidaf_variant("learned_char7", **sizes).char_kernel_size == 7
+    assert BidafConfig.of_variant("learned_char7", **sizes).char_kernel_size == 7
 
 
 def test_an_unknown_variant_lists_the_known() -> None:
     with pytest.raises(
-        ValueError, match=r"unknown BiDAF variant 'char5'; known: baseline, sinusoidal, .*learned_char9"
+        ValueError, match=r"unknown BidafConfig variant 'char5'; known: baseline, sinusoidal, .*learned_char9"
     ):
-        bidaf_variant("char5", vocab_size=9, word_embedding_size=4, char_vocab_size=8)
+        BidafConfig.of_variant("char5", vocab_size=9, word_embedding_size=4, char_vocab_size=8)

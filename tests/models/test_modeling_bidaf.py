@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.configuration_bidaf import VARIANTS, BidafConfig, bidaf_variant
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel, span_loss
 from ctxzoo.models.ops_answer import decode_answers
@@ -33,7 +33,7 @@ LEVERS: dict[str, dict[str, Any]] = {
     "word_features": {"word_features": True},
 }
 CASES: dict[str, dict[str, Any]] = {
-    **{name: {"variant": name} for name in VARIANTS},
+    **{name: {"variant": name} for name in BidafConfig.variants},
     "max": {"variant": "baseline", "query_to_context": "max"},
     "scaled": {"variant": "sinusoidal", "position_scale": 0.3, "scale_embeddings": 2.0},
     "no_highway": {"variant": "learned_char7", "num_highway_layers": 0},
@@ -45,7 +45,7 @@ CASES: dict[str, dict[str, Any]] = {
 def tiny_model(case: dict[str, Any], dtype: torch.dtype = torch.float64, **changes: Any) -> BidafForQuestionAnswering:
     """A model in evaluation mode with every parameter drawn anew, wide enough that each of them shows in the logits."""
     settings = {**TINY, **case, **changes}
-    model = BidafForQuestionAnswering(bidaf_variant(settings.pop("variant", "baseline"), **settings))
+    model = BidafForQuestionAnswering(BidafConfig.of_variant(settings.pop("variant", "baseline"), **settings))
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -391,7 +391,7 @@ def count(module: torch.nn.Module | None) -> int:
 def full_size(name: str, **changes: Any) -> BidafForQuestionAnswering:
     with torch.device("meta"):
         return BidafForQuestionAnswering(
-            bidaf_variant(name, vocab_size=1000, word_embedding_size=300, char_vocab_size=90, **changes)
+            BidafConfig.of_variant(name, vocab_size=1000, word_embedding_size=300, char_vocab_size=90, **changes)
         )
 
 
@@ -452,7 +452,7 @@ def test_parameters_each_switch_adds(settings: dict[str, Any], more: int) -> Non
 def test_initial_values() -> None:
     torch.manual_seed(0)
     model = BidafForQuestionAnswering(
-        bidaf_variant("learned_char7", vocab_size=50, word_embedding_size=300, char_vocab_size=500)
+        BidafConfig.of_variant("learned_char7", vocab_size=50, word_embedding_size=300, char_vocab_size=500)
     )
     table = model.bidaf.embeddings.position.table
     assert table.abs().max() <= 0.1
@@ -475,7 +475,7 @@ def test_initial_values() -> None:
 def test_padding_characters_are_never_trained() -> None:
     torch.manual_seed(0)
     settings = {**TINY, "dropout": 0.0}
-    model = BidafForQuestionAnswering(bidaf_variant("learned_char3", **settings))
+    model = BidafForQuestionAnswering(BidafConfig.of_variant("learned_char3", **settings))
     gradients = loss_gradients(model, {**collate(examples(LENGTHS), model.config, torch.float32), **labels()})
     gradient = gradients["bidaf.char_cnn.embedding.weight"]
     assert (gradient[0] == 0).all()
@@ -497,7 +497,7 @@ def predictions(outputs: Any, mask: torch.Tensor) -> list[tuple[int, int]]:
 def test_overfits_32_questions(name: str) -> None:
     torch.manual_seed(0)
     settings = {**TINY, **CASES[name], "hidden_size": 16, "dropout": 0.0}
-    model = BidafForQuestionAnswering(bidaf_variant(settings.pop("variant"), **settings))
+    model = BidafForQuestionAnswering(BidafConfig.of_variant(settings.pop("variant"), **settings))
     pairs = examples([(8 + row % 7, 3 + row % 3) for row in range(32)])
     starts = [0 if row % 3 == 0 else 1 + (5 * row) % (7 + row % 7) for row in range(32)]
     ends = [min(start + row % 3, 7 + row % 7) if start else 0 for row, start in enumerate(starts)]
@@ -527,7 +527,7 @@ def test_a_model_forced_to_no_answer_says_so_everywhere(forced: bool) -> None:
 
 def test_a_model_that_only_ever_saw_no_answer_says_so_everywhere() -> None:
     torch.manual_seed(0)
-    model = BidafForQuestionAnswering(bidaf_variant("baseline", **{**TINY, "hidden_size": 16, "dropout": 0.0}))
+    model = BidafForQuestionAnswering(BidafConfig.of_variant("baseline", **{**TINY, "hidden_size": 16, "dropout": 0.0}))
     none = [0] * 16
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     train = {**collate(examples([(10, 4)] * 16, seed=1), model.config, torch.float32), **labels(none, none)}

@@ -12,9 +12,9 @@ from safetensors import safe_open
 from torch.nn import functional as F
 
 from ctxzoo.models import layers_contextualizer
-from ctxzoo.models.configuration_contextualizer import ContextualizerConfig, contextualizer_variant
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.layers_random_embedding import seeded_uniform
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
-from ctxzoo.models.ops_seeded_uniform import seeded_uniform
 from tests.support.reference_contextualizer import contexts_of, tokenwise_of
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 5, "position_dim": 4, "rank": 3, "num_steps": 3}
@@ -349,14 +349,16 @@ PAPER = [
 @pytest.mark.parametrize(("variant", "changes", "expected"), PAPER)
 def test_parameter_counts_of_the_paper(variant: str, changes: dict[str, Any], expected: int) -> None:
     with torch.device("meta"):
-        model = ContextualizerForSequenceClassification(contextualizer_variant(variant, vocab_size=50, **changes))
+        model = ContextualizerForSequenceClassification(
+            ContextualizerConfig.of_variant(variant, vocab_size=50, **changes)
+        )
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == expected
 
 
 @pytest.mark.parametrize("words", [5674, 1763])
 def test_parameter_count_with_learned_vectors(words: int) -> None:
     with torch.device("meta"):
-        settings = contextualizer_variant("learned_embeddings", vocab_size=words + 1)
+        settings = ContextualizerConfig.of_variant("learned_embeddings", vocab_size=words + 1)
         model = ContextualizerForSequenceClassification(settings)
     padding = 250  # a row that is never trained
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) - padding == 250 * words + 81_542
@@ -395,7 +397,7 @@ def test_bad_configurations_are_named(changes: dict[str, Any], message: str) -> 
 
 def test_an_unknown_variant_is_named() -> None:
     with pytest.raises(ValueError, match="'plain'; known: recurrent, regular"):
-        contextualizer_variant("plain", vocab_size=5)
+        ContextualizerConfig.of_variant("plain", vocab_size=5)
 
 
 def test_a_checkpoint_with_another_start_names_the_vector(tmp_path: Path) -> None:

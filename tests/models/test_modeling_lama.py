@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from transformers.utils.generic import ModelOutput
 
-from ctxzoo.models.configuration_lama import VARIANTS, LamaConfig, lama_variant
-from ctxzoo.models.layers_low_rank_attention import LowRankAttention, reference_low_rank_attention
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.layers_lama import LowRankAttention, reference_low_rank_attention
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 6, "recurrent_size": 3, "num_heads": 4, "classifier_size": 5}
@@ -300,14 +300,14 @@ def test_a_text_without_any_id_is_read() -> None:
     ],
 )
 def test_parameter_counts(part: str, changes: dict[str, Any], expected: int) -> None:
-    model = LamaForSequenceClassification(lama_variant("lama", vocab_size=11, **changes))
+    model = LamaForSequenceClassification(LamaConfig.of_variant("lama", vocab_size=11, **changes))
     module = model.classifier if part == "classifier" else getattr(model.lama, part)
     assert sum(p.numel() for p in module.parameters()) == expected
 
 
 def test_parameters_of_the_whole_models() -> None:
     def count(name: str, **changes: Any) -> int:
-        model = LamaForSequenceClassification(lama_variant(name, vocab_size=11, **changes))
+        model = LamaForSequenceClassification(LamaConfig.of_variant(name, vocab_size=11, **changes))
         return sum(p.numel() for p in model.parameters())
 
     words = 11 * 100
@@ -336,14 +336,14 @@ def test_config_refuses(changes: dict[str, Any], message: str) -> None:
 
 
 def test_variants() -> None:
-    assert lama_variant("lama_ctx", vocab_size=10).context == "mean_embedding"
-    assert lama_variant("lama", vocab_size=10, word_embedding_size=300).word_dim == 300
-    with pytest.raises(ValueError, match=f"unknown LAMA variant 'ctx'; known: {', '.join(VARIANTS)}"):
-        lama_variant("ctx", vocab_size=10)
+    assert LamaConfig.of_variant("lama_ctx", vocab_size=10).context == "mean_embedding"
+    assert LamaConfig.of_variant("lama", vocab_size=10, word_dim=300).word_dim == 300
+    with pytest.raises(ValueError, match="unknown LamaConfig variant 'ctx'; known: lama, lama_ctx"):
+        LamaConfig.of_variant("ctx", vocab_size=10)
 
 
 def test_word_projection_starts_as_the_paper_says() -> None:
     torch.manual_seed(0)
-    projection = LamaModel(lama_variant("lama", vocab_size=5)).word_projection
+    projection = LamaModel(LamaConfig.of_variant("lama", vocab_size=5)).word_projection
     assert float(projection.weight.detach().std()) == pytest.approx(0.1, rel=0.03)
     assert float(projection.bias.detach().std()) == pytest.approx(0.1, rel=0.3)

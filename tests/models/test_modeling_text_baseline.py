@@ -10,10 +10,10 @@ from torch import nn
 from transformers.utils.generic import ModelOutput
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
-from ctxzoo.models.configuration_text_baseline import VARIANTS, TextBaselineConfig, text_baseline_variant
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.layers_text_baseline import reference_attention_overlap
 from ctxzoo.models.modeling_contextualizer import ContextualizerModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
-from ctxzoo.models.ops_attention_overlap import reference_attention_overlap
 from ctxzoo.models.ops_position import reference_sinusoidal_positions
 
 SIZES: dict[str, Any] = {
@@ -289,7 +289,7 @@ def test_one_word_more_or_less_than_a_window_gives_gradients_to_every_filter() -
     ],
 )
 def test_parameter_counts(name: str, expected: int) -> None:
-    model = TextBaselineForSequenceClassification(text_baseline_variant(name, vocab_size=11))
+    model = TextBaselineForSequenceClassification(TextBaselineConfig.of_variant(name, vocab_size=11))
     assert sum(p.numel() for p in model.parameters()) - 11 * 250 == expected
 
 
@@ -311,7 +311,7 @@ def count(module: nn.Module) -> int:
     ("name", "attention", "pooled_size"), [("self_attentive", 45_500, 3_000), ("bilinear_attention", 20_200, 100)]
 )
 def test_parameter_counts_of_attention_over_a_gru(name: str, attention: int, pooled_size: int) -> None:
-    model = TextBaselineForSequenceClassification(text_baseline_variant(name, **DOCUMENT_SIZES))
+    model = TextBaselineForSequenceClassification(TextBaselineConfig.of_variant(name, **DOCUMENT_SIZES))
     assert count(model.encoder.layers.scores) == attention
     assert count(model.encoder.layers.rnn) == 45_600
     assert count(model.classifier) == pooled_size * 512 + 512 + 512 * 2 + 2
@@ -319,7 +319,9 @@ def test_parameter_counts_of_attention_over_a_gru(name: str, attention: int, poo
 
 def test_parameter_counts_of_the_wide_transformer() -> None:
     with torch.device("meta"):
-        model = TextBaselineForSequenceClassification(text_baseline_variant("transformer_1024", **DOCUMENT_SIZES))
+        model = TextBaselineForSequenceClassification(
+            TextBaselineConfig.of_variant("transformer_1024", **DOCUMENT_SIZES)
+        )
     (layer,) = model.encoder.layers.layers.layers
     assert (count(layer), count(layer.self_attn)) == (12_596_224, 4_198_400)
     assert (layer.self_attn.num_heads, layer.dropout.p) == (16, 0.1)
@@ -357,5 +359,8 @@ def test_config_refuses(changes: dict[str, Any], message: str) -> None:
 
 
 def test_an_unknown_variant_is_told_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=f"unknown baseline 'avg'; known: {', '.join(VARIANTS)}"):
-        text_baseline_variant("avg", vocab_size=10)
+    with pytest.raises(
+        ValueError,
+        match=f"unknown TextBaselineConfig variant 'avg'; known: {', '.join(TextBaselineConfig.variants)}",
+    ):
+        TextBaselineConfig.of_variant("avg", vocab_size=10)

@@ -13,7 +13,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipelin
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.ops_word_windows import word_windows
+from ctxzoo.models.ops_word_embedding import word_windows
 from tests.models.cases_word_embedding import ARCHITECTURES, move_weights
 from tests.support.reference_word_embedding import (
     parameters_of,

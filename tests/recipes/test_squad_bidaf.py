@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS
-from ctxzoo.models.layers_similarity import product_bound
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.tasks.question_answering import bidaf_choice
 from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
@@ -251,7 +251,7 @@ def test_a_source_left_out_is_scored_beside_the_test_split(tmp_path: Path, monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"learned_char7", "baseline"}))
+@pytest.mark.parametrize("variant", sorted(set(BidafConfig.variants) - {"learned_char7", "baseline"}))
 def test_every_variant_runs(tmp_path: Path, variant: str) -> None:
     run = recipe(tmp_path, *TINY, "--variant", variant)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.models.configuration_bidaf import VARIANTS
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.results.result import RunResult
 from reports.tables_bidaf import CONTROLS, PAPER, TABLES
 from tests.support.result_tables import make_run, rows
@@ -26,7 +26,7 @@ def test_main_table() -> None:
     table = TABLES["bidaf-squad-v1-mini"](results)
     found = rows(table)
     assert list(found) == [
-        *(name for name in VARIANTS if name not in CONTROLS),
+        *(name for name in BidafConfig.variants if name not in CONTROLS),
         "SQuAD 2.0, official train split",
     ]
     assert found["learned_char7"] == {
@@ -41,12 +41,12 @@ def test_main_table() -> None:
     assert list(found["baseline"].values()) == ["1,439,405", "30.00", "40.00", "41.00", "1", "3", "1.5"]
     assert found["sinusoidal"]["test EM"] == "not run yet"
     command = "python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v1_mini --variant {} --word_vectors FILE"
-    assert [variant for variant in VARIANTS if f"{command.format(variant)} --seeds 1 --prec" in table] == [
+    assert [variant for variant in BidafConfig.variants if f"{command.format(variant)} --seeds 1 --prec" in table] == [
         "learned_attention",
         "learned_char3",
         "learned_char9",
     ]
-    assert [variant for variant in VARIANTS if f"{command.format(variant)} --seeds 1 2 3 " in table] == [
+    assert [variant for variant in BidafConfig.variants if f"{command.format(variant)} --seeds 1 2 3 " in table] == [
         "baseline",
         "sinusoidal",
         "learned",
@@ -261,4 +261,4 @@ def test_paper_table_never_takes_our_numbers() -> None:
     assert all(line.endswith("| not run here | not run here |") for line in lines)
     assert lines[5] == "| learned_char7 | dev | 64.57 | 61.49 | not run here | not run here |"
     assert lines[6] == "| learned_char9 | dev | not finished | not finished | not run here | not run here |"
-    assert {row.variant for row in PAPER} == set(VARIANTS) - {"char7", *CONTROLS}
+    assert {row.variant for row in PAPER} == set(BidafConfig.variants) - {"char7", *CONTROLS}

@@ -34,7 +34,7 @@ def linear(variant: str, accuracies: list[float]) -> list[RunResult]:
 def test_every_variant_has_its_row() -> None:
     assert {row.variant for row in NEURAL_ROWS} == set(configuration_text_baseline.SENTENCE_VARIANTS)
     named = {variant for rows_ in (PAPER_STEPS, PAPER_STARTS) for variant, _ in rows_.values()}
-    assert named | {"learned_embeddings"} == set(configuration_contextualizer.VARIANTS)
+    assert named | {"learned_embeddings"} == set(configuration_contextualizer.ContextualizerConfig.variants)
 
 
 def test_steps_by_their_number() -> None:

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.import_rule import violations_in_models, violations_in_package, violations_in_recipe
+from ctxzoo.models import ARCHITECTURES
+from tests.support.import_rule import (
+    imported_siblings,
+    owners_of_shared_files,
+    violations_in_models,
+    violations_in_package,
+    violations_in_recipe,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "ctxzoo"
 MODELS = PACKAGE / "models"
-SIBLINGS = {"ops_span", "layers_x", "outputs", "modeling_base", "modeling_other", "configuration_base"} | {
+SIBLINGS = {"ops_span", "layers_x", "modeling_base", "modeling_other", "configuration_base"} | {
     "configuration_this",
     "configuration_other",
     "tokenization_x",
@@ -34,6 +41,60 @@ def test_models_keep_the_rule() -> None:
     assert len(files) > 5
     found = [line for path in files for line in violations_in_models(path.stem, path.read_text("utf-8"), siblings)]
     assert found == []
+
+
+def test_shared_files_have_two_owners() -> None:
+    imports = {path.stem: imported_siblings(path) for path in _python_files(MODELS)}
+    architectures = {
+        name: {
+            _file_of(cls)
+            for cls in (known.config_class, *known.model_classes.values(), known.tokenizer_class)
+            if cls is not None
+        }
+        for name, known in ARCHITECTURES.items()
+    }
+    pipelines = {_file_of(cls) for known in ARCHITECTURES.values() for cls in known.pipeline_classes.values()}
+    assert pipelines
+    assert owners_of_shared_files(imports, architectures, pipelines) == []
+
+
+def _file_of(cls: type) -> str:
+    return cls.__module__.rpartition(".")[2]
+
+
+TWO_ARCHITECTURES = {"text": {"modeling_text"}, "text_cnn": {"modeling_text_cnn"}}
+
+
+@pytest.mark.parametrize(
+    ("imports", "problem"),
+    [
+        # Reached through another file, from one architecture and from two.
+        ({"modeling_text": {"layers_a"}, "layers_a": {"ops_b"}, "modeling_text_cnn": {"layers_a"}, "ops_b": set()}, ""),
+        ({"modeling_text": {"ops_b"}, "modeling_text_cnn": set(), "ops_b": set()}, "ops_b: serves text alone; call"),
+        ({"modeling_text": {"ops_text"}, "modeling_text_cnn": set(), "ops_text": set()}, ""),
+        ({"modeling_text": {"ops_text_x"}, "modeling_text_cnn": set(), "ops_text_x": set()}, ""),
+        ({"modeling_text": {"ops_texts"}, "modeling_text_cnn": set(), "ops_texts": set()}, "serves text alone"),
+        (
+            {"modeling_text": {"ops_text"}, "modeling_text_cnn": {"ops_text"}, "ops_text": set()},
+            "named after text, but it serves text, text_cnn",
+        ),
+        (
+            {"modeling_text": {"layers_text_cnn"}, "modeling_text_cnn": set(), "layers_text_cnn": set()},
+            "named after text_cnn, but it serves text;",
+        ),
+        # What a pipeline needs serves a problem, and is not called after an architecture.
+        ({"modeling_text": {"ops_b"}, "modeling_text_cnn": set(), "ops_b": set(), "pipeline_x": {"ops_b"}}, ""),
+        (
+            {"modeling_text": {"ops_text"}, "modeling_text_cnn": set(), "ops_text": set(), "pipeline_x": {"ops_text"}},
+            "named after text",
+        ),
+        ({"modeling_text": set(), "modeling_text_cnn": set(), "ops_b": set()}, "serves <architecture> alone"),
+    ],
+)
+def test_reader_counts_owners(imports: dict[str, set[str]], problem: str) -> None:
+    found = owners_of_shared_files(imports, TWO_ARCHITECTURES, {"pipeline_x"} & set(imports))
+    assert len(found) == (1 if problem else 0)
+    assert problem in "".join(found)
 
 
 def test_package_keeps_the_rule() -> None:
@@ -61,24 +122,24 @@ def test_recipes_keep_the_rule() -> None:
         ("modeling_this", "from .modeling_other import X", "must not import modeling_other"),
         ("modeling_this", "from .configuration_other import X", "only configuration_this"),
         ("configuration_this", "from .modeling_base import X", "must not import modeling_base"),
-        ("outputs", "from .ops_span import x", "must not import ops_span"),
+        ("ops_a", "from .modeling_base import X", "must not import modeling_base"),
         ("tokenization_x", "from .modeling_base import X", "must not import modeling_base"),
-        ("modeling_this", "from . import outputs", "only `from .sibling"),
+        ("modeling_this", "from . import ops_span", "only `from .sibling"),
         ("ops_a", "import triton", "triton is optional"),
         ("ops_a", "try:\n    import triton\nexcept ValueError:\n    pass", "triton is optional"),
         ("modeling_this", "from .. import models", "only `from .sibling"),
-        ("modeling_this", "from ..models.outputs import X", "only `from .sibling"),
-        ("modeling_this", "from .folder.outputs import X", "only `from .sibling"),
+        ("modeling_this", "from ..models.ops_span import X", "only `from .sibling"),
+        ("modeling_this", "from .folder.ops_span import X", "only `from .sibling"),
         ("modeling_this", "from .nowhere import X", "no nowhere.py"),
         ("modeling_this", "def f():\n    from .modeling_other import X", "must not import modeling_other"),
-        ("modeling_this", "from ctxzoo.models.outputs import X", "cannot find ctxzoo"),
+        ("modeling_this", "from ctxzoo.models.ops_span import X", "cannot find ctxzoo"),
         ("modeling_this", "try:\n    import ctxzoo\nexcept ImportError:\n    pass", "cannot find ctxzoo"),
         ("modeling_this", "import lightning", "imports lightning"),
         ("modeling_this", "import numpy as np", "imports numpy"),
         ("modeling_this", "from safetensors import safe_open", "imports safetensors"),
         ("modeling_this", "import urllib.request", "network"),
         ("modeling_this", "import importlib", "imports importlib"),
-        ("modeling_this", "x = __import__('outputs')", "__import__"),
+        ("modeling_this", "x = __import__('ops_span')", "__import__"),
         ("modeling_this", "from transformers import AutoModel", "Auto classes"),
         ("modeling_this", "from transformers.models.auto import modeling_auto", "Auto classes"),
         ("modeling_this", '"""Read it with\n    from .nowhere import x\n"""', "begins like a relative import"),
@@ -95,7 +156,7 @@ def test_reader_allows_what_models_need() -> None:
     source = (
         "import math\nimport torch\nfrom torch.nn import functional as F\nfrom transformers import PreTrainedModel\n"
         "from .configuration_this import X\nfrom .layers_x import (\n    Y,\n    Z,\n)\nfrom .ops_span import x\n"
-        "from .outputs import O\nfrom .modeling_base import M\n"
+        "from .modeling_base import M\n"
     )
     assert violations_in_models("modeling_this", source, SIBLINGS) == []
     assert violations_in_models("registration", "from transformers import AutoConfig", SIBLINGS) == []

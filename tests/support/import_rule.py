@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
@@ -15,10 +15,9 @@ OPTIONAL_PACKAGES = {"gensim", "matplotlib", "onnx", "onnxruntime", "onnxscript"
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
 # Kind of a file in models/ (its name up to the first underscore, or its whole name) -> kinds it may import.
-_SHARED = {"layers", "ops", "outputs"}
+_SHARED = {"layers", "ops"}
 MODEL_ARROWS: dict[str, set[str]] = {
-    "ops": {"ops", "outputs"},
-    "outputs": set(),
+    "ops": {"ops"},
     "layers": {"layers", "ops"},
     "configuration_base": set(),
     "configuration_text": {"configuration_base"},
@@ -27,7 +26,7 @@ MODEL_ARROWS: dict[str, set[str]] = {
     "modeling_text": {"configuration_base", "configuration_text", "modeling_base", *_SHARED},
     "modeling": {"configuration_base", "configuration", "modeling_base", "modeling_text", *_SHARED},
     "tokenization": {"ops", "tokenization"},
-    "pipeline": {"ops", "outputs", "pipeline", "tokenization"},
+    "pipeline": {"ops", "pipeline", "tokenization"},
     "registration": {"configuration_base", "modeling_base"},
     "__init__": {"configuration", "modeling", "pipeline", "registration", "tokenization"},
 }
@@ -104,6 +103,47 @@ def violations_in_models(stem: str, source: str, siblings: set[str]) -> list[str
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":
             found.append(f"{stem}:{node.lineno}: __import__ hides an import")
+    return found
+
+
+def owners_of_shared_files(
+    imports: Mapping[str, set[str]], architectures: Mapping[str, set[str]], of_problems: set[str]
+) -> list[str]:
+    """What breaks the rule of two owners: what one architecture alone needs says so in its name, and what says so
+    serves that one alone.
+
+    Args:
+        imports: name of each file of `models/` -> the siblings that it imports.
+        architectures: name of each architecture -> the files it begins with: model, configuration, tokenizer.
+        of_problems: files that serve a problem with any architecture (pipelines); what they need is shared.
+    """
+
+    def reached(starts: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        waiting = list(starts)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += imports[name]
+        return found
+
+    by_architecture = {name: reached(starts) for name, starts in architectures.items()}
+    by_problem = reached(of_problems)
+    found = []
+    for stem in sorted(imports):
+        kind, _, rest = stem.partition("_")
+        if kind not in _SHARED:
+            continue
+        owners = [name for name, files in by_architecture.items() if stem in files]
+        # The longest: "text" would also be the beginning of "text_baseline".
+        named = max((name for name in architectures if f"{rest}_".startswith(f"{name}_")), key=len, default=None)
+        if named is not None:
+            if owners != [named] or stem in by_problem:
+                found.append(f"{stem}: named after {named}, but it serves {', '.join(owners) or 'none'}; rename it")
+        elif len(owners) < 2 and stem not in by_problem:
+            owner = owners[0] if owners else "<architecture>"
+            found.append(f"{stem}: serves {owner} alone; call it {kind}_{owner}… or put it into modeling_{owner}")
     return found
 
 

@@ -11,7 +11,7 @@ import torch
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
-from ctxzoo.models.configuration_bidaf import BidafConfig, bidaf_variant
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
@@ -39,7 +39,7 @@ def tiny_config(**changes: Any) -> BidafConfig:
         "char_vocab_size": len(CHARACTERS) + 2,
         "trained_positions": 90,
     }
-    return bidaf_variant("learned_char3", **{**settings, **changes})
+    return BidafConfig.of_variant("learned_char3", **{**settings, **changes})
 
 
 def tiny_model(seed: int = 2, **changes: Any) -> BidafForQuestionAnswering:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from ctxzoo.runs.run import execute
 from transformers import AutoConfig
 
 from ctxzoo.cli.main import main
@@ -15,7 +16,6 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
-from ctxzoo.runs.run import execute
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.auto_head import AutoHead

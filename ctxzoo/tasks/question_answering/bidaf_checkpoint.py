@@ -11,7 +11,7 @@ from transformers.utils import cached_file
 from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.hub.card_settings import card_settings
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.models.configuration_bidaf import LEVERS, VARIANTS, BidafConfig
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 
 LEARNED = "learned"
 UNKNOWN_VECTORS = "of the checkpoint"
@@ -24,7 +24,7 @@ class BidafCheckpoint:
     """What results tell of a reader.
 
     Attributes:
-        variant: its name in `VARIANTS`.
+        variant: its name in `BidafConfig.variants`.
         levers: names of `LEVERS`, sorted.
         query_to_context, squad_version: as in its config.
         word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
@@ -61,12 +61,12 @@ def bidaf_checkpoint(path: str) -> BidafCheckpoint:
 
 
 def _variant(config: BidafConfig, path: str) -> str:
-    for name, fields in VARIANTS.items():
+    for name, fields in BidafConfig.variants.items():
         plain = BidafConfig(**fields)
         same = all(getattr(config, key) == getattr(plain, key) for key in _OF_VARIANTS)
         if same and config.char_kernel_size * bool(config.char_vocab_size) == fields.get("char_kernel_size", 0):
             return name
-    raise ValueError(f"the settings of {path} are those of no named variant ({', '.join(VARIANTS)})")
+    raise ValueError(f"the settings of {path} are those of no named variant ({', '.join(BidafConfig.variants)})")
 
 
 def _vectors_of_card(path: str) -> str:

@@ -16,7 +16,7 @@ class BidafChoice:
     """A reader by name.
 
     Attributes:
-        variant: one of `VARIANTS`.
+        variant: one of `BidafConfig.variants`.
         levers: names of `LEVERS`, sorted.
         query_to_context: as in `BidafConfig`.
         start: the checkpoint that the training goes on from.

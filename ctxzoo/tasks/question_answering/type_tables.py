@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.models.ops_word_features import NUM_WORD_SHAPES, stem, word_shape
-from ctxzoo.models.tokenization_word_char import WordCharTokenizer
+from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, stem, word_shape
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class TypeTables:
     def features(
         self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
-        """Word features (lever 3) of a batch, as `ops_word_features.word_features` computes them one text at a time.
+        """Word features (lever 3) of a batch, as `word_features` of the tokenizer computes them one text at a time.
 
         Args:
             types: (B, n) with the extra token in front and padding behind.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.text_encoding import Rows, TextBatches, pad_rows
-from ctxzoo.models.ops_token_classification import IGNORED
+from ctxzoo.models.ops_losses import IGNORED
 
 
 class TokenBatches(TextBatches):

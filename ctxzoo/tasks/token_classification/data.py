@@ -10,14 +10,8 @@ import torch
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.text_encoding import EncodedTexts, Rows, encode_texts
 from ctxzoo.data.text_words import frequent_words
-from ctxzoo.models.tokenization_word import (
-    PAD_TOKEN,
-    UNK_TOKEN,
-    WordTokenizer,
-    build_word_tokenizer,
-    cut_words,
-    word_cutter,
-)
+from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
+from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.batches import TokenBatches
 from ctxzoo.tasks.token_classification.reader import TOKENS, TokenSplits, read_tokens
 from ctxzoo.tasks.token_classification.splits import split_rows

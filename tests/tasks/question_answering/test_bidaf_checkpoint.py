@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.hub.card_settings import card_settings
-from ctxzoo.models.configuration_bidaf import VARIANTS, bidaf_variant
+from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
 
 SIZES = {"vocab_size": 9, "word_embedding_size": 6, "char_vocab_size": 5}
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", BidafConfig.variants)
 def test_every_variant_is_known_again(tmp_path, variant):
     levers = {"word_features": True, "condition_end_on_start": True}
-    bidaf_variant(variant, **SIZES, **levers, query_to_context="max").save_pretrained(tmp_path)
+    BidafConfig.of_variant(variant, **SIZES, **levers, query_to_context="max").save_pretrained(tmp_path)
     found = bidaf_checkpoint(str(tmp_path))
     assert (found.variant, found.levers) == (variant, ("condition_end_on_start", "word_features"))
     assert found.query_to_context == "max"
@@ -30,12 +30,12 @@ def test_the_vectors_are_those_of_the_card(tmp_path):
 
 
 def test_without_a_card_given_vectors_are_not_called_learned(tmp_path):
-    bidaf_variant("baseline", **SIZES).save_pretrained(tmp_path)
+    BidafConfig.of_variant("baseline", **SIZES).save_pretrained(tmp_path)
     assert bidaf_checkpoint(str(tmp_path)).word_vectors == "of the checkpoint"
 
 
 def test_settings_without_a_name_are_refused(tmp_path):
-    bidaf_variant("sinusoidal", **SIZES, position_scale=0.5).save_pretrained(tmp_path)
+    BidafConfig.of_variant("sinusoidal", **SIZES, position_scale=0.5).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="no named variant"):
         bidaf_checkpoint(str(tmp_path))
 

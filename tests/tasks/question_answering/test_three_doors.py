@@ -37,7 +37,7 @@ def test_planted_pickle_is_not_read(checkpoint: Path) -> None:
 
 @pytest.mark.slow
 def test_missing_code_is_named_without_ctxzoo(checkpoint: Path, tmp_path: Path) -> None:
-    (checkpoint / "layers_highway.py").unlink()
+    (checkpoint / "layers_bidaf.py").unlink()
     code = f"""
         from transformers import AutoModelForQuestionAnswering
         try:
@@ -46,4 +46,4 @@ def test_missing_code_is_named_without_ctxzoo(checkpoint: Path, tmp_path: Path) 
             print(error)
     """
     finished = run_python(code, env=offline(tmp_path / "home"), without_ctxzoo=True)
-    assert "layers_highway.py" in finished.stdout
+    assert "layers_bidaf.py" in finished.stdout

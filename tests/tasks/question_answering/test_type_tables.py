@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctxzoo.models.ops_word_features import word_features
-from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
+from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer, word_features
 from ctxzoo.tasks.question_answering.type_tables import TypeTables, build_type_tables
 
 TYPES = ["The", "cats", "cat", "U.S.", "``", "1990s", "Naïve", "\0", "unseen", "CATS", "runs"]

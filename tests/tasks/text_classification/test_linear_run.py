@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ctxzoo.runs.run import execute
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from ctxzoo.results.result import read_result
-from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification import linear_run
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_baselines import (

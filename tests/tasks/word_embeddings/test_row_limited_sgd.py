@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_table_rows import table_rows
+from ctxzoo.models.ops_word_embedding import table_rows
 from ctxzoo.tasks.word_embeddings.row_limited_sgd import RowLimitedSGD
 
 

@@ -1,0 +1,270 @@
+"""Ways from the tokens of a text to one vector that need no more than x and its mask.
+
+Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), words on the left, and gives
+
+- its tokens (B, n, h), 0 outside the mask,
+- the vector of each text (B, d), 0 for a text without words,
+- a list of (B, n): how much each token counts in that vector, summing to 1; one entry for each step, or each head,
+  where there are several.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_initial_context import InitialContext
+from .layers_linear import DEVIATION, NormalLinear
+from .layers_recurrent import MaskedBiRNN
+from .ops_masking import masked_max, masked_mean, masked_softmax, refuse_gaps
+from .ops_position import word_positions
+from .ops_second_order_attention import second_order_weights
+
+Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
+
+
+class MeanEncoder(nn.Module):
+    """The mean of the tokens; d = h = m."""
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        pooled, weights = masked_mean(x, mask)
+        return x, pooled, [weights]
+
+
+class ScalarAttention(nn.Module):
+    """K steps of attention with one weight for each token, where the Contextualizer has one for each of its features.
+
+    logit_i = (U x_i) . (V c) / sqrt(u), a = softmax over the tokens, c = sum_i a_i x_i, with the same U and V in all
+    steps. This is second-order attention with a single row of 1 / sqrt(u) for W; d = h = m. Without the root, as in
+    Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
+
+    Args:
+        width: m.
+        rank: u.
+        num_steps: K.
+        start: gives the first c.
+    """
+
+    def __init__(self, width: int, rank: int, num_steps: int, start: InitialContext) -> None:
+        super().__init__()
+        self.num_steps = num_steps
+        self.start = start
+        self.token_factors = nn.Parameter(torch.empty(rank, width))  # U
+        self.context_factors = nn.Parameter(torch.empty(rank, width))  # V
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier's uniform distribution, as for the Contextualizer."""
+        bound = math.sqrt(6 / sum(self.token_factors.shape))
+        init.uniform_(self.token_factors, -bound, bound)
+        init.uniform_(self.context_factors, -bound, bound)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        projected = F.linear(x, self.token_factors)
+        rank = projected.size(2)
+        factor = projected.new_full((1, rank), rank**-0.5)
+        context = self.start(x)
+        weights = []
+        for _ in range(self.num_steps):
+            gate = F.linear(context, self.context_factors)
+            weights.append(second_order_weights(projected, gate, factor, mask).squeeze(2))
+            context = (weights[-1].to(x.dtype).unsqueeze(1) @ x).squeeze(1)
+        return x, context, weights
+
+
+class ConvolutionEncoder(nn.Module):
+    """Filters over windows of words, ReLU, maximum over the windows of a text (Kim 2014); d = all filters, h = m.
+
+    A text of n words has n - w + 1 windows of w words, a shorter one a single window with zeros after its words.
+
+    Args:
+        width: m.
+        kernel_sizes: w of each group of filters.
+        num_filters: filters of each group.
+    """
+
+    def __init__(self, width: int, kernel_sizes: list[int], num_filters: int) -> None:
+        super().__init__()
+        self.kernel_sizes = kernel_sizes
+        self.convolutions = nn.ModuleList(nn.Conv1d(width, num_filters, size) for size in kernel_sizes)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        pooled, weights = [], torch.zeros((), device=x.device)
+        for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
+            padded = F.pad(x, (0, 0, 0, size - 1))
+            values = torch.relu(convolution(padded.transpose(1, 2))).transpose(1, 2)  # (B, n, filters)
+            value, shares = masked_max(values, first_words(mask, size))
+            pooled.append(value)
+            weights = weights + spread(shares, mask, size)
+        return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
+
+
+class RecurrentEncoder(nn.Module):
+    """A bidirectional GRU and the maximum over its states, feature by feature; d = h = 2 * `size`.
+
+    Args:
+        width: m.
+        size: of each direction.
+    """
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__()
+        self.rnn = MaskedBiRNN(width, size, cell="gru")
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        refuse_gaps(mask)
+        states = self.rnn(x, mask)
+        pooled, shares = masked_max(states, mask)
+        return states, pooled, [shares]
+
+
+class TransformerEncoder(nn.Module):
+    """torch's Transformer encoder (norm after each part, feed-forward 4h, ReLU) and the mean of its states; d = h.
+
+    Args:
+        width: m.
+        size: h, to which a linear map brings the tokens, and sinusoids of their positions are added (Vaswani et al.
+            2017, section 3.5); 0: the layers read the tokens as they are, h = m.
+        num_heads: of each layer.
+        num_layers: layers.
+        dropout: rate within the layers.
+    """
+
+    def __init__(self, width: int, size: int, num_heads: int, num_layers: int, dropout: float) -> None:
+        super().__init__()
+        self.projection = nn.Linear(width, size) if size else None
+        size = size or width
+        layer = nn.TransformerEncoderLayer(size, num_heads, 4 * size, dropout, batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        if self.projection is not None:
+            x = self.projection(x)
+            x = x + word_positions(mask, x.size(2), x.dtype)
+        # A text without words may look at its padding: with nothing to look at, it would give NaN.
+        hidden = ~mask & mask.any(dim=1, keepdim=True)
+        states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
+        pooled, weights = masked_mean(states, mask)
+        return states, pooled, [weights]
+
+
+def first_words(mask: torch.Tensor, size: int) -> torch.Tensor:
+    """Boolean (B, n): where a window of `size` words begins that lies within the text, or, if none does, at 0."""
+    lengths = mask.sum(dim=1, keepdim=True)
+    places = torch.arange(mask.size(1), device=mask.device)
+    return (places <= (lengths - size).clamp(min=0)) & (lengths > 0)
+
+
+def spread(shares: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+    """(B, n): what each window has, by its first word, divided evenly among its words."""
+    words = F.pad(mask.to(shares.dtype), (0, size - 1))
+    each = shares / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
+    total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)
+    return total * mask
+
+
+class AttentiveRecurrentEncoder(nn.Module):
+    """A = softmax over the words of the scores of each head; the vector of a text is A H, head after head.
+
+    H are the states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
+
+    Args:
+        width: of the tokens.
+        size: of each direction.
+        scores: gives (B, n, m) from the states (B, n, h).
+    """
+
+    def __init__(self, width: int, size: int, scores: nn.Module) -> None:
+        super().__init__()
+        self.rnn = MaskedBiRNN(width, size, cell="gru")
+        self.scores = scores
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        refuse_gaps(mask)
+        states = self.rnn(x, mask)
+        words = mask.unsqueeze(1)
+        # The product is for a text without words, whose softmax is uniform over its padding.
+        weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
+        pooled = (weights.to(states.dtype) @ states).flatten(1)
+        return states, pooled, list(weights.unbind(dim=1))
+
+
+class AdditiveScores(nn.Module):
+    """W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
+
+    Args:
+        width: h.
+        attention_size: rows of W_s1.
+        num_heads: rows of W_s2.
+    """
+
+    def __init__(self, width: int, attention_size: int, num_heads: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, attention_size, bias=False)  # W_s1
+        self.heads = nn.Linear(attention_size, num_heads, bias=False)  # W_s2
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.heads(torch.tanh(self.hidden(states)))
+        return scores
+
+
+class BilinearScores(nn.Module):
+    """One head: c^T W_i u_t with u_t = tanh(W_w h_t + b_w) (Mehta et al. 2019, equations 3.7 and 3.8).
+
+    All weights start from N(0, 0.1^2), as the paper has it for W_w and b_w.
+
+    Args:
+        width: h.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.projection = NormalLinear(width, width)  # W_w, b_w
+        self.form = NormalLinear(width, width, bias=False)  # W_i
+        self.context = nn.Parameter(torch.empty(width))  # c
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.context, std=DEVIATION)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        row = self.context.unsqueeze(0) @ self.form.weight  # c^T W_i, (1, h)
+        return F.linear(torch.tanh(self.projection(states)), row)
+
+
+def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
+    """||A A^T - I||_F^2, the mean over the documents that have a word (Lin et al. 2017, equation 8).
+
+    It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
+
+    Args:
+        weights: A, (B, m, n): each row sums to 1, or is 0 all along in a document without words.
+
+    Returns:
+        Scalar in float32 or wider, also under autocast; 0 where no document has a word.
+    """
+    if weights.dtype in (torch.float16, torch.bfloat16):
+        weights = weights.float()
+    with torch.autocast(weights.device.type, enabled=False):
+        products = weights @ weights.transpose(1, 2)
+    identity = torch.eye(products.size(1), dtype=products.dtype, device=products.device)
+    overlaps = (products - identity).square().sum(dim=(1, 2))
+    has_words = weights.detach().sum(dim=(1, 2)) > 0
+    return (overlaps * has_words).sum() / has_words.sum().clamp(min=1)
+
+
+def reference_attention_overlap(weights: torch.Tensor) -> torch.Tensor:
+    """`attention_overlap` in float64, entry by entry."""
+    overlaps = []
+    for heads in weights.double():
+        if not heads.any():
+            continue
+        overlap = heads.new_zeros(())
+        for row in range(len(heads)):
+            for column in range(len(heads)):
+                product = sum(heads[row, word] * heads[column, word] for word in range(heads.size(1)))
+                overlap = overlap + (product - int(row == column)) ** 2
+        overlaps.append(overlap)
+    return torch.stack(overlaps).mean() if overlaps else weights.new_zeros((), dtype=torch.float64)

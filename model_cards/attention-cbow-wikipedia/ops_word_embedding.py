@@ -1,0 +1,162 @@
+"""Functions of word embeddings: the words around each word, their weighted sum (Ling et al. 2015), and their loss."""
+
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from .ops_masking import masked_softmax
+
+
+def window_offsets(window: int, device: torch.device | None = None) -> torch.Tensor:
+    """(2b,): the position of each column of a window, -b to -1 and 1 to b."""
+    before = torch.arange(-window, 0, device=device)
+    return torch.cat([before, -before.flip(0)])
+
+
+def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The 2b positions around every place.
+
+    Args:
+        ids: (B, n) words.
+        is_word: boolean (B, n), False at padding and at other places that are context of no word.
+        window: b.
+
+    Returns:
+        contexts (B, n, 2b): ids in the columns of positions -b to -1 and 1 to b, 0 where there is no word; present,
+        boolean (B, n, 2b): where there is one.
+    """
+    places = torch.arange(ids.size(1), device=ids.device).unsqueeze(1) + window_offsets(window, ids.device) + window
+    padded = F.pad(ids.masked_fill(~is_word, 0), (window, window))
+    present = F.pad(is_word, (window, window))
+    return padded[:, places], present[:, places]
+
+
+def reference_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """`word_windows`, place by place."""
+    batch, length = ids.shape
+    contexts = torch.zeros(batch, length, 2 * window, dtype=ids.dtype)
+    present = torch.zeros(batch, length, 2 * window, dtype=torch.bool)
+    for row in range(batch):
+        for place in range(length):
+            for position in range(-window, window + 1):
+                other = place + position
+                if position == 0 or not 0 <= other < length or not is_word[row, other]:
+                    continue
+                column = position + window if position < 0 else position + window - 1
+                contexts[row, place, column] = ids[row, other]
+                present[row, place, column] = True
+    return contexts, present
+
+
+def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    """a: softmax of the logits of a window over the words that are there; all 0 where there are none.
+
+    Args:
+        logits: (..., 2b), e.
+        present: boolean (..., 2b).
+    """
+    return masked_softmax(logits, present, dim=-1) * present
+
+
+def even_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """1 / |J| for each word that is there, |J| being their number; present: boolean (..., 2b)."""
+    return present.to(dtype) / present.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+    """c = sum of a_i W[w_i] (2); weights (..., 2b) and words (..., 2b, d) give (..., d)."""
+    return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)
+
+
+def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    """The mean of the words, whose gradient word2vec, wang2vec and gensim give to every word whole.
+
+    The exact gradient for each of |J| words is 1 / |J| of the context's; these programs leave the division out in the
+    backward pass alone (Irsoy et al. 2021).
+
+    Args:
+        context: (..., d), the mean.
+        words: (..., 2b, d).
+        present: boolean (..., 2b).
+    """
+    total = (words * present.unsqueeze(-1)).sum(dim=-2)
+    return context.detach() + (total - total.detach())  # the difference is 0, its gradient that of the sum
+
+
+def reference_context(
+    logits: torch.Tensor, words: torch.Tensor, present: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Contexts (N, d) and weights (N, 2b) in float64, window by window: logits (N, 2b), words (N, 2b, d)."""
+    contexts = torch.zeros(len(words), words.size(2), dtype=torch.float64)
+    weights = torch.zeros(logits.shape, dtype=torch.float64)
+    for row in range(len(words)):
+        here = [column for column in range(logits.size(1)) if present[row, column]]
+        total = sum(float(logits[row, column].double().exp()) for column in here)
+        for column in here:
+            weights[row, column] = logits[row, column].double().exp() / total
+            contexts[row] += weights[row, column] * words[row, column].double()
+    return contexts, weights
+
+
+def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False) -> torch.Tensor:
+    """`table[indices]`; the gradient of `table` is a sparse COO tensor with `sparse`.
+
+    torch's own look-up has sparse gradients for rows of a matrix alone; here a row may be given by several indices.
+
+    Args:
+        table: (N_1, ..., N_k, ...).
+        indices: k tensors of integers whose shapes fit each other.
+        sparse: optimisers then touch the rows that were read only; they must know sparse gradients, as SGD without
+            momentum, Adagrad and SparseAdam do.
+
+    Returns:
+        The shape of the indices, and behind it what a row of the table has.
+    """
+    if not sparse:
+        return table[indices]
+    rows: torch.Tensor = _SparseRows.apply(table, *torch.broadcast_tensors(*indices))  # type: ignore[no-untyped-call]
+    return rows
+
+
+class _SparseRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: torch.Tensor, *indices: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(*indices)
+        ctx.shape = table.shape
+        return table[indices]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        indices = torch.stack([index.flatten() for index in ctx.saved_tensors])
+        values = gradients[0].reshape(indices.size(1), *ctx.shape[len(indices) :])
+        # The indices come from a look-up that has worked.
+        gradient = torch.sparse_coo_tensor(indices, values, ctx.shape, check_invariants=False)
+        return gradient, *[None] * len(indices)
+
+
+def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+    """-log sigma(O[t].c) - sum over the kept noise words of log sigma(-O[n].c), in nats.
+
+    Args:
+        states: (..., M, F), c: M contexts that share the rows.
+        rows: (..., 1 + S, F): O[t] of the centre, then O[n] of the S noise words.
+        kept: boolean (..., S), False at noise that does not count.
+
+    Returns:
+        (..., M), in float32 at least, also under mixed precision.
+    """
+    scores = states @ rows.transpose(-1, -2)  # (..., M, 1 + S)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    noise = F.logsigmoid(-scores[..., 1:]) * kept.unsqueeze(-2)
+    return -F.logsigmoid(scores[..., 0]) - noise.sum(dim=-1)
+
+
+def reference_negative_sampling_loss(state: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> float:
+    """`negative_sampling_loss` in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
+    scores = [float(row.double() @ state.double()) for row in rows]
+    loss = -torch.tensor(scores[0], dtype=torch.float64).sigmoid().log()
+    for score, counts in zip(scores[1:], kept.tolist(), strict=True):
+        if counts:
+            loss = loss - torch.tensor(-score, dtype=torch.float64).sigmoid().log()
+    return float(loss)

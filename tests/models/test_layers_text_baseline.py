@@ -1,0 +1,50 @@
+"""The penalty for heads that look at the same words, against naive loops."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ctxzoo.models.layers_text_baseline import attention_overlap, reference_attention_overlap
+
+
+def random_weights(documents: int = 3, heads: int = 4, words: int = 6) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(documents, heads, words, generator=generator, dtype=torch.float64).softmax(dim=2)
+
+
+def test_equals_the_reference_and_leaves_out_documents_without_words() -> None:
+    weights = random_weights()
+    expected = reference_attention_overlap(weights)
+    torch.testing.assert_close(attention_overlap(weights), expected, rtol=1e-13, atol=0)
+    with_empty = torch.cat([weights[:2], torch.zeros(2, 4, 6, dtype=torch.float64), weights[2:]])
+    torch.testing.assert_close(attention_overlap(with_empty), expected, rtol=1e-13, atol=0)
+    torch.testing.assert_close(reference_attention_overlap(with_empty), expected, rtol=1e-13, atol=0)
+
+
+def test_it_is_zero_for_orthonormal_rows_and_known_for_equal_ones() -> None:
+    assert attention_overlap(torch.eye(5)[[3, 0, 4]].unsqueeze(0)) == 0
+    # All on one word: A A^T is full of ones, and m (m - 1) of them are too many.
+    assert attention_overlap(torch.eye(5)[[2, 2, 2]].unsqueeze(0)) == 6
+
+
+def test_without_any_word_it_is_zero_and_so_is_its_gradient() -> None:
+    weights = torch.zeros(2, 3, 4, requires_grad=True)
+    overlap = attention_overlap(weights)
+    assert overlap == 0
+    (gradient,) = torch.autograd.grad(overlap, weights)
+    assert not gradient.any()
+    assert attention_overlap(torch.zeros(2, 3, 0)) == 0
+
+
+def test_gradients() -> None:
+    assert torch.autograd.gradcheck(attention_overlap, (random_weights().requires_grad_(),))
+
+
+@pytest.mark.parametrize("given", [torch.float16, torch.bfloat16, torch.float32])
+def test_mixed_precision_does_not_narrow_it(given: torch.dtype) -> None:
+    weights = random_weights(words=50).to(given)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = attention_overlap(weights)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.double(), reference_attention_overlap(weights), rtol=1e-5, atol=0)
