@@ -10,10 +10,6 @@ import lightning
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.results.figures import draw_if_possible
-from ctxzoo.results.plots import plot_learning_curves
-from ctxzoo.results.result import RunResult, write_result_file
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -21,6 +17,10 @@ from ctxzoo.hub.eval_results import eval_results_files, run_place
 from ctxzoo.hub.loading import loading_lines
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.figures import draw_if_possible
+from ctxzoo.results.plots import plot_learning_curves
+from ctxzoo.results.result import RunResult, write_result_file
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.training_result import RunData, training_result
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import CSV_LOG

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.fold_results import are_comparable, difference_cell
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.runs.processes import run_in_processes
 from ctxzoo.runs.reported import reported
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.score_option import score_option
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.processes import run_in_processes
 
 Outcomes = dict[str, list[RunResult]]
 

@@ -57,9 +57,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         sys.exit(STOPPED if "resume" in names else "stopped")
 
 
-def parse_settings(
-    settings: type[Settings], arguments: Sequence[str], description: str | None = None
-) -> Settings:
+def parse_settings(settings: type[Settings], arguments: Sequence[str], description: str | None = None) -> Settings:
     """Return the settings of a command line, those of a YAML file at its head included.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ctxzoo.runs.many import Outcomes, print_outcomes, run_folds
 from ctxzoo.hub.loading import loading_lines
+from ctxzoo.runs.many import Outcomes, print_outcomes, run_folds
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import TrainingRun
 

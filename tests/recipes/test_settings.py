@@ -38,6 +38,15 @@ def test_git_ignores_what_runs_write() -> None:
     assert asked.returncode == 0
 
 
+def test_git_ignores_nothing_that_it_tracks() -> None:
+    """A wheel is built without what git ignores, and ruff reads none of it."""
+    if not (REPOSITORY_ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    found = subprocess.run(command, cwd=REPOSITORY_ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout == ""
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_help_keeps_the_lines_of_the_description_and_tells_defaults(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

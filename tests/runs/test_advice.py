@@ -67,7 +67,9 @@ def test_a_recipe_names_its_own_options(name: str) -> None:
 
 
 def test_the_command_line_names_its_own_options() -> None:
-    found = [(line, foreign(text, options_of_commands())) for line, text in strings(REPOSITORY_ROOT / "ctxzoo/cli/main.py")]
+    found = [
+        (line, foreign(text, options_of_commands())) for line, text in strings(REPOSITORY_ROOT / "ctxzoo/cli/main.py")
+    ]
     assert [one for one in found if one[1]] == []
 
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import pytest
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from tests.support.result_tables import make_folds
 
 SCORES = {"mean": [79.0, 79.5, 79.5, 80.0, 80.0], "ours": [80.0, 81.5, 79.0, 82.0, 80.5]}

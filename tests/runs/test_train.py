@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_run import LinearRun
-from ctxzoo.runs.run import execute
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run

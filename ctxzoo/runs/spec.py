@@ -1,0 +1,113 @@
+"""`RunSpec`: what tells one run from every other, and the names that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
+from ctxzoo.results.result import RESULTS_DIR, RunResult, path_of_parts, result_path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """The identity of a run, in values that can be sent to another process.
+
+    Attributes:
+        recipe, architecture, variant, seed, fold, commit: as in `RunResult`.
+        dataset: Hub id, folder, file or "sample"; None: of several, which the name of the file leaves out.
+        settings: what decides the result, as the results file tells it.
+        score: the split that the results file reports: test, or validation to choose settings, and then test is not
+            scored.
+        tag: what the names of folder and results file say beside variant, data, seed and fold.
+        output_dir, results_dir: where to write.
+        folder_name: of the folder of checkpoints, logs and pictures; default: the name of the results file.
+    """
+
+    recipe: str
+    architecture: str
+    variant: str
+    dataset: str | None
+    seed: int
+    commit: str
+    settings: Mapping[str, Any]
+    fold: int | None = None
+    score: str = "test"
+    tag: str = ""
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+    folder_name: str | None = None
+
+    @property
+    def results_file(self) -> Path:
+        """What the finished run leaves."""
+        if self.dataset is None:
+            return path_of_parts(self.results_dir, self.recipe, (self.variant, f"seed{self.seed}", self.tag))
+        return result_path(
+            self.results_dir,
+            recipe=self.recipe,
+            variant=self.variant,
+            dataset=public_name(self.dataset),
+            split=self.score,
+            seed=self.seed,
+            fold=self.fold,
+            tag=self.tag,
+        )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of checkpoints, logs and pictures."""
+        return Path(self.output_dir) / self.recipe / (self.folder_name or self.results_file.stem)
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder of the finished model."""
+        return self.folder / "checkpoint"
+
+    def result(
+        self,
+        *,
+        metrics: Mapping[str, float],
+        parameters: Mapping[str, int],
+        fingerprint: str,
+        seconds: float,
+        dataset: str | None = None,
+        split: str | None = None,
+    ) -> RunResult:
+        """The content of the results file.
+
+        Args:
+            metrics, parameters: as in `RunResult`.
+            fingerprint: of the content of the data.
+            seconds: duration of the run.
+            dataset, split: where the spec names none.
+
+        Raises:
+            ValueError: there is no dataset.
+        """
+        named = dataset if self.dataset is None else self.dataset
+        if named is None:
+            raise ValueError(f"{self.results_file.name} names no dataset; give the one that was scored")
+        source = public_name(named)
+        return RunResult(
+            recipe=self.recipe,
+            architecture=self.architecture,
+            variant=self.variant,
+            dataset=source,
+            split=split or self.score,
+            fold=self.fold,
+            seed=self.seed,
+            metrics=dict(metrics),
+            settings=dict(self.settings),
+            parameters=dict(parameters),
+            command=command_line(),
+            commit=self.commit,
+            data={"source": source, "fingerprint": fingerprint},
+            hardware=hardware(),
+            versions=versions(),
+            wall_seconds=seconds,
+            peak_memory_mb=peak_memory_mb(),
+            tag=self.tag,
+        )
