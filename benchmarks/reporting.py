@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.results.environment import command_line, hardware, versions
-from ctxzoo.results.result import utc_now, write_atomically
+from ctxzoo.results.result import utc_now
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.data.notices import say_once
-from ctxzoo.results.result import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import write_atomically
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that tells given word vectors by their content
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
@@ -192,12 +192,6 @@ def read_results(folder: str | Path) -> list[RunResult]:
         )
     files = sorted(folder.rglob("*.json"))
     return [read_result(path) for path in files if path.relative_to(folder).parts[0] != TRIALS]
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside ``path`` and rename it, making the folder where it is missing."""
-    with whole_file(path) as file:
-        file.write(content)
 
 
 def _encoded(result: RunResult) -> bytes:

@@ -131,6 +131,6 @@ def probability(text: str) -> float:
 
 def write_json(file: Path, content: object) -> None:
     """Write a file whole or not at all."""
-    from ctxzoo.results.result import write_atomically
+    from ctxzoo.data.atomic_write import write_atomically
 
     write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())

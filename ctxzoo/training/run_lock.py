@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import atomic_file
 
 LOCK = ".run.lock"
 
@@ -49,7 +49,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
         ) from None
     try:
         since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        with whole_file(owner) as file:
+        with atomic_file(owner) as file:
             file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode())
         yield
     finally:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from ctxzoo.data.whole_file import whole_path
+from ctxzoo.data.atomic_write import atomic_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.checks import (
     check_at_least,
@@ -235,7 +235,7 @@ class HogwildTrainer:
         shards = np.array([[one.position, one.loss, one.centres] for one in self._shards])
         tensors |= {"shards": shards, "states": np.concatenate([one.state for one in self._shards])}
         metadata = {"training": self._identity(), "progress": json.dumps(vars(self.progress))}
-        with whole_path(self.checkpoint) as temporary:
+        with atomic_path(self.checkpoint) as temporary:
             save_file(tensors, temporary, metadata)
 
     def _load(self, path: Path) -> None:
