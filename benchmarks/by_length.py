@@ -25,7 +25,7 @@ PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.06}
 
 Size = tuple[int, int, int]  # documents, tokens in each, numbers in a token
-Rows = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
+RowsByLength = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
 
 
 class Side(Protocol):
@@ -141,9 +141,9 @@ def compare(
     return list(rows.values())
 
 
-def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> Rows:
+def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> RowsByLength:
     """What is known of every row before anything is measured."""
-    rows: Rows = {}
+    rows: RowsByLength = {}
     for batch, length, width in sizes:
         for side in comparison.sides:
             for name in comparison.passes:
@@ -201,7 +201,7 @@ def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch
 
 
 def measure(
-    workers: Sequence[Worker], rows: Rows, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
+    workers: Sequence[Worker], rows: RowsByLength, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
 ) -> None:
     """Fill in seconds, extra columns and peak memory, from short to long."""
     for batch, length, width in sizes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 Row = dict[str, str]
 Line = list[Row]  # one side and pass, by length
@@ -69,7 +69,7 @@ def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: 
         for line in lines
     ]
     where = f"{setting_name(first)}, {documents}, {width} = {first['width']}"
-    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown(headings, body, left=2)}"
+    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown_table(headings, body, left=2)}"
 
 
 def least_ratio(line: Line, aim: float, first: int = 0) -> str:

@@ -18,7 +18,7 @@ from benchmarks.second_order_tables import second_order_attention
 from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
 from ctxzoo.data.atomic_write import write_atomically
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 DOCUMENT = Path(__file__).parent / "README.md"
 
@@ -28,7 +28,7 @@ Row = dict[str, str]
 def training_step(rows: list[Row]) -> str:
     """Examples per second, peak memory and ratio of both sides."""
     headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
-    return markdown(
+    return markdown_table(
         headings,
         [
             [
@@ -50,7 +50,7 @@ def training_step(rows: list[Row]) -> str:
 def preparation(rows: list[Row]) -> str:
     """Seconds of each start beside the aim."""
     headings = ["corpus", "", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
-    return markdown(
+    return markdown_table(
         headings,
         [
             [
@@ -70,7 +70,7 @@ def preparation(rows: list[Row]) -> str:
 
 def import_time(rows: list[Row]) -> str:
     """Seconds of each import, and above the peer's."""
-    return markdown(
+    return markdown_table(
         ["import", "seconds", "above the first row", "aim"],
         [
             [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 
 def waiting_threads(rows: list[dict[str, str]]) -> str:
@@ -13,6 +13,6 @@ def waiting_threads(rows: list[dict[str, str]]) -> str:
         for row in rows
     }
     settings = dict.fromkeys(row["setting"] for row in rows)
-    return markdown(
+    return markdown_table(
         ["setting", *situations], [[name, *(cells[name, situation] for situation in situations)] for name in settings]
     )

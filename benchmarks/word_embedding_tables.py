@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 Row = dict[str, str]
 WHOLE = {"whole_seconds": "whole process, s", "first_whole_seconds": "the first one, s"}
@@ -28,7 +28,7 @@ def word_embedding(rows: list[Row]) -> str:
         )
         parts += [
             title,
-            markdown(
+            markdown_table(
                 ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()], [_cells(row) for row in chosen]
             ),
         ]

@@ -15,7 +15,7 @@ from ctxzoo.results.result import utc_now
 
 MADE = "figures.json"
 Settings = TypeVar("Settings")
-Rows = list[list[str | int | float]]
+TableRows = list[list[str | int | float]]
 
 
 def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
@@ -26,7 +26,11 @@ def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
 
 
 def draw_figures(
-    figures: Mapping[str, Callable[[Settings, Path], Rows]], settings: Settings, *, only: Sequence[str], folder: Path
+    figures: Mapping[str, Callable[[Settings, Path], TableRows]],
+    settings: Settings,
+    *,
+    only: Sequence[str],
+    folder: Path,
 ) -> None:
     """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
 

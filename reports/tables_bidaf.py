@@ -16,7 +16,7 @@ from ctxzoo.results.table_parts import (
     PARAMETERS,
     RUN_COLUMNS,
     Column,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     metric,
     refuse_mixtures,
@@ -222,7 +222,7 @@ def starter(results: list[RunResult]) -> str:
     for group in group_runs(runs):
         found = [[run.metrics[key] for run in group.runs if key in run.metrics] for key in keys.values()]
         rows.append([group.label, *map(mean_and_deviation, found), "/".join(str(len(values)) for values in found[::2])])
-    return markdown(["model", *keys, "seeds"], rows)
+    return markdown_table(["model", *keys, "seeds"], rows)
 
 
 def first_epoch(results: list[RunResult]) -> str:
@@ -260,7 +260,7 @@ def first_epoch(results: list[RunResult]) -> str:
     headings = ["rows of a batch", "start of w_cq", "span EM", "span F1", "difference F1", "seeds"]
     told = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
     lines = [line for earlier, found in commands.items() if found for line in (told[earlier], *found)]
-    return with_commands(markdown(headings, rows, left=2), lines)
+    return with_commands(markdown_table(headings, rows, left=2), lines)
 
 
 def lever_ablation(results: list[RunResult]) -> str:
@@ -283,7 +283,7 @@ def lever_ablation(results: list[RunResult]) -> str:
         rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
     done = {tuple(levers(run)) for run in runs}
     rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in LEVERS_OF_V1 if (name,) not in done]
-    return markdown(headings, rows)
+    return markdown_table(headings, rows)
 
 
 def paper(results: list[RunResult]) -> str:
@@ -293,7 +293,7 @@ def paper(results: list[RunResult]) -> str:
         [row.variant, row.split, *(_paper_number(value) for value in (row.f1, row.exact)), *["not run here"] * 2]
         for row in PAPER
     ]
-    return markdown(headings, rows)
+    return markdown_table(headings, rows)
 
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
@@ -344,7 +344,7 @@ def _results_table(
             rows.append([variant, *[""] * (columns[0] is PARAMETERS), NOT_RUN])
         if not members and variant not in told:
             commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
-    table = markdown(["model", *(column.heading for column in columns)], [*rows, *last_rows])
+    table = markdown_table(["model", *(column.heading for column in columns)], [*rows, *last_rows])
     return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])
 
 

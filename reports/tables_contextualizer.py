@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ctxzoo.results.fold_results import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown, with_commands
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown_table, with_commands
 from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS as DATASETS
 
@@ -146,7 +146,7 @@ def deviations(results: Runs) -> str:
         plain = plain or found
         label = name + _changes(found, plain) if name else "ours"
         rows.append([label, *(_score(runs, ACCURACY, absent=NOTHING) for runs in found.values())])
-    return markdown(["settings", *CELLS], rows)
+    return markdown_table(["settings", *CELLS], rows)
 
 
 def sentences(results: Runs) -> str:
@@ -154,13 +154,13 @@ def sentences(results: Runs) -> str:
     rows, commands = _sentence_rows(results, ACCURACY)
     rows.insert(1, ["Contextualizer, the paper", *(f"{value:.1f}" for value in PAPER_SENTENCES)])
     rows += [[label, *(f"{value:.1f}" for value in values)] for label, values in PUBLISHED.items()]
-    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
 
 
 def sentences_f1(results: Runs) -> str:
     """The same models by macro F1, which neither the paper nor the published numbers have."""
     rows, commands = _sentence_rows(results, MACRO_F1)
-    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
 
 
 def known_words(results: Runs) -> str:
@@ -173,7 +173,7 @@ def known_words(results: Runs) -> str:
         if not runs or any(KNOWN[0] not in run.metrics for run in runs):
             missing.append(f"python recipes/{row.recipe}.py --datasets {DATASETS['MPQA']}{row.options}")
     headings = ["model", "all phrases", "phrases with a known word", "share of these"]
-    return with_commands(markdown(headings, rows), _not_run(missing))
+    return with_commands(markdown_table(headings, rows), _not_run(missing))
 
 
 def climb(results: Runs) -> str:
@@ -199,7 +199,7 @@ def climb(results: Runs) -> str:
     if len(rows) == 1:
         rows.append(["each lever", NOT_RUN])
         commands.append(COMMAND.format(recipe=SENTENCE_RECIPE, more=" --dropout 0.5 --name dropout"))
-    return with_commands(markdown(headings, rows), _not_run(commands))
+    return with_commands(markdown_table(headings, rows), _not_run(commands))
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {
@@ -222,7 +222,7 @@ def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mappin
         complete &= all(map(is_complete, ours))
         rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
         rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])
-    table = markdown([heading, *(f"K = {k}" for k in columns)], rows)
+    table = markdown_table([heading, *(f"K = {k}" for k in columns)], rows)
     return with_commands(table, _not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
 
 

@@ -14,7 +14,7 @@ from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
     changed_settings,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     mean_difference,
     refuse_mixtures,
@@ -124,7 +124,7 @@ def documents(results: Runs) -> str:
         rows.append([label, NOTHING, cells[0], NOTHING, *cells[1:]])
         without_bar |= not all(bars)
     commands += [f"python recipes/{LINEAR_RECIPE}.py --resume"] if without_bar else []
-    return with_commands(markdown(headings, rows), [f"# {NOT_RUN}", *commands] if commands else [])
+    return with_commands(markdown_table(headings, rows), [f"# {NOT_RUN}", *commands] if commands else [])
 
 
 def climb(results: Runs) -> str:
@@ -136,7 +136,7 @@ def climb(results: Runs) -> str:
         "settings",
         *(heading for data in LEVER_DATA for heading in (data.heading, f"{data.heading}, difference")),
     ]
-    return markdown(headings, [row for variant in LEVER_MODELS for row in _climb_of(results, variant)])
+    return markdown_table(headings, [row for variant in LEVER_MODELS for row in _climb_of(results, variant)])
 
 
 def _climb_of(results: Runs, variant: str) -> list[list[str]]:

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from ctxzoo.hub.published import Published
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, markdown, mean_and_deviation
+from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
 # Task -> the metric that is shown first and compared, and a second one.
@@ -33,7 +33,7 @@ SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) -> str:
     """One line for each, by name."""
-    return markdown(HEADINGS, [_row(one, results) for one in published], left=3)
+    return markdown_table(HEADINGS, [_row(one, results) for one in published], left=3)
 
 
 def _row(one: Published, results: Sequence[RunResult]) -> list[str]:

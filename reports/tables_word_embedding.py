@@ -14,7 +14,7 @@ from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
@@ -82,7 +82,7 @@ def downstream(results: Runs) -> str:
             ]
         )
         incomplete |= min(len(induction), len(tagging), len(sentiment)) < SEEDS
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 def intrinsic(results: Runs) -> str:
@@ -95,7 +95,7 @@ def intrinsic(results: Runs) -> str:
         cells += [_covered(analogy, f"test/{name}", "accuracy") for name in ANALOGY_PARTS]
         rows.append([label, *cells, str(max(len(similarity), len(analogy)))])
         incomplete |= min(len(similarity), len(analogy)) < SEEDS
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {

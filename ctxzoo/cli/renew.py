@@ -40,7 +40,7 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
     result = read_result(result_file)
     architecture, config = read_architecture(checkpoint)
     if architecture.name != result.architecture:
-        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} tells of a {result.architecture}")
+        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} is of a {result.architecture}")
     model_class = head_class(architecture, config, checkpoint)
     task = card_of(model_class)
     model = model_class.from_pretrained(checkpoint)

@@ -30,7 +30,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
     together the first holds it; the others pass.
 
     Args:
-        lock: the file of the lock, in a folder that is there; beside it a file tells who has it.
+        lock: the file of the lock, in a folder that is there; beside it a file names who has it.
         option: of the command line, which leads a second run elsewhere.
 
     Raises:
@@ -59,7 +59,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
 
 def _told(owner: Path) -> str:
     try:
-        told = json.loads(owner.read_text(encoding="utf-8"))
-        return f"process {told['pid']} on {told['host']} since {told['since']}"
+        owner_facts = json.loads(owner.read_text(encoding="utf-8"))
+        return f"process {owner_facts['pid']} on {owner_facts['host']} since {owner_facts['since']}"
     except (OSError, ValueError, KeyError, TypeError):  # it is about to say so
         return "which has just begun"

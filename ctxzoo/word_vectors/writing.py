@@ -36,7 +36,7 @@ def save_word2vec_text(vectors: WordVectors, path: str | Path) -> Path:
 def save_word2vec_binary(vectors: WordVectors, path: str | Path) -> Path:
     """Write a header, then for each row the word, a blank, its little-endian 32-bit floats and a line feed.
 
-    As word2vec.c does; the file is written under a temporary name and renamed.
+    The format is that of word2vec.c. The file is written under a temporary name and renamed.
 
     Returns:
         The path.

@@ -18,8 +18,8 @@ from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
 from ctxzoo.models.tokenization_word import cut_words
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
-LONGEST = 1000  # words of a sentence; what is longer is cut
-CHUNK = 1 << 18  # words in memory at once
+LONGEST_SENTENCE = 1000  # words of a sentence; what is longer is cut
+WORDS_AT_ONCE = 1 << 18  # words in memory at once
 IDS, POINTERS, WORDS = "ids.int32", "pointers.int64", "words.json"
 
 Ids = npt.NDArray[np.int32]
@@ -114,7 +114,7 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path
     if not found:
         raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
     counts = np.zeros(len(found), np.int64)
-    for start in range(0, raw_words, CHUNK):
+    for start in range(0, raw_words, WORDS_AT_ONCE):
         counts += np.bincount(_piece(rough, start), minlength=len(found))
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_count]
@@ -141,7 +141,7 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
         words = cut_words(cutter, line)
         lines.append(words)
         waiting += len(words)
-        if waiting >= CHUNK:
+        if waiting >= WORDS_AT_ONCE:
             yield lines
             lines, waiting = [], 0
     if lines:
@@ -155,11 +155,11 @@ def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Pa
     last = np.zeros(1, np.int64)  # pointer that was written
     with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
         last.tofile(pointers_file)
-        for start in range(0, raw_words, CHUNK):
+        for start in range(0, raw_words, WORDS_AT_ONCE):
             ids = final[_piece(rough, start)]
             kept = np.concatenate([[0], np.cumsum(ids >= 0)])
             here = line_ends[
-                np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + CHUNK, "right")
+                np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + WORDS_AT_ONCE, "right")
             ]
             # Lines without a known word are none.
             pointers = _cut_long(np.unique(np.concatenate([last, before + kept[here - start]])))
@@ -171,14 +171,14 @@ def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Pa
 
 def _cut_long(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Pointers with further ones inside of sentences of more than 1,000 words."""
-    long = np.flatnonzero(np.diff(pointers) > LONGEST)
-    cuts = [np.arange(pointers[row] + LONGEST, pointers[row + 1], LONGEST) for row in long]
+    long = np.flatnonzero(np.diff(pointers) > LONGEST_SENTENCE)
+    cuts = [np.arange(pointers[row] + LONGEST_SENTENCE, pointers[row + 1], LONGEST_SENTENCE) for row in long]
     return np.unique(np.concatenate([pointers, *cuts]))
 
 
 def _piece(path: Path, start: int) -> Ids:
-    """Up to `CHUNK` of the int32 of a file, from number `start` on."""
-    return np.fromfile(path, np.int32, CHUNK, offset=4 * start)
+    """Up to `WORDS_AT_ONCE` of the int32 of a file, from number `start` on."""
+    return np.fromfile(path, np.int32, WORDS_AT_ONCE, offset=4 * start)
 
 
 def _mapped(path: Path) -> mmap.mmap:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lightning
 
-from ctxzoo.data.bucketing import ResumableLoader, process_place, resumable_loader
+from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumable_loader
 from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceSampler
 from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
 
@@ -37,7 +37,7 @@ class WindowDataModule(lightning.LightningDataModule):
         self.num_workers = num_workers
 
     def train_dataloader(self) -> ResumableLoader:
-        rank, world_size = process_place()
+        rank, world_size = rank_and_world_size()
         sampler = SentenceSampler(
             len(self.batches.corpus), self.block_size, seed=self.seed, rank=rank, world_size=world_size
         )

@@ -85,7 +85,7 @@ class EmbeddingTask:
     settings: Callable[[EvaluationOptions], dict[str, Any]]
 
 
-def evaluate_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """V-measure for each set of tags: the score is the median over restarts."""
     sentences, fingerprint = pos_induction.read_tagged_sentences(
         options.pos_tags, options.pos_dataset, options.data_dir
@@ -116,7 +116,7 @@ def evaluate_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> 
     return Evaluation(options.pos_dataset, ALL_SPLITS, fingerprint, scores, metrics)
 
 
-def evaluate_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Spearman's correlation for each set."""
     sets, fingerprint = word_similarity.read_word_pairs(data_dir=options.data_dir)
     scores: list[Score] = []
@@ -127,7 +127,7 @@ def evaluate_similarity(vectors: WordVectors, options: EvaluationOptions) -> Eva
     return Evaluation(word_similarity.DATASET, "test", fingerprint, scores, metrics)
 
 
-def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Accuracy of semantic and syntactic questions; results hold that of each category too."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
     found = word_analogy.evaluate_analogies(vectors, categories)
@@ -142,7 +142,7 @@ def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evalua
     return Evaluation(word_analogy.DATASET, "test", fingerprint, scores, metrics)
 
 
-def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Accuracy of the classifier chosen by validation."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     found = sentiment.evaluate_sentiment(vectors, texts)
@@ -161,7 +161,7 @@ def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Eval
     )
 
 
-def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Accuracy for each mean, with the penalty chosen by cross-validation on the training part."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
@@ -180,7 +180,7 @@ def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -
 
 TASKS: dict[str, EmbeddingTask] = {
     "pos_induction": EmbeddingTask(
-        evaluate_pos_induction,
+        run_pos_induction,
         lambda options: {
             "tags": list(options.pos_tags),
             "restarts": options.restarts,
@@ -188,11 +188,11 @@ TASKS: dict[str, EmbeddingTask] = {
             "variance": pos_induction.VARIANCE,
         },
     ),
-    "similarity": EmbeddingTask(evaluate_similarity, lambda options: {}),
-    "analogy": EmbeddingTask(evaluate_analogy, lambda options: {}),
-    "sentiment": EmbeddingTask(evaluate_sentiment, lambda options: {}),
+    "similarity": EmbeddingTask(run_similarity, lambda options: {}),
+    "analogy": EmbeddingTask(run_analogy, lambda options: {}),
+    "sentiment": EmbeddingTask(run_sentiment, lambda options: {}),
     "sentiment_means": EmbeddingTask(
-        evaluate_sentiment_means,
+        run_sentiment_means,
         lambda options: {"means": list(sentiment_means.MEANS), "folds": sentiment_means.FOLDS},
     ),
 }

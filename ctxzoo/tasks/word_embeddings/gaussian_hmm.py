@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ctxzoo.tasks.word_embeddings.hidden_markov import Floats, Ints, best_paths, expectations
+from ctxzoo.tasks.word_embeddings.hidden_markov import Float64Array, Ints, best_paths, expectations
 from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences, pack_sequences
 
 MAX_ITERATIONS = 50
@@ -36,7 +36,7 @@ class VectorSequences:
             finite.
     """
 
-    vectors: Floats
+    vectors: Float64Array
     words: Ints
     lengths: Sequence[int]
 
@@ -90,16 +90,16 @@ class GaussianHmm:
         variance: sigma^2 of every number of a vector, in every state.
     """
 
-    start: Floats
-    transitions: Floats
-    means: Floats
+    start: Float64Array
+    transitions: Float64Array
+    means: Float64Array
     variance: float
 
-    def log_emissions(self, vectors: Floats) -> Floats:
+    def log_emissions(self, vectors: Float64Array) -> Float64Array:
         """(types, K) log densities."""
         squares = (vectors**2).sum(axis=1)[:, None] - 2 * vectors @ self.means.T + (self.means**2).sum(axis=1)
         scale: float = 0.5 * vectors.shape[1] * math.log(2 * math.pi * self.variance)
-        densities: Floats = squares / (-2 * self.variance) - scale
+        densities: Float64Array = squares / (-2 * self.variance) - scale
         return densities
 
     def states(self, sequences: VectorSequences) -> Ints:
@@ -192,7 +192,7 @@ def _iterate(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, Gau
     )
 
 
-def _quotients(sums: Floats, totals: Floats, otherwise: Floats) -> Floats:
+def _quotients(sums: Float64Array, totals: Float64Array, otherwise: Float64Array) -> Float64Array:
     """Rows of `sums` by their totals, those of `otherwise` where a total is 0."""
     found: npt.NDArray[np.bool_] = totals > 0
     return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], otherwise)

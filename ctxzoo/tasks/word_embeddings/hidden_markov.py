@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences
 
-Floats = npt.NDArray[np.float64]
+Float64Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # A sum of products below this may have lost states to underflow, and is taken again in logarithms.
@@ -32,13 +32,13 @@ class Expectations:
     """
 
     log_likelihood: float
-    first: Floats
-    pairs: Floats
-    posteriors: Floats
+    first: Float64Array
+    pairs: Float64Array
+    posteriors: Float64Array
 
 
 def expectations(
-    start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences
+    start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Expectations:
     """Forward and backward pass over all sequences of a pack at once, scaled at every token.
 
@@ -88,7 +88,9 @@ def expectations(
     return Expectations(log_likelihood, posteriors[packed.steps[0]].sum(axis=0), pairs * transitions, posteriors)
 
 
-def best_paths(start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences) -> Ints:
+def best_paths(
+    start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
+) -> Ints:
     """(tokens,) the states of each sequence's most probable path (Viterbi), of equals that with the lowest states.
 
     Args:

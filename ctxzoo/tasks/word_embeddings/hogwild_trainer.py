@@ -28,15 +28,14 @@ from ctxzoo.tasks.word_embeddings.checks import (
 )
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.progress import REPORT_SECONDS, EmbeddingProgress
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 CHUNK_WORDS = 20_000  # after so many words a thread looks up: at the rate, at a wish to stop, at its loss
-REPORT_SECONDS = 0.5
-LARGEST = 2.0**32 - 1
+LARGEST_UINT32 = 2.0**32 - 1
 
 
 @dataclass
@@ -208,7 +207,7 @@ class HogwildTrainer:
             limits, others = alias_table(noise_probabilities(counts))
         else:
             limits, others = np.zeros(len(counts), np.uint32), np.zeros(len(counts), np.int32)
-        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST).astype(np.uint32)
+        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST_UINT32).astype(np.uint32)
         return Text(self.corpus.ids, self.corpus.pointers, keep, limits, others)
 
     def _new_shards(self, states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:

@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
-from ctxzoo.tasks.word_embeddings.corpus import LONGEST
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
-Floats = npt.NDArray[np.float32]
+Float32Array = npt.NDArray[np.float32]
 
 SHARING_CENTRES = 16  # that share noise words where they are shared
 LOSS_EVERY = 16  # centres: the loss is an estimate, since its logarithms would take a tenth of the time
@@ -55,13 +55,13 @@ class Weights(NamedTuple):
     is of no effect and stays as it is.
     """
 
-    input: Floats
-    output: Floats
-    word_logits: Floats
-    word_factors: Floats
-    position_factors: Floats
-    position_logits: Floats
-    position_vectors: Floats
+    input: Float32Array
+    output: Float32Array
+    word_logits: Float32Array
+    word_factors: Float32Array
+    position_factors: Float32Array
+    position_logits: Float32Array
+    position_vectors: Float32Array
 
 
 class Text(NamedTuple):
@@ -100,16 +100,16 @@ class Workspace(NamedTuple):
     slots: npt.NDArray[np.int32]
     words: npt.NDArray[np.int32]
     slot_of: npt.NDArray[np.int32]
-    rows: Floats
-    rows_before: Floats
-    logits: Floats
-    logits_before: Floats
-    position_factors: Floats
-    position_factors_before: Floats
-    position_logits: Floats
-    position_logits_before: Floats
-    position_vectors: Floats
-    position_vectors_before: Floats
+    rows: Float32Array
+    rows_before: Float32Array
+    logits: Float32Array
+    logits_before: Float32Array
+    position_factors: Float32Array
+    position_factors_before: Float32Array
+    position_logits: Float32Array
+    position_logits_before: Float32Array
+    position_vectors: Float32Array
+    position_vectors_before: Float32Array
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class KernelPlan:
     shared_noise: bool
 
 
-def aligned_zeros(*shape: int) -> Floats:
+def aligned_zeros(*shape: int) -> Float32Array:
     """Float32 zeros from the beginning of a line of the cache on: rows of 16 numbers lie each in one line."""
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
@@ -156,16 +156,16 @@ def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
     positional = columns if plan.architecture == "positional_cbow" else 0
     logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
 
-    def twice(*shape: int) -> tuple[Floats, Floats]:
+    def twice(*shape: int) -> tuple[Float32Array, Float32Array]:
         return aligned_zeros(*shape), aligned_zeros(*shape)
 
     return Workspace(
-        np.zeros(LONGEST, np.int32),
-        np.zeros(LONGEST, np.int32),
-        np.zeros(LONGEST, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
         np.zeros(vocabulary, np.int32),
-        *twice(LONGEST, plan.width),
-        *twice(LONGEST, logit_width),
+        *twice(LONGEST_SENTENCE, plan.width),
+        *twice(LONGEST_SENTENCE, logit_width),
         *twice(columns, plan.logit_rank),
         *twice(columns),
         *twice(positional, plan.width),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+REPORT_SECONDS = 0.5  # between two reports of a trainer
+
 
 @dataclass
 class EmbeddingProgress:

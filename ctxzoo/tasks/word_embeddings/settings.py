@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from ctxzoo.models.modeling_word_embedding import InputGradient
+
 Schedule = Literal["constant", "linear"]
-InputGradient = Literal["exact", "word2vec"]
 LEAST_RATE = 1e-4  # of the rate at the beginning, which the linear schedule keeps to the end, as word2vec does
 
 

@@ -8,7 +8,7 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.kernel import NO_PLACE, Floats, Weights, aligned_zeros
+from ctxzoo.tasks.word_embeddings.kernel import NO_PLACE, Float32Array, Weights, aligned_zeros
 
 LANES = 16  # numbers in one register
 
@@ -23,13 +23,13 @@ def weights_of(model: WordEmbeddingForMaskedLM) -> Weights:
     config, base = model.config, model.word_embedding
     special, width, window = config.num_special_tokens, padded_width(config.word_dim), config.window
 
-    def padded(tensor: torch.Tensor) -> Floats:
+    def padded(tensor: torch.Tensor) -> Float32Array:
         """(..., d) -> (..., D)."""
         table = aligned_zeros(*tensor.shape[:-1], width)
         table[..., : tensor.shape[-1]] = _numbers(tensor)
         return table
 
-    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Floats:
+    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Float32Array:
         """With one column of zeros more, for the centre; no columns where there is no tensor."""
         if tensor is None:
             return np.zeros((rows, 0), np.float32)
@@ -72,7 +72,7 @@ def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
         if target is not None:
             target.copy_(torch.from_numpy(np.ascontiguousarray(values)))
 
-    def without_centre(values: Floats, axis: int) -> Floats:
+    def without_centre(values: Float32Array, axis: int) -> Float32Array:
         return np.delete(values, config.window, axis=axis)
 
     with torch.no_grad():
@@ -100,7 +100,7 @@ def check_finite(weights: Weights, step: str, rate: float) -> None:
             raise FloatingPointError(f"{name} is not finite after {step}, with the learning rate {rate:.3g}; lower it")
 
 
-def _output_of(model: WordEmbeddingForMaskedLM, output: Floats) -> tuple[torch.Tensor, Floats]:
+def _output_of(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[torch.Tensor, Float32Array]:
     """The part of O that is trained, and its values in that shape."""
     config: WordEmbeddingConfig = model.config
     special, dim, width = config.num_special_tokens, config.word_dim, padded_width(config.word_dim)
@@ -112,6 +112,6 @@ def _output_of(model: WordEmbeddingForMaskedLM, output: Floats) -> tuple[torch.T
     return model.output_vectors[special:], output[:, :dim]
 
 
-def _numbers(tensor: torch.Tensor) -> Floats:
-    array: Floats = tensor.detach().float().cpu().numpy()
+def _numbers(tensor: torch.Tensor) -> Float32Array:
+    array: Float32Array = tensor.detach().float().cpu().numpy()
     return array

@@ -10,7 +10,7 @@ import torch
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
 
-LONGEST = 200  # words of a piece of text that is scored at once
+PIECE_WORDS = 200  # words of a piece of text that is scored at once
 
 
 @torch.no_grad()
@@ -26,7 +26,7 @@ def word_prediction_scores(
     """
     total, count = 0.0, 0
     for line in lines:
-        ids = tokenizer(line, truncation=True, max_length=LONGEST, return_tensors="pt")["input_ids"].long()
+        ids = tokenizer(line, truncation=True, max_length=PIECE_WORDS, return_tensors="pt")["input_ids"].long()
         places = ids.numel()
         if places > 1:
             total += float(model(input_ids=ids, labels=ids).loss) * places
