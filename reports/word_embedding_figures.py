@@ -67,7 +67,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
     rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
     for name, path in named(settings.checkpoints):
         attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
-        centres = attention.places(settings.centres) if settings.centres else range(len(attention.words))
+        centres = attention.positions_of(settings.centres) if settings.centres else range(len(attention.words))
         plot_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
         for centre in centres:
             rows += [
@@ -90,7 +90,7 @@ def positions(settings: Settings, folder: Path) -> TableRows:
     plot_position_curves(curves, folder / "positions.png")
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
     for name, curve in curves.items():
-        values = zip(curve.positions, curve.logits.tolist(), curve.shares.tolist(), strict=True)
+        values = zip(curve.positions, curve.logits.tolist(), curve.weights.tolist(), strict=True)
         rows += [[name, position, round(logit, 6), round(share, 6)] for position, logit, share in values]
     return rows
 

@@ -141,10 +141,10 @@ def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard)
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    return f"{card_table(headings, rows)}\n\n{task.results_note} {_places(runs)}."
+    return f"{card_table(headings, rows)}\n\n{task.results_note} {_run_labels(runs)}."
 
 
-def _places(runs: Sequence[RunResult]) -> str:
+def _run_labels(runs: Sequence[RunResult]) -> str:
     """Name the seeds of the runs, and where there are folds those of each seed."""
     if all(run.fold is None for run in runs):
         return f"Seeds: {', '.join(str(run.seed) for run in runs)}"

@@ -237,10 +237,10 @@ class _Rows:
             )
 
     def first_unanswerable(self) -> str | None:
-        """Return the row of the first question without answers."""
+        """Say where the first question without answers is; None where all have some."""
         empty = pc.equal(pc.list_value_length(self._answer_column("text")), 0)
         row = pc.index(empty, True).as_py()
-        return None if row < 0 else self._place(row)
+        return None if row < 0 else self._row_name(row)
 
     def with_checked_offsets(self, fix: bool) -> tuple[datasets.Dataset, int]:
         """Return the dataset, answers at their offsets, and how many offsets had to be moved."""
@@ -259,7 +259,7 @@ class _Rows:
                 continue
             nearest = _nearest(context, text, start)
             if nearest is None or not fix:
-                raise SquadFormatError(f"{self._place(row)}: {_misplaced(context, text, start, nearest)}")
+                raise SquadFormatError(f"{self._row_name(row)}: {_misplaced(context, text, start, nearest)}")
             flat_starts[position] = nearest
             moved += 1
         return (self._moved(flat_starts) if moved else self._dataset), moved
@@ -287,7 +287,7 @@ class _Rows:
         repeated = next(value for value, count in Counter(values).items() if count > 1)
         first = values.index(repeated)
         raise SquadFormatError(
-            f"{self._place(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
+            f"{self._row_name(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
         )
 
     def _refuse(self, bad: pa.Array, reason: str | Callable[[int], str], parents: pa.Array | None = None) -> None:
@@ -296,9 +296,9 @@ class _Rows:
         if index < 0:
             return
         row = index if parents is None else parents[index].as_py()
-        raise SquadFormatError(f"{self._place(row)}: {reason if isinstance(reason, str) else reason(row)}")
+        raise SquadFormatError(f"{self._row_name(row)}: {reason if isinstance(reason, str) else reason(row)}")
 
-    def _place(self, row: int) -> str:
+    def _row_name(self, row: int) -> str:
         return f"{self._where}, row {row} (id {self._table.column('id')[row].as_py()!r})"
 
 

@@ -135,11 +135,11 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the sentences (`tokens`, `labels`) that hold those of a split, to which `row` of a batch refers."""
-        return self._loaded().splits[self._place(split)[0]]
+        return self._loaded().splits[self._source_rows(split)[0]]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        return self._place(split)[1]
+        return self._source_rows(split)[1]
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
             self._data = read_tokens(self.dataset, self.data_dir, self.tag_column)
         return self._data
 
-    def _place(self, split: str) -> tuple[str, Rows]:
+    def _source_rows(self, split: str) -> tuple[str, Rows]:
         if split not in self._rows:
             raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
         return self._rows[split]
@@ -216,7 +216,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         )
 
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        source, rows = self._place(split)
+        source, rows = self._source_rows(split)
         labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
         batches = TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
         return bucket_loader(

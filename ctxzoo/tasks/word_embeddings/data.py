@@ -1,4 +1,4 @@
-"""Windows of a corpus for Lightning, in batches that go on in the middle of an epoch."""
+"""Windows of a corpus for Lightning, in batches that resume in the middle of an epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
 
 
 class WindowDataModule(lightning.LightningDataModule):
-    """All sentences of a corpus in each epoch, in a new order; what is in a batch see `WindowBatches`.
+    """All sentences of a corpus in each epoch, in a new order; `WindowBatches` says what is in a batch.
 
     All that is drawn for a batch follows from seed, epoch and the number of the batch, so that a resumed run reads what
     an uninterrupted one does. Among several processes each has batches of its own.

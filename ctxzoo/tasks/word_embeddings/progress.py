@@ -9,7 +9,7 @@ REPORT_SECONDS = 0.5  # between two reports of a trainer
 
 @dataclass
 class EmbeddingProgress:
-    """What a trainer reports.
+    """The progress that a trainer reports.
 
     Attributes:
         epoch: passes that are finished.
