@@ -6,7 +6,7 @@ from ctxzoo.results.table_parts import markdown_table
 
 
 def waiting_threads(rows: list[dict[str, str]]) -> str:
-    """Steps a second, and in brackets how many times those of the unbounded one."""
+    """Return steps a second, and in brackets how many times those of the unbounded one."""
     situations = list(dict.fromkeys(row["situation"] for row in rows))
     cells = {
         (row["setting"], row["situation"]): f"{float(row['steps_per_second']):.2f} ({float(row['ratio']):.2f})"

@@ -16,7 +16,7 @@ SCORES = {
 
 
 def word_embedding(rows: list[Row]) -> str:
-    """For each comparison and number of threads speed, ratio, memory and scores."""
+    """Return for each comparison and number of threads speed, ratio, memory and scores."""
     parts = []
     for comparison, threads in dict.fromkeys((row["comparison"], row["threads"]) for row in rows):
         chosen = [row for row in rows if (row["comparison"], row["threads"]) == (comparison, threads)]

@@ -10,7 +10,7 @@
 - losses (Figure 5): training loss by epoch;
 - words (Table 4): the words that count most in the documents of each class.
 
-Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` tells how they were made.
+Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -164,11 +164,11 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
 }
 
 
-def occurrences(settings: Settings, name: str, asked: str) -> tuple[Occurrences, TextClassificationDataModule]:
+def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurrences, TextClassificationDataModule]:
     """The test split of a dataset as a checkpoint reads it."""
     arguments = document_dataset(name)
     dataset = arguments["dataset"].rsplit("/", 1)[-1]
-    checkpoint = Path(asked or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
+    checkpoint = Path(requested or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
     if not (checkpoint / "config.json").is_file():
         raise FileNotFoundError(
             f"no checkpoint in {checkpoint}; make it with: python recipes/{RECIPE}.py --dataset {name} --model lama"
@@ -199,7 +199,7 @@ def runs_of(settings: Settings) -> Sequence[RunResult]:
 
 
 def plain_but_heads(run: RunResult) -> bool:
-    """Whether a run's name says its number of heads alone."""
+    """Return whether a run's name says its number of heads alone."""
     return run.tag in ("", f"m{run.settings['num_heads']}")
 
 

@@ -1,4 +1,4 @@
-"""What recipes that draw figures share: names of figures, and the files beside each."""
+"""The common part of scripts that draw figures: names of figures, and the files beside each."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row over the four datasets: what tells its runs from all others, and the options that make them."""
+    """A row over the four datasets: what distinguishes its runs from all others, and the options that make them."""
 
     label: str
     recipe: str
@@ -66,7 +66,7 @@ class Row:
     options: str = ""
 
     def runs(self, results: Sequence[RunResult], dataset: str) -> Runs:
-        """Its folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
+        """Return the folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
         found = [
             run
             for run in results
@@ -158,7 +158,7 @@ def sentences(results: Runs) -> str:
 
 
 def sentences_f1(results: Runs) -> str:
-    """The same models by macro F1, which neither the paper nor the published numbers have."""
+    """Return the table of sentences by macro F1, which neither the paper nor the published numbers have."""
     rows, commands = _sentence_rows(results, MACRO_F1)
     return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
 
@@ -176,8 +176,8 @@ def known_words(results: Runs) -> str:
     return with_commands(markdown_table(headings, rows), _not_run(missing))
 
 
-def climb(results: Runs) -> str:
-    """Each lever by its accuracy on validation. That on test is not shown: settings are chosen by this table.
+def ablation(results: Runs) -> str:
+    """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
 
     Runs that held nothing out for validation chose nothing and are not here.
     """
@@ -209,7 +209,7 @@ TABLES: dict[str, Callable[[Runs], str]] = {
     "contextualizer-sentences": sentences,
     "contextualizer-sentences-f1": sentences_f1,
     "contextualizer-known": known_words,
-    "contextualizer-climb": climb,
+    "contextualizer-climb": ablation,
 }
 
 
@@ -266,7 +266,7 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
 
 
 def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
-    """For each fold, of the settings that have all folds, the run with the best accuracy on the fold's validation part.
+    """Return for each fold the run with the best accuracy on its validation part, of settings that have all folds.
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
     """
@@ -279,13 +279,13 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
     ]
     tried = [Row(tag, SENTENCE_RECIPE, LEARNED, tag).runs(ours, dataset) for tag in sorted({run.tag for run in ours})]
     whole = [runs for runs in tried if is_complete(runs)]
-    places = sorted({(run.seed, run.fold or 0) for runs in whole for run in runs})
+    seeds_and_folds = sorted({(run.seed, run.fold or 0) for runs in whole for run in runs})
     best = [
         max(
-            (run for runs in whole for run in runs if (run.seed, run.fold) == place),
+            (run for runs in whole for run in runs if (run.seed, run.fold) == seed_and_fold),
             key=lambda run: run.metrics[DEV_ACCURACY],
         )
-        for place in places
+        for seed_and_fold in seeds_and_folds
     ]
     return best if len(whole) > 1 else []
 
@@ -310,7 +310,7 @@ def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
 
 
 def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
-    """What a row was told that the base row was not, by the heading of the column."""
+    """Return the settings of a row that the base row lacks, by the heading of the column."""
     return changed_settings({name: (runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]})
 
 

@@ -9,7 +9,7 @@
 - positions: s and its softmax, the curves of all checkpoints in one picture;
 - windows: POS induction by the half window b, from the unnamed runs of recipes/embedding_evaluation.py.
 
-Each writes a CSV file and PNG files into --figures_dir; `figures.json` tells how they were made.
+Each writes a CSV file and PNG files into --figures_dir; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def words(settings: Settings, folder: Path) -> TableRows:
                     attention.words[centre],
                     centre,
                     word,
-                    place - centre,
-                    round(attention.weights[centre, place], 6),
+                    index - centre,
+                    round(attention.weights[centre, index], 6),
                 ]
-                for place, word in enumerate(attention.words)
-                if attention.is_context[centre, place]
+                for index, word in enumerate(attention.words)
+                if attention.is_context[centre, index]
             ]
     return rows
 
@@ -91,7 +91,7 @@ def positions(settings: Settings, folder: Path) -> TableRows:
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
     for name, curve in curves.items():
         values = zip(curve.positions, curve.logits.tolist(), curve.weights.tolist(), strict=True)
-        rows += [[name, position, round(logit, 6), round(share, 6)] for position, logit, share in values]
+        rows += [[name, position, round(logit, 6), round(weight, 6)] for position, logit, weight in values]
     return rows
 
 

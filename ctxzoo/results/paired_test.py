@@ -15,7 +15,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What a paired test found.
+    """The result of a paired test.
 
     Attributes:
         difference: mean of first minus second, in the unit of the scores.

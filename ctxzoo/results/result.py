@@ -36,7 +36,7 @@ def utc_now() -> str:
 
 @dataclass(kw_only=True)
 class RunResult:
-    """What one run of a recipe gave, and all that is needed to judge or repeat it.
+    """The result of one run of a recipe, with all that is needed to judge or repeat it.
 
     Attributes:
         schema: version of this format.
@@ -110,7 +110,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
 
 
 def write_result_file(result: RunResult, path: Path) -> None:
-    """`write_result` under a name of another pattern; raises as it does."""
+    """Write a results file under a name of another pattern; errors are those of `write_result`."""
     write_atomically(path, _encoded(result))
 
 

@@ -25,7 +25,7 @@ class BidafCheckpoint:
 
     Attributes:
         variant: its name in `VARIANTS`.
-        levers: names of `LEVERS`, sorted.
+        levers: names of options in `LEVERS`, sorted.
         query_to_context, squad_version: as in its config.
         word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
             say it, or "learned".

@@ -17,7 +17,7 @@ class BidafChoice:
 
     Attributes:
         variant: one of `VARIANTS`.
-        levers: names of `LEVERS`, sorted.
+        levers: names of options in `LEVERS`, sorted.
         query_to_context: as in `BidafConfig`.
         start: the checkpoint that the training goes on from.
     """

@@ -49,7 +49,7 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        """Its probability."""
+        """The probability of the most probable label."""
         return self.probabilities[self.label]
 
     @property

@@ -35,7 +35,7 @@ class Analogies:
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """What the questions of a category, or of several, give.
+    """The score on the questions of a category, or of several.
 
     Attributes:
         correct: questions whose answer is the nearest word.

@@ -41,7 +41,7 @@ class MeanScore:
 
 
 def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
-    """For each of `MEANS` fit on train with the C of `STRENGTHS` that cross-validation on train chooses.
+    """Fit for each of `MEANS` on train with the C of `STRENGTHS` that cross-validation on train chooses.
 
     All numbers of a mean are divided by one, so that those of train have the standard deviation 1: C means the same,
     however long the vectors are. Frequencies are those of the known words of train.
