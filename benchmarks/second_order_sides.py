@@ -134,9 +134,10 @@ class Runner(LayerRunner):
         return build_module(self.side, batch, length, width)
 
     def floor_seconds(self, name: str) -> float | None:
-        """Return the seconds in which a GPU moves each tensor of a pass of attention alone once, at the speed of copies.
+        """Return the seconds in which a GPU moves each tensor of a pass of attention once, at the speed of copies.
 
-        It is None for other sides and on a CPU, where such an operation waits for arithmetic, not for memory.
+        It is None for sides with more than attention, and on a CPU, where such an operation waits for arithmetic, not
+        for memory.
         """
         if self.side.model != "attention alone" or self.device.type != "cuda":
             return None
