@@ -13,7 +13,7 @@ from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
     markdown_table,
@@ -67,7 +67,7 @@ FIRST_EPOCH = (
 )
 
 V1_COLUMNS = (
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("test EM", "test/exact"),
     metric("test F1", "test/f1"),
     metric("validation F1", "validation/f1"),
@@ -269,12 +269,12 @@ def ablation(results: list[RunResult]) -> str:
     """Return each option against the plain variant, as differences between runs that are alike in all else."""
     runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
     plain = [run for run in runs if is_plain(run)]
-    headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
+    headings = ["model", PARAMETERS_COLUMN.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
     headings += [column.heading for column in RUN_COLUMNS]
     rows = []
     groups = group_runs(runs)
     for group in sorted(groups, key=lambda group: not is_plain(group.runs[0])):
-        cells = [column.show(group.runs) for column in (PARAMETERS, *V1_COLUMNS[1:3])]
+        cells = [column.show(group.runs) for column in (PARAMETERS_COLUMN, *V1_COLUMNS[1:3])]
         if is_plain(group.runs[0]):
             cells += [NOTHING] * 3
         else:
@@ -343,7 +343,7 @@ def _results_table(
         )
         rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
         if not members:
-            rows.append([variant, *[""] * (columns[0] is PARAMETERS), NOT_RUN])
+            rows.append([variant, *[""] * (columns[0] is PARAMETERS_COLUMN), NOT_RUN])
         if not members and variant not in always:
             commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
     table = markdown_table(["model", *(column.heading for column in columns)], [*rows, *last_rows])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
     markdown_table,
@@ -38,13 +38,13 @@ def _setting(heading: str, name: str) -> Column:
 TRIAL_COLUMNS = (
     _setting("optimiser", "optimiser"),
     _setting("learning rate", "learning_rate"),
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("validation EM", "validation/exact"),
     metric("validation F1", "validation/f1"),
     *RUN_COLUMNS,
 )
 READER_COLUMNS = (
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("validation F1", "validation/f1"),
     metric("test EM", "test/exact"),
     metric("test F1", "test/f1"),

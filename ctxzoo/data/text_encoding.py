@@ -15,7 +15,7 @@ from transformers import BatchEncoding, TokenizersBackend
 from ctxzoo.data.formats import Rows
 from ctxzoo.models.tokenization_word import WordTokenizer
 
-TEXTS_AT_ONCE = 4096  # texts that are encoded in one call; bounds the memory that their ids take as Python lists
+TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 
 
 @dataclass(frozen=True)

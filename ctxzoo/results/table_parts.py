@@ -142,7 +142,7 @@ def _minutes(runs: Sequence[RunResult]) -> str:
     return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
 
 
-PARAMETERS = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
+PARAMETERS_COLUMN = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
 RUN_COLUMNS = (
     Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
     Column("epochs", _epochs),

@@ -20,10 +20,10 @@ from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
 
 PREPARATION_VERSION = "1"
-TEXTS_AT_ONCE = 4096  # texts that are cut in one call; bounds the memory that offsets take as Python tuples
 NO_ANSWER = -1
 
 IntArray = npt.NDArray[np.int32]

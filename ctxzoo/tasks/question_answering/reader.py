@@ -21,8 +21,8 @@ from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVe
 
 logger = logging.getLogger(__name__)
 
-TEXT_COLUMNS = ("id", "title", "context", "question")
-COLUMNS = (*TEXT_COLUMNS, "answers")
+STRING_COLUMNS = ("id", "title", "context", "question")
+COLUMNS = (*STRING_COLUMNS, "answers")
 
 
 @dataclass(frozen=True)

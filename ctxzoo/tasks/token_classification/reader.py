@@ -17,7 +17,7 @@ from ctxzoo.tasks.token_classification.sample import sample_tags
 
 TOKENS = "tokens"
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags")
-FILE = "file"  # the document that a sentence is from
+FILE_COLUMN = "file"  # the document that a sentence is from
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
         )
     _refuse_value(where, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
     _refuse_value(where, tag_name, tags, r"^\s*$", "expected a tag")
-    files = table.column(FILE).combine_chunks() if FILE in table.column_names else None
+    files = table.column(FILE_COLUMN).combine_chunks() if FILE_COLUMN in table.column_names else None
     return _Columns(tokens, tags, files, class_names)
 
 
@@ -182,7 +182,7 @@ def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
     content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
     if columns.files is not None:
-        content[FILE] = columns.files
+        content[FILE_COLUMN] = columns.files
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 

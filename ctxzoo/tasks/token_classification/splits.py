@@ -6,7 +6,7 @@ import datasets
 import numpy as np
 
 from ctxzoo.data.formats import Rows
-from ctxzoo.tasks.token_classification.reader import FILE
+from ctxzoo.tasks.token_classification.reader import FILE_COLUMN
 
 TENTHS = 10  # parts of `train`; one of them is validation, another test where there is no test split
 
@@ -35,12 +35,13 @@ def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows
             raise ValueError(f"the train split has {len(train)} sentences; a tenth of it is no validation split")
         rows = np.arange(len(train))
         return {**own, "train": ("train", rows[:-held]), "validation": ("train", rows[-held:])}
-    if FILE not in train.column_names:
+    if FILE_COLUMN not in train.column_names:
         raise ValueError(
-            f"there is no test split, only {sorted(splits)}, and no column {FILE!r} by which to cut one from train"
+            f"there is no test split, only {sorted(splits)}, and no column {FILE_COLUMN!r} by which to cut one "
+            "from train"
         )
     files: dict[str, int] = {}
-    part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[FILE][:]])
+    part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[FILE_COLUMN][:]])
     if len(files) < TENTHS:
         raise ValueError(f"the train split has {len(files)} files; expected {TENTHS} or more to cut test from")
     names = {TENTHS - 2: "validation", TENTHS - 1: "test"}

@@ -141,7 +141,7 @@ def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
 
 
 @compiled_into_caller
-def predict(
+def step_of_outputs(
     context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, counted: Any
 ) -> Any:
     """Move the output rows by one step; `back` becomes the gradient of the context vector times the rate.
@@ -207,7 +207,7 @@ def blend(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: 
 
 
 @compiled_into_caller
-def spread(
+def spread_gradient(
     rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
 ) -> None:
     """Pass the gradient of a weighted sum to its rows; `products` become <row, gradient of the sum>.
@@ -297,7 +297,7 @@ def train(
                     if structured:
                         prefetch_row(output, following + targets[0], width)
                     row = rows[slots[j]]
-                    loss += predict(row, targets, output, offset, rate, errors, back, counted)
+                    loss += step_of_outputs(row, targets, output, offset, rate, errors, back, counted)
                     for d in range(width):
                         row[d] += back[d]
                 continue
@@ -319,7 +319,7 @@ def train(
                     else:
                         for d in range(width):
                             context[i * width + d] = zero
-                loss += predict(context, targets, output, 0, rate, errors, back, counted)
+                loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
                 for i in range(2 * window):
                     j = t - window + i + (i >= window)
                     if begin <= j < end:
@@ -345,7 +345,7 @@ def train(
                     fractions[z] = one / np.float32(size - 1)
                 fractions[t - begin] = zero
             blend(rows, around, size, fractions, column, gates, context)
-            loss += predict(context, targets, output, 0, rate, errors, back, counted)
+            loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
             if attention:
                 inner = zero
                 for d in range(width):
@@ -354,7 +354,7 @@ def train(
                 for z in range(size):
                     fractions[z] = one
                 fractions[t - begin] = zero
-            spread(rows, around, size, fractions, column, gates, back, products, moves)
+            spread_gradient(rows, around, size, fractions, column, gates, back, products, moves)
             if attention and logit_rate > 0:
                 # `back` is times the rate already.
                 slow = logit_rate / rate

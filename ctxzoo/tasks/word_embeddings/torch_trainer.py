@@ -27,8 +27,8 @@ Report = Callable[[EmbeddingProgress], None]
 class TorchEmbeddingTrainer:
     """Trains a model on a corpus, batch by batch.
 
-    On the CPU one seed gives the same weights, bit for bit on one kind of machine with the same versions
-    of the libraries, also over interruptions.
+    On the CPU one seed gives the same weights, bit for bit on one kind of machine with the same versions of the
+    libraries, also over interruptions.
 
     Args:
         model: its weights are the start and, after `fit`, the result; see `HogwildTrainer`.
