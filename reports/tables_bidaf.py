@@ -199,7 +199,7 @@ def v1_mini(results: list[RunResult]) -> str:
         commands = ["# seeds not run yet", *left, *commands]
     variants = [name for name in VARIANTS if name not in CONTROLS]
     runs = without_earlier_start(runs)
-    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, always=SEVERAL_SEEDS)
+    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, listed=SEVERAL_SEEDS)
 
 
 def v2_mini(results: list[RunResult]) -> str:
@@ -328,11 +328,11 @@ def _results_table(
     dataset: str,
     last_rows: Sequence[list[str]],
     last_commands: Sequence[str],
-    always: Collection[str] = (),
+    listed: Collection[str] = (),
 ) -> str:
     """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below.
 
-    ``last_commands`` have those of the variants ``always``.
+    ``last_commands`` have those of the variants ``listed``.
     """
     groups = group_runs(runs)
     others = sorted({group.variant for group in groups} - set(variants))
@@ -344,7 +344,7 @@ def _results_table(
         rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
         if not members:
             rows.append([variant, *[""] * (columns[0] is PARAMETERS_COLUMN), NOT_RUN])
-        if not members and variant not in always:
+        if not members and variant not in listed:
             commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
     table = markdown_table(["model", *(column.heading for column in columns)], [*rows, *last_rows])
     return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])

@@ -195,9 +195,9 @@ class HogwildTrainer:
             with self._lock:
                 self.progress.words += words
                 self.progress.rate = rate
-                centres = sum(one.centres for one in self._shards)
-                self.progress.loss = sum(one.loss for one in self._shards) / centres if centres else float("nan")
-            if centres:
+                counted = sum(one.centres for one in self._shards)
+                self.progress.loss = sum(one.loss for one in self._shards) / counted if counted else float("nan")
+            if counted:
                 progress = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
                 check_loss(self.progress.loss, self._untrained_loss, progress)
 
