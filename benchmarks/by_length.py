@@ -21,19 +21,19 @@ from benchmarks.timing import medians, thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 
 PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
-# Of outputs and gradients, by the largest value of the tensor.
+# The allowed differences of outputs and gradients, relative to the largest value of the tensor.
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.06}
 
 Size = tuple[int, int, int]  # documents, tokens in each, numbers in a token
-Rows = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
+RowsByLength = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
 
 
 class Side(Protocol):
-    """What runs, a dataclass."""
+    """A dataclass that says what runs."""
 
     @property
     def label(self) -> str:
-        """How tables call it."""
+        """The name of the side in tables."""
 
     def columns(self) -> dict[str, Value]:
         """The layer; sides with the same one must agree."""
@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Setting:
-    """How sides run.
+    """The setting in which sides run.
 
     Attributes:
         device, threads, precision: of all.
@@ -71,7 +71,7 @@ class Setting:
 def command_line(
     program: str, text: str | None, comparisons: Sequence[Comparison], device: str
 ) -> argparse.ArgumentParser:
-    """The options that every such benchmark has."""
+    """Return a parser of the options that every such benchmark has."""
     names = [comparison.name for comparison in comparisons]
     parser = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{program}",
@@ -91,7 +91,7 @@ def command_line(
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options, `--output` and `--quick` filled in."""
+    """Return the options, `--output` and `--quick` filled in."""
     options = parser.parse_args(arguments)
     if options.quick:
         if options.output is None:
@@ -102,7 +102,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> a
 
 
 def settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
-    """One for each number of threads and precision; `more` are other fields of all."""
+    """Return a setting for each number of threads and precision; `more` are other fields of all."""
     for threads in thread_counts(options.threads if options.device == "cpu" else ["all"]):
         for precision in options.precisions:
             yield Setting(options.device, threads, precision, options.rounds, **more)
@@ -111,7 +111,7 @@ def settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
 def compare(
     comparison: Comparison, sizes: Sequence[Size], setting: Setting, obstacles: Mapping[str, str] | None = None
 ) -> list[dict[str, Value]]:
-    """One row for each length, side and pass; what was not measured is empty, with a note.
+    """Return one row for each length, side and pass; what was not measured is empty, with a note.
 
     Args:
         sizes: from short to long.
@@ -141,9 +141,9 @@ def compare(
     return list(rows.values())
 
 
-def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> Rows:
-    """What is known of every row before anything is measured."""
-    rows: Rows = {}
+def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> RowsByLength:
+    """Return every row with what is known of it before anything is measured."""
+    rows: RowsByLength = {}
     for batch, length, width in sizes:
         for side in comparison.sides:
             for name in comparison.passes:
@@ -167,7 +167,7 @@ def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) 
 
 
 def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str]) -> list[Worker]:
-    """Those whose answers are those of the first side with the same layer; `notes` tell of the others."""
+    """Return the workers that answer as the first side with their layer does; the others get a note in `notes`."""
     kept: list[Worker] = []
     first: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +191,7 @@ def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: 
 
 
 def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
-    """Name of the tensor that differs most, and by how much of its largest value; infinite where it has NaN."""
+    """Return the name of the tensor that differs most, and by what part of its largest value; infinite with NaN."""
     worst = "output", 0.0
     for name, value in expected.items():
         difference = float((found[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))
@@ -201,7 +201,7 @@ def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch
 
 
 def measure(
-    workers: Sequence[Worker], rows: Rows, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
+    workers: Sequence[Worker], rows: RowsByLength, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
 ) -> None:
     """Fill in seconds, extra columns and peak memory, from short to long."""
     for batch, length, width in sizes:
@@ -219,7 +219,7 @@ def measure(
 
 
 def exponent(seconds: dict[int, float]) -> float | None:
-    """The power of the length that the seconds for a document grow with, fitted to the logarithms by least squares.
+    """Return the power of the length that the seconds for a document grow with, by least squares on the logarithms.
 
     Args:
         seconds: length -> seconds; None comes back for less than two.
@@ -231,7 +231,7 @@ def exponent(seconds: dict[int, float]) -> float | None:
 
 
 def line(row: dict[str, Any]) -> str:
-    """What is printed of a row."""
+    """Return the line that is printed for a row."""
     about = f"{row['comparison']:15} {row['side']:31} {row['precision']} n = {row['length']:<5} {row['pass']:20} "
     if row["seconds"] is None:
         return f"{about} not measured: {row['note']}"

@@ -36,7 +36,7 @@ COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "
 
 
 def heads(count: int) -> Comparison:
-    """The attentions with that many heads."""
+    """Return the attentions with that many heads."""
     return Comparison(
         f"{count} heads",
         (
@@ -75,10 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     options = parse(command_line("document_attention", __doc__, COMPARISONS, device), arguments)
     commit = git_commit()
     if not options.redraw:
-        wanted = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
+        chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
         rows: list[dict[str, Value]] = []
         for setting in settings(options):
-            for comparison in wanted:
+            for comparison in chosen:
                 sizes = QUICK_SIZES if options.quick else sizes_of(comparison, device)
                 rows += compare(comparison, sizes, setting)
         write_rows(options.target, rows, commit)
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def sizes_of(comparison: Comparison, device: str) -> list[Size]:
-    """Documents, words in each and numbers in a word, from short to long."""
+    """Return documents, words in each and numbers in a word, from short to long."""
     if comparison is STEP:
         return [(DOCUMENTS, 230, WIDTH)]
     if comparison is RECURRENCE:

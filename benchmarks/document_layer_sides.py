@@ -43,7 +43,7 @@ class Side:
 
 
 class Heads(nn.Module):
-    """States H (B, n, D) -> A H, head after head (B, m D), all words real."""
+    """A layer from states H (B, n, D) to A H, head after head (B, m D), all words real."""
 
     mask: torch.Tensor
 
@@ -52,7 +52,7 @@ class Heads(nn.Module):
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
 
     def weights(self, states: torch.Tensor) -> torch.Tensor:
-        """A (B, m, n)."""
+        """Return A, the weights (B, m, n)."""
         raise NotImplementedError
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
@@ -60,7 +60,7 @@ class Heads(nn.Module):
 
 
 class LowRankHeads(Heads):
-    """As in LAMA with a learned context."""
+    """Heads with LAMA's weights and a learned context."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
         super().__init__(batch, length)
@@ -77,7 +77,7 @@ class LowRankHeads(Heads):
 
 
 class AdditiveHeads(Heads):
-    """As in SAN."""
+    """Heads with the additive weights of SAN."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int) -> None:
         super().__init__(batch, length)
@@ -91,7 +91,7 @@ class AdditiveHeads(Heads):
 class SelfAttentionMean(nn.Module):
     """`nn.MultiheadAttention` of the words to themselves, without returning its weights, and the mean of its output.
 
-    It wants a width that its heads divide: a linear map brings the states to the least one that is not below theirs.
+    It needs a width that its heads divide: a linear map brings the states to the least one that is not below theirs.
     """
 
     def __init__(self, width: int, heads: int) -> None:
@@ -107,7 +107,7 @@ class SelfAttentionMean(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """(B, n, D) -> (B, n, D), all words real."""
+    """A recurrence from (B, n, D) to (B, n, D), all words real."""
 
     mask: torch.Tensor
 

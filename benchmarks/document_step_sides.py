@@ -21,7 +21,7 @@ from ctxzoo.training.optimisers import build_optimiser
 VOCABULARY = 30_000
 CLASSES = 8
 STEP_PASSES = ("training step",)
-# As in recipes/document_lama.py.
+# The settings are those of recipes/document_lama.py.
 LEARNING_RATE = 0.05
 GRADIENT_CLIP = 5.0
 
@@ -49,7 +49,7 @@ class Runner(PassRunner):
     """A side, ready to run at one size after another."""
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
-        """Weights are float32; with another dtype the forward pass is in mixed precision."""
+        """Keep weights in float32; with another dtype the forward pass is in mixed precision."""
         self.module = build_model(self.side, width).to(self.device).train()
         self.x = torch.randint(2, VOCABULARY, (batch, length)).to(self.device)
         self.labels = torch.randint(CLASSES, (batch,)).to(self.device)
@@ -75,7 +75,7 @@ class Runner(PassRunner):
 
 
 def build_model(side: Side, width: int) -> nn.Module:
-    """The classifier of a side for word vectors of `width` numbers; the GRU has half of it in each direction."""
+    """Return the classifier of a side for word vectors of `width` numbers; the GRU has half of it in each direction."""
     sizes: dict[str, Any] = {
         "vocab_size": VOCABULARY,
         "word_dim": width,

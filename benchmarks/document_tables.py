@@ -8,7 +8,7 @@ COMPARISON, RATIO_AIM, EXPONENT_AIM = "30 heads", 3.0, 1.1  # LAMA against SAN, 
 
 
 def document_attention(rows: list[Row]) -> str:
-    """The plot, and for each comparison, precision and number of threads milliseconds and ratios."""
+    """Return the plot, and for each comparison, precision and number of threads milliseconds and ratios."""
     return picture(rows, "document_attention", COMPARISON) + tables(rows, _tables)
 
 

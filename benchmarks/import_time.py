@@ -1,9 +1,9 @@
-"""How much `import ctxzoo` adds to `import transformers, torch`.
+"""A measurement of how much `import ctxzoo` adds to `import transformers, torch`.
 
     python -m benchmarks.import_time
 
 Each import runs in a fresh interpreter, in turns; seconds are medians. transformers loads most of itself only when it
-is asked for: "the Auto classes" shows what it costs to ask for those that ctxzoo registers with, "the base classes"
+is used: "the Auto classes" shows what it costs to use those that ctxzoo registers with, "the base classes"
 what a package pays that imports its models at once.
 """
 
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def run(program: str) -> float:
-    """Seconds that an import takes in a fresh interpreter, its own start not counted."""
+    """Return the seconds that an import takes in a fresh interpreter, its own start not counted."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(program)],
         capture_output=True,

@@ -17,7 +17,7 @@ STYLES = ("o-", "s-", "^--", "D:")  # sides with the same model, in the order of
 
 def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: Mapping[str, str]) -> None:
     """Draw the rows of one comparison: a column of panels for each pass, a row for each precision and number of
-    threads, both axes logarithmic. The legend is in the order of the lines and tells the exponents of the file. Times
+    threads, both axes logarithmic. The legend is in the order of the lines and shows the exponents of the file. Times
     are those of as many documents as there are at the greatest length.
 
     Nothing is drawn where there are no such rows with a time.
@@ -39,13 +39,13 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
     passes = list(dict.fromkeys(row["pass"] for row in rows))
     figure = new_figure(5.6 * len(passes), 4.8 * len(settings))
     panels = figure.subplots(len(settings), len(passes), squeeze=False, sharey="row")
-    for place, setting in enumerate(settings):
-        for axes, name in zip(panels[place], passes, strict=True):
+    for index, setting in enumerate(settings):
+        for axes, name in zip(panels[index], passes, strict=True):
             chosen = [row for row in rows if setting_name(row) == setting and row["pass"] == name]
             _draw(axes, chosen, documents, colours)
             axes.set_title(f"{name} ({setting})", loc="left", fontweight="bold")
-        panels[place][0].set_ylim(top=4 * panels[place][0].get_ylim()[1])  # room for the legends
-        panels[place][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
+        panels[index][0].set_ylim(top=4 * panels[index][0].get_ylim()[1])  # room for the legends
+        panels[index][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
     save_figure(figure, out)
 
 

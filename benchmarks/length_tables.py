@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 Row = dict[str, str]
 Line = list[Row]  # one side and pass, by length
@@ -13,7 +13,7 @@ Columns = dict[str, Callable[[Line], str]]
 
 
 def tables(rows: Sequence[Row], of_setting: Callable[[list[Line]], list[str]]) -> str:
-    """What `of_setting` makes of each comparison, precision and number of threads, and what was not measured there."""
+    """Join what `of_setting` makes of each comparison, precision and number of threads, and what has no measurement."""
     parts = []
     for setting in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
         chosen = [row for row in rows if (row["comparison"], setting_name(row)) == setting]
@@ -27,20 +27,20 @@ def tables(rows: Sequence[Row], of_setting: Callable[[list[Line]], list[str]]) -
 
 
 def picture(rows: Sequence[Row], program: str, comparison: str) -> str:
-    """The plot of a comparison, where it was measured, with an empty line after it."""
+    """Return the plot of a comparison, where it was measured, with an empty line after it."""
     if all(row["comparison"] != comparison for row in rows):
         return ""
     return f"![milliseconds by the length of the text](results/{program}-{rows[0]['device']}.png)\n\n"
 
 
 def setting_name(row: Row) -> str:
-    """How a row was measured: precision, and on the CPU the number of threads."""
+    """Say how a row was measured: precision, and on the CPU the number of threads."""
     threads = f", {row['threads']} thread{'' if row['threads'] == '1' else 's'}" if row["device"] == "cpu" else ""
     return row["precision"] + threads
 
 
 def milliseconds(lines: Sequence[Line], width: str) -> str:
-    """Milliseconds of a pass by length, exponent, and memory at the greatest length; `width`: its symbol."""
+    """Return a table of a pass: milliseconds by length, exponent, memory at the greatest one; `width`: its symbol."""
     longest = lines[0][-1]["length"]
     more: Columns = {f"MiB at n = {longest}": lambda line: number(line[-1]["peak_memory_mb"], 1)}
     if any(line[0]["exponent"] for line in lines):
@@ -49,7 +49,7 @@ def milliseconds(lines: Sequence[Line], width: str) -> str:
 
 
 def ratios(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
-    """How much faster than the reference each other side is, beside the aims; nothing where that was not measured."""
+    """Return a table of how much faster than the reference each side is, with aims; nothing without a measurement."""
     reference = lines[0][0]["reference"]
     others = [line for line in lines if line[0]["side"] != reference]
     if not any(row["ratio"] for line in others for row in line):
@@ -58,7 +58,7 @@ def ratios(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
 
 
 def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns) -> str:
-    """A line for each side and pass, a column for each length, and `more` columns."""
+    """Return a table with a line for each side and pass, a column for each length, and `more` columns."""
     first, last = lines[0][0], lines[0][-1]
     documents = f"{first['batch_size']} documents"
     if first["batch_size"] != last["batch_size"]:
@@ -69,11 +69,11 @@ def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: 
         for line in lines
     ]
     where = f"{setting_name(first)}, {documents}, {width} = {first['width']}"
-    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown(headings, body, left=2)}"
+    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown_table(headings, body, left=2)}"
 
 
 def least_ratio(line: Line, aim: float, first: int = 0) -> str:
-    """The verdict on all lengths from `first` on; nothing where one was not measured."""
+    """Return the verdict on all lengths from `first` on; nothing where one was not measured."""
     found = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= first]
     if not found or not all(ratio for ratio, _ in found):
         return ""
@@ -82,7 +82,7 @@ def least_ratio(line: Line, aim: float, first: int = 0) -> str:
 
 
 def growth(line: Line, aim: float) -> str:
-    """The verdict on the exponent."""
+    """Return the verdict on the exponent."""
     value = line[0]["exponent"]
     return value and verdict(float(value) <= aim, number(value, 2))
 
@@ -92,7 +92,7 @@ def verdict(met: bool, value: str) -> str:
 
 
 def digits(text: str, factor: float = 1) -> str:
-    """Three digits that count, at most two behind the point."""
+    """Write three digits that count, at most two behind the point."""
     if not text:
         return ""
     value = float(text) * factor

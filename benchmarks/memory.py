@@ -12,12 +12,12 @@ from ctxzoo.results.process_memory import peak_resident_bytes
 
 
 def own_peak_memory_mb() -> float:
-    """Greatest resident memory of this program so far, in MiB."""
+    """Return the greatest resident memory of this program so far, in MiB."""
     return peak_resident_bytes() / 2**20
 
 
 def allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
-    """MiB of tensors that `work` holds at most at a time, beyond those that are there before it.
+    """Return the MiB of tensors that `work` holds at most at a time, beyond those that are there before it.
 
     On the CPU the profiler counts, which takes time and memory of its own: nothing is to be timed meanwhile.
 
@@ -39,7 +39,7 @@ def allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "trace.json")
         profiler.export_chrome_trace(str(file))
-        # Line by line: a recurrent layer of some thousand steps fills hundreds of megabytes.
+        # Read line by line: a recurrent layer of some thousand steps fills hundreds of megabytes.
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 if found := re.search(r'"Bytes": (-?\d+), "Device Id": -1,', line):

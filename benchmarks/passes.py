@@ -1,4 +1,4 @@
-"""What `by_length` asks of a side in its process: weights at a size, then passes, timed or with memory counted."""
+"""The work of a side of `by_length` in its process: weights at a size, then passes, timed or with memory counted."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class PassRunner:
         raise NotImplementedError
 
     def work(self, name: str) -> Callable[[], Any]:
-        """The pass of that name."""
+        """Return the pass of that name."""
         raise NotImplementedError
 
     def answers(self) -> dict[str, torch.Tensor]:
-        """What sides with the same layer must agree in."""
+        """Return the tensors in which sides with the same layer must agree."""
         raise NotImplementedError
 
     def save_answers(self, file: str) -> None:
@@ -65,13 +65,13 @@ class PassRunner:
         torch.save({name: value.float().cpu() for name, value in self.answers().items()}, file)
 
     def warm_up(self, name: str) -> None:
-        """Untimed passes, and how many of them the rounds that follow will have."""
+        """Run untimed passes, and set how many passes the rounds that follow will have."""
         work = self.work(name)
         work()
         self._passes = max(1, math.ceil(ROUND_SECONDS / timed(work, self.device)))
 
     def round(self, name: str) -> float:
-        """Seconds for one pass, mean over a round."""
+        """Return the seconds for one pass, the mean over a round."""
         work = self.work(name)
 
         def several() -> None:
@@ -81,7 +81,7 @@ class PassRunner:
         return timed(several, self.device) / self._passes
 
     def peak_memory(self, name: str) -> float:
-        """MiB that a pass allocates beyond what is there before it: weights, tokens, the state of an optimiser."""
+        """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimiser's state."""
         work = self.work(name)
         self.forget_gradients()
         return allocated_peak_mb(work, self.device.type)
@@ -99,7 +99,7 @@ class LayerRunner(PassRunner):
     """
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
-        """The layer of the side."""
+        """Build the layer of the side."""
         raise NotImplementedError
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
@@ -110,7 +110,7 @@ class LayerRunner(PassRunner):
         return self.forward if name == "forward" else self._forward_and_backward
 
     def answers(self) -> dict[str, torch.Tensor]:
-        """Output and gradients."""
+        """Return output and gradients."""
         output = self.forward()
         self._forward_and_backward()
         gradients = {name: parameter.grad for name, parameter in self.module.named_parameters()}

@@ -1,4 +1,4 @@
-"""From SQuAD files to a DataModule that is ready: the first time, and again from the cache.
+"""The time from SQuAD files to a DataModule that is ready: the first time, and again from the cache.
 
     python -m benchmarks.preparation                       both mini corpora, and a corpus of SQuAD 2.0's size
     python -m benchmarks.preparation --quick --output F    does it run? (a small generated corpus)
@@ -107,30 +107,30 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def found_datasets() -> list[str]:
-    """The mini corpora if CTXZOO_DATA has them, else the generated sample."""
+    """Return the mini corpora if CTXZOO_DATA has them, else the generated sample."""
     folder = os.environ.get("CTXZOO_DATA")
     found = [name for name in DATASETS if folder and Path(folder, name).is_dir()]
     return found or [SAMPLE]
 
 
 def first_questions(splits: Splits) -> Splits:
-    """The first question of each context."""
+    """Return the first question of each context."""
     kept: Splits = {}
     for name, rows in splits.items():
         first: dict[str, int] = {}
-        for place, context in enumerate(rows["context"]):
-            first.setdefault(context, place)
+        for index, context in enumerate(rows["context"]):
+            first.setdefault(context, index)
         kept[name] = rows.select(list(first.values()))
     return kept
 
 
 def few_questions(splits: Splits) -> Splits:
-    """So few that a start on them costs what every start costs."""
+    """Return so few questions that a start on them costs what every start costs."""
     return {name: rows.select(range(min(FEW, len(rows)))) for name, rows in splits.items()}
 
 
 def repeated(splits: Splits, sizes: dict[str, Size]) -> Splits:
-    """A corpus of these sizes: contexts of the train split in turn, a number behind each, their questions in turn."""
+    """Return a corpus of these sizes: contexts of train in turn, a number behind each, and their questions in turn."""
     of_context: dict[str, list[dict[str, Any]]] = {}
     for row in splits["train"].to_list():
         of_context.setdefault(row["context"], []).append(row)
@@ -139,10 +139,10 @@ def repeated(splits: Splits, sizes: dict[str, Size]) -> Splits:
     used = 0
     for name, size in sizes.items():
         rows = []
-        for place in range(size.contexts):
+        for index in range(size.contexts):
             questions = contexts[used % len(contexts)]
-            share = size.questions // size.contexts + (place < size.questions % size.contexts)
-            for number in range(share):
+            count = size.questions // size.contexts + (index < size.questions % size.contexts)
+            for number in range(count):
                 row = questions[number % len(questions)]
                 # A number behind the text leaves the answers where they are.
                 rows.append({**row, "id": f"{used}-{number}", "context": f"{row['context']} {used}"})
@@ -159,7 +159,7 @@ def save(splits: Splits, folder: Path) -> None:
 
 
 def starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
-    """Medians of `rounds` cold starts, each followed by a second one."""
+    """Return the medians of `rounds` cold starts, each followed by a second one."""
     found: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as caches:
@@ -172,7 +172,7 @@ def starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
-    """`start` in a new interpreter, plus `total_seconds` of the whole process."""
+    """Run `start` in a new interpreter, plus `total_seconds` of the whole process."""
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(THREADS),
@@ -197,7 +197,7 @@ def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
 
 
 def start(corpus: str) -> dict[str, float]:
-    """Seconds of each stage in this process, memory and CPU time; what was imported before is not counted."""
+    """Return the seconds of each stage in this process, memory and CPU time; earlier imports are not counted."""
     from ctxzoo.tasks.question_answering.data import SquadDataModule
 
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -222,14 +222,14 @@ def start(corpus: str) -> dict[str, float]:
 def row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, float]], aim: float | None = None
 ) -> dict[str, Value]:
-    """A measured row."""
+    """Return a measured row."""
     return _row(corpus, "measured", size_of(splits), kind, measured[kind], aim)
 
 
 def extrapolated(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, dict[str, float]]], full: dict[str, Size]
 ) -> dict[str, Value]:
-    """A row for the full size, from what a start, a context and a question cost.
+    """Return a row for the full size, from what a start, a context and a question cost.
 
     t = f + a C + b Q, solved from a start on a few questions (f), on one question of each context, and on all.
     """
@@ -241,13 +241,13 @@ def extrapolated(
         question = max(0.0, whole[name] - first[name]) / max(1, size.questions - size.contexts)
         context = max(0.0, (first[name] - few[name]) / size.contexts - question)
         guessed[name] = few[name] + context * target.contexts + question * target.questions
-    # What is not setup (interpreter, imports) does not grow.
+    # Only the setup grows; interpreter and imports do not.
     guessed["total_seconds"] = guessed["setup_seconds"] + whole["total_seconds"] - whole["setup_seconds"]
     return _row(f"SQuAD 2.0, from {corpus}", "extrapolated", target, kind, guessed, AIMS[kind])
 
 
 def size_of(splits: Splits) -> Size:
-    """Questions, and contexts that are distinct within their split."""
+    """Return the questions, and contexts that are distinct within their split."""
     return Size(sum(map(len, splits.values())), sum(len(set(rows["context"])) for rows in splits.values()))
 
 
@@ -267,7 +267,7 @@ def _row(corpus: str, how: str, size: Size, kind: str, values: dict[str, float],
 
 
 def line(one: dict[str, Value]) -> str:
-    """What is printed of a row."""
+    """Return the line that is printed for a row."""
     aim = "" if one["aim_seconds"] is None else f", aim {one['aim_seconds']:.0f} s"
     return (
         f"{one['corpus']} ({one['how']}), {one['start']}: {one['questions']:,} questions in "

@@ -8,8 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.results.environment import command_line, hardware, versions
-from ctxzoo.results.result import utc_now, write_atomically
+from ctxzoo.results.result import utc_now
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -17,7 +18,7 @@ Value = str | int | float | None
 
 
 def provenance(commit: str) -> dict[str, Value]:
-    """Columns that every row of a benchmark gets; `commit` is taken at the start of the run."""
+    """Return the columns that every row of a benchmark gets; `commit` is taken at the start of the run."""
     machine = hardware()
     gpus = machine.pop("gpus")
     return {
@@ -50,13 +51,13 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Value]], commit: str) -> 
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of such a file, as text."""
+    """Return the rows of such a file, as text."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def number(text: str, decimals: int, unit: float = 1) -> str:
-    """A number of such a file in a unit of its own, with commas; nothing where the cell is empty."""
+    """Write a number of such a file in a unit of its own, with commas; nothing where the cell is empty."""
     return f"{float(text) / unit:,.{decimals}f}" if text else ""
 
 

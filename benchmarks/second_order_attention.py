@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
-    """The command line, `--quick` and what depends on the device filled in."""
+    """Return the command line, `--quick` and what depends on the device filled in."""
     parser = command_line("second_order_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a document")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
@@ -109,7 +109,7 @@ def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
 
 
 def possible(options: argparse.Namespace) -> list[Comparison]:
-    """Those asked for; on a CPU without the kernels for a GPU."""
+    """Return the requested comparisons, on a CPU without the kernels for a GPU."""
     return [
         replace(comparison, sides=tuple(side for side in comparison.sides if _possible(side, options.device)))
         for comparison in COMPARISONS
@@ -122,7 +122,7 @@ def _possible(side: Side, device: str) -> bool:
 
 
 def obstacle(side: Side, device: str) -> str:
-    """Why a side cannot run here, or nothing."""
+    """Say why a side cannot run here; nothing where it can."""
     if side.compiled and cxx_compiler() is None:
         return "skipped: torch.compile finds no C++ compiler"
     if side.implementation == "triton" and not available(torch.empty(0, device=device)):

@@ -49,7 +49,7 @@ class Side:
 
 
 class Steps(nn.Module):
-    """(B, n, m) -> c^K (B, m), all tokens real, from c^0 = 1."""
+    """K steps from tokens (B, n, m), all real, to c^K (B, m), from c^0 = 1."""
 
     mask: torch.Tensor
     context: torch.Tensor
@@ -65,7 +65,7 @@ class Steps(nn.Module):
 
 
 class StepsBy(Steps):
-    """The same with an implementation of attention that the layer does not choose itself."""
+    """The steps of `Steps` with an implementation of attention that the layer does not choose itself."""
 
     def __init__(self, *sizes: int, implementation: Implementation) -> None:
         super().__init__(*sizes)
@@ -110,7 +110,7 @@ class SelfAttention(nn.Module):
 
 
 class Gru(nn.Module):
-    """Bidirectional, as wide as its input."""
+    """A bidirectional GRU, as wide as its input."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -134,15 +134,19 @@ class Runner(LayerRunner):
         return build_module(self.side, batch, length, width)
 
     def floor_seconds(self, name: str) -> float | None:
-        """Seconds that a GPU needs to move the tensors of a pass, each once, at the speed at which it copies; for
-        attention alone. On a CPU such an operation waits for arithmetic, not for memory.
+        """Return the seconds in which a GPU moves each tensor of a pass of attention once, at the speed of copies.
+
+        It is None for sides with more than attention, and on a CPU, where such an operation waits for arithmetic, not
+        for memory.
         """
         if self.side.model != "attention alone" or self.device.type != "cuda":
             return None
         return self.moved_bytes(name) / self._bytes_per_second()
 
     def moved_bytes(self, name: str) -> int:
-        """Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its
+        """Return the bytes that a pass moves.
+
+        Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its
         gradient, and writes the gradients of x, p, q and W.
         """
         inputs: int = self.x.nbytes + sum(parameter.nbytes for parameter in self.module.parameters())
@@ -154,7 +158,7 @@ class Runner(LayerRunner):
         return moved
 
     def _bytes_per_second(self) -> float:
-        """Bytes read and written by a copy that no cache holds."""
+        """Return the bytes read and written by a copy that no cache holds."""
         source = torch.empty(COPIED_BYTES, dtype=torch.uint8, device=self.device)
         target = torch.empty_like(source)
         target.copy_(source)
@@ -163,7 +167,7 @@ class Runner(LayerRunner):
 
 
 def build_module(side: Side, batch: int, length: int, width: int) -> nn.Module:
-    """The layer of a side: (B, n, m) tokens in, one tensor out."""
+    """Return the layer of a side: (B, n, m) tokens in, one tensor out."""
     if side.model == "attention alone":
         return AttentionAlone(batch, length, width, side.rank, side.implementation)
     if side.model == "contextualizer":

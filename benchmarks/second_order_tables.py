@@ -22,7 +22,7 @@ FUSED_AIM, FUSED_FROM, FLOOR_AIM = 3.0, 512, 2.0  # triton against plain, forwar
 
 
 def second_order_attention(rows: list[Row]) -> str:
-    """The plot, and for each comparison, precision and number of threads the tables that have numbers."""
+    """Return the plot, and for each comparison, precision and number of threads the tables that have numbers."""
     return picture(rows, "second_order_attention", "layers") + tables(rows, _tables)
 
 
@@ -39,7 +39,7 @@ def _tables(lines: list[Line]) -> list[str]:
 
 
 def _floor(line: Line) -> Line:
-    """What the floor is, in place of what a side took."""
+    """Return the rows with the floor instead of what a side took."""
     side = "floor: each tensor moved once"
     return [
         {**row, "side": side, "seconds": row["floor_seconds"], "exponent": "", "peak_memory_mb": ""} for row in line
@@ -47,7 +47,7 @@ def _floor(line: Line) -> Line:
 
 
 def _ratio_verdicts(one: Row) -> Columns:
-    """Columns with the aims of a comparison."""
+    """Return the columns with the aims of a comparison."""
     if one["comparison"] == "layers" and one["device"] == "cpu":
         return {
             f"at least {RATIO_AIM:g}": lambda line: least_ratio(line, RATIO_AIM) if _ours(line) else "",

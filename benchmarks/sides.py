@@ -77,7 +77,7 @@ class Runner:
         self.optimiser = build_optimiser("adadelta", self.model.parameters(), learning_rate=0.5)["optimizer"]
 
     def answers(self) -> dict[str, torch.Tensor]:
-        """What both sides must agree on, for the first batch of each kind.
+        """Return the tensors on which both sides must agree, for the first batch of each kind.
 
         Loss, log-probabilities of start and end, and the log-probability of the decoded span: of two spans that are as
         probable either may be decoded.
@@ -99,20 +99,20 @@ class Runner:
         torch.save(self.answers(), file)
 
     def warm_up(self, phase: Phase) -> None:
-        """One round; where that is possible (CUDA) the peak of memory is counted from here."""
+        """Run one round; where that is possible (CUDA) the peak of memory is counted from here."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
         self.round(phase)
 
     def round(self, phase: Phase) -> float:
-        """Seconds for one pass over all batches of this side."""
+        """Return the seconds for one pass over all batches of this side."""
         self.model.train(phase == "training")
         step = self._train if phase == "training" else self._evaluate
         batches = self.batches[self.side.batches]
         return timed(lambda: [step(batch) for batch in batches], self.device)
 
     def peak_memory(self) -> float:
-        """MiB: what PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
+        """Return the MiB that PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 2**20
         return own_peak_memory_mb()
@@ -131,7 +131,7 @@ class Runner:
         starts.cpu(), ends.cpu()
 
     def _read(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """log p(start), log p(end), loss."""
+        """Return log p(start), log p(end) and the loss."""
         if isinstance(self.model, TextbookBidaf):
             inputs = {name: value for name, value in batch.items() if name not in LABELS}
             start, end = self.model(**inputs)
@@ -162,7 +162,7 @@ class Runner:
 
 
 def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]) -> nn.Module:
-    """The model of a side, with the weights that all sides start from."""
+    """Return the model of a side, with the weights that all sides start from."""
     if kind == "ctxzoo":
         model = BidafForQuestionAnswering(config)
         model.load_state_dict(weights)
@@ -173,7 +173,7 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
 
 
 def apply_switches(side: Side) -> None:
-    """Put the slower way in place of ctxzoo's, in this process, where the side asks for it."""
+    """Replace ctxzoo's way by the slower one, in this process, where the side requests it."""
     if side.dropout == "torch":
         layers_bidaf.dropout = _torch_dropout  # type: ignore[attr-defined]
     if side.characters == "every word":

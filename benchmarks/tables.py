@@ -17,8 +17,8 @@ from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
 from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
-from ctxzoo.results.result import write_atomically
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.results.table_parts import markdown_table
 
 DOCUMENT = Path(__file__).parent / "README.md"
 
@@ -26,9 +26,9 @@ Row = dict[str, str]
 
 
 def training_step(rows: list[Row]) -> str:
-    """Examples per second, peak memory and ratio of both sides."""
+    """Return examples per second, peak memory and ratio of both sides."""
     headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
-    return markdown(
+    return markdown_table(
         headings,
         [
             [
@@ -48,9 +48,9 @@ def training_step(rows: list[Row]) -> str:
 
 
 def preparation(rows: list[Row]) -> str:
-    """Seconds of each start beside the aim."""
+    """Return the seconds of each start beside the aim."""
     headings = ["corpus", "", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
-    return markdown(
+    return markdown_table(
         headings,
         [
             [
@@ -69,8 +69,8 @@ def preparation(rows: list[Row]) -> str:
 
 
 def import_time(rows: list[Row]) -> str:
-    """Seconds of each import, and above the peer's."""
-    return markdown(
+    """Return the seconds of each import, and above the peer's."""
+    return markdown_table(
         ["import", "seconds", "above the first row", "aim"],
         [
             [
@@ -98,7 +98,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
 
 
 def render(text: str, results: Path = RESULTS) -> str:
-    """`text` with every table made anew; a table without a file says that it was not measured.
+    """Return `text` with every table made anew; a table without a file says that it was not measured.
 
     Raises:
         ValueError: an unknown table, or a marker without its partner.

@@ -1,7 +1,7 @@
 """BiDAF written the usual way: the peer that ctxzoo's model is timed against.
 
 Equations and parameters are those of `BidafForQuestionAnswering` (baseline, with learned positions and characters where
-asked for), so its weights load here and both must give the same log-probabilities. What differs is how they are
+requested), so its weights load here and both must give the same log-probabilities. What differs is how they are
 computed: packed `nn.LSTM`s, `(S1 S2^T) c`, a convolution over every occurrence of every word, torch's dropout, an outer
 product of start and end probabilities.
 
@@ -45,14 +45,14 @@ KNOWN_FIELDS = (
 
 
 class TextbookBidaf(nn.Module):
-    """From word ids (and character ids) to log-probabilities of start and end.
+    """A model from word ids (and character ids) to log-probabilities of start and end.
 
     Args:
         config: of the ctxzoo model whose weights are to be loaded.
         similarity: how S is computed; see the module.
 
     Raises:
-        ValueError: the config asks for something this model does not have.
+        ValueError: the config has something that this model lacks.
     """
 
     def __init__(self, config: BidafConfig, similarity: SimilarityForm = "products") -> None:
@@ -95,7 +95,7 @@ class TextbookBidaf(nn.Module):
         char_ids: torch.Tensor | None = None,
         question_char_ids: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Inputs as in `BidafForQuestionAnswering.forward` -> log p(start), log p(end), each (B, C)."""
+        """Return log p(start) and log p(end), each (B, C); inputs are those of `BidafForQuestionAnswering.forward`."""
         context_mask, question_mask = attention_mask.bool(), question_attention_mask.bool()
         context = self.encoder(self._embed(input_ids, char_ids), context_mask)
         question = self.encoder(self._embed(question_input_ids, question_char_ids), question_mask)
@@ -107,18 +107,18 @@ class TextbookBidaf(nn.Module):
         return self._log_softmax(start, context_mask), self._log_softmax(end, context_mask)
 
     def loss(self, log_start: torch.Tensor, log_end: torch.Tensor, labels: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Sum of both negative log-likelihoods in nats, mean over the batch."""
+        """Return the sum of both negative log-likelihoods in nats, mean over the batch."""
         start_loss = F.nll_loss(log_start, labels["start_positions"])
         return start_loss + F.nll_loss(log_end, labels["end_positions"])
 
     @staticmethod
     def _log_softmax(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(B, C, 1) -> (B, C), in float32."""
+        """Return log-probabilities (B, C) in float32 from scores (B, C, 1)."""
         masked = logits.squeeze(-1).float().masked_fill(~mask, MASKED)
         return masked.log_softmax(dim=1)
 
     def _embed(self, ids: torch.Tensor, char_ids: torch.Tensor | None) -> torch.Tensor:
-        """(B, n) -> (B, n, h) or, with characters, (B, n, h + channels), after the highway layers."""
+        """Embed ids (B, n) as (B, n, h) or, with characters, (B, n, h + channels), after the highway layers."""
         x: torch.Tensor = self.projection(self._drop(self.words(ids)))
         if self.positions is not None:
             x = self._drop(x + self.positions(torch.arange(ids.size(1), device=ids.device)))
@@ -131,7 +131,7 @@ class TextbookBidaf(nn.Module):
         return x
 
     def _read_characters(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """(B, n, L) -> (B, n, channels)."""
+        """Return the vectors (B, n, channels) of words from their characters (B, n, L)."""
         assert self.characters is not None
         batch, length, _ = char_ids.shape
         x = self._drop(self.characters(char_ids.flatten(0, 1)))  # (B n, L, E)
@@ -142,7 +142,7 @@ class TextbookBidaf(nn.Module):
     def _attend(
         self, c: torch.Tensor, q: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
     ) -> torch.Tensor:
-        """(B, C, 2h), (B, Q, 2h) -> G (B, C, 8h)."""
+        """Return G (B, C, 8h) from the states (B, C, 2h) of the context and (B, Q, 2h) of the question."""
         s = self._similarities(self._drop(c), self._drop(q))
         s1 = s.masked_fill(~question_mask.unsqueeze(1), MASKED).softmax(dim=2)
         s2 = s.masked_fill(~context_mask.unsqueeze(2), MASKED).softmax(dim=1)
@@ -151,7 +151,7 @@ class TextbookBidaf(nn.Module):
         return torch.cat([c, a, c * a, c * b], dim=-1)
 
     def _similarities(self, c: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-        """S (B, C, Q) in float32."""
+        """Return S (B, C, Q) in float32."""
         if self.similarity_form == "concatenation":
             shape = (-1, c.size(1), q.size(1), -1)
             rows, columns = c.unsqueeze(2).expand(shape), q.unsqueeze(1).expand(shape)
@@ -177,14 +177,14 @@ class PackedLstm(nn.Module):
         self.drop_rate = drop_rate
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(B, n, D), boolean (B, n) -> (B, n, 2h)."""
+        """Return states (B, n, 2h) from inputs (B, n, D) and a boolean mask (B, n)."""
         packed = pack_padded_sequence(x, mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
         output, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=x.size(1))
         return F.dropout(output, self.drop_rate, self.training)
 
 
 def textbook_weights(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The weights of a `BidafForQuestionAnswering` under the names that `TextbookBidaf` gives them."""
+    """Return the weights of a `BidafForQuestionAnswering` under the names that `TextbookBidaf` gives them."""
     weights: dict[str, torch.Tensor] = {}
     for name, value in state.items():
         name = name.removeprefix("bidaf.")
@@ -218,7 +218,7 @@ _RENAMED = {
 def textbook_decode(
     log_start: torch.Tensor, log_end: torch.Tensor, max_length: int, may_refuse: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Starts and ends (B,) of the most probable spans among all (C, C) pairs; (0, 0) where "no answer" is likelier."""
+    """Return starts and ends (B,) of the most probable spans of all pairs (C, C), (0, 0) if "no answer" is likelier."""
     start, end = log_start.exp(), log_end.exp()
     length = start.size(1)
     legal = torch.ones(length, length, dtype=torch.bool, device=start.device).triu().tril(max_length - 1)
@@ -233,7 +233,7 @@ def textbook_decode(
 
 
 def refuse_unknown(config: BidafConfig) -> None:
-    """Raises ValueError for a config with a lever or position kind that the textbook model lacks."""
+    """Raise ValueError for a config with an option or position kind that the textbook model lacks."""
     default: dict[str, Any] = BidafConfig().to_dict()
     for name, value in config.to_dict().items():
         if name in BidafConfig.__annotations__ and name not in KNOWN_FIELDS and value != default[name]:

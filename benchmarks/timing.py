@@ -1,4 +1,4 @@
-"""How sides are timed: in turns, medians over rounds; on CUDA by events, with one thread by the processor's time."""
+"""The timing of sides: in turns, medians over rounds; on CUDA by events, with one thread by the processor's time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.worker import Worker
 
 
 def timed(work: Callable[[], Any], device: torch.device) -> float:
-    """Seconds that `work` takes; on CUDA between two events on the stream.
+    """Return the seconds that `work` takes; on CUDA between two events on the stream.
 
     With one thread they are those of the processor: the same on an idle machine, and not longer where others work too.
     """
@@ -34,17 +34,17 @@ def timed(work: Callable[[], Any], device: torch.device) -> float:
 
 
 def medians(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
-    """Median seconds of each worker's `round(phase)` over interleaved rounds, after a `warm_up` of each."""
+    """Return the median seconds of each worker's `round(phase)` over interleaved rounds, after a `warm_up` of each."""
     for worker in workers:
         worker.ask("warm_up", phase)
     seconds: list[list[float]] = [[] for _ in workers]
     for _ in range(rounds):
-        for place, worker in enumerate(workers):
-            seconds[place].append(worker.ask("round", phase))
+        for index, worker in enumerate(workers):
+            seconds[index].append(worker.ask("round", phase))
     return [statistics.median(values) for values in seconds]
 
 
-def thread_counts(wanted: Sequence[str]) -> list[int]:
-    """Numbers of threads, "all" being the cores this process may use, each once."""
+def thread_counts(requested: Sequence[str]) -> list[int]:
+    """Return the numbers of threads, "all" being the cores this process may use, each once."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return list(dict.fromkeys(cores if count == "all" else int(count) for count in wanted))
+    return list(dict.fromkeys(cores if count == "all" else int(count) for count in requested))

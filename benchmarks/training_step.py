@@ -59,7 +59,7 @@ class Comparison:
 
 
 CTXZOO = Side("ctxzoo")
-# As people run such a model: shuffled batches, the C library's own allocator.
+# The usual way to run such a model: shuffled batches, the C library's own allocator.
 STARTER = Side("starter", model="starter", batches="shuffled", keep_freed_memory=False)
 TEXTBOOK = replace(STARTER, label="textbook", model="textbook")
 SAME_BATCHES = replace(CTXZOO, label="ctxzoo, shuffled, plain malloc", batches="shuffled", keep_freed_memory=False)
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit = git_commit()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     threads = thread_counts(options.threads if device == "cpu" else ["all"])
-    wanted = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
+    chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
     target = options.output or RESULTS / f"training_step-{device}.csv"
     rows: list[dict[str, Value]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -96,19 +96,19 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         dataset = write_inputs(inputs, options.quick, options.batch_size, options.batches)
         for variant, file in inputs.items():
             for count in threads:
-                for comparison in wanted:
+                for comparison in chosen:
                     if variant in comparison.variants and device in comparison.devices:
                         about: dict[str, Value] = {"dataset": dataset, "variant": variant, "threads": count}
                         rows += compare(comparison, file, device, count, options, about)
     if not rows:
-        raise SystemExit("none of the comparisons asked for has a meaning here; nothing was written")
+        raise SystemExit("none of the requested comparisons has a meaning here; nothing was written")
     write_rows(target, rows, commit)
     print(f"wrote {target}")
     return Path(target)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line, `--quick` filled in."""
+    """Return the command line, `--quick` filled in."""
     names = list(dict.fromkeys(comparison.name for comparison in COMPARISONS))
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.training_step",
@@ -164,7 +164,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
 
 
 def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.ndarray:
-    """(batches, batch_size) places of one random pool, sorted by length, batches at even distances.
+    """Return (batches, batch_size) positions of one random pool, sorted by length, batches at even distances.
 
     Raises:
         ValueError: there are fewer questions than that.
@@ -179,12 +179,12 @@ def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.n
 
 
 def model_inputs(batch: Batch) -> Batch:
-    """A batch of the DataModule without what no model reads."""
+    """Return a batch of the DataModule without what no model reads."""
     return {name: value for name, value in batch.items() if name != "row"}
 
 
 def for_variant(batch: Batch, config: BidafConfig) -> Batch:
-    """Without characters where the variant has none."""
+    """Return the inputs of a variant, without characters where it has none."""
     return {name: value for name, value in batch.items() if config.char_vocab_size or not name.endswith("char_ids")}
 
 
@@ -196,7 +196,7 @@ def compare(
     options: argparse.Namespace,
     about: dict[str, Value],
 ) -> list[dict[str, Value]]:
-    """One row for each phase; a side that ran out of memory leaves its cells empty and a note."""
+    """Return one row for each phase; a side that ran out of memory leaves its cells empty and a note."""
     sides = (comparison.ours, comparison.other)
     questions = options.batches * options.batch_size
     rows: list[dict[str, Value]] = []
@@ -244,7 +244,7 @@ MEASURED = (
 
 
 def measure(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
-    """Medians over interleaved rounds; `ratio` above 1: ours is faster."""
+    """Return medians over interleaved rounds; `ratio` above 1: ours is faster."""
     ours, other = medians(workers, phase, rounds)
     memory = [worker.ask("peak_memory") for worker in workers]
     return {
@@ -259,7 +259,7 @@ def measure(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int
 
 
 def check(workers: Sequence[Worker], folder: Path) -> float:
-    """The largest difference between what both sides answer.
+    """Return the largest difference between what both sides answer.
 
     In float32 log-probabilities and loss may differ by `TOLERANCE`, in bfloat16 probabilities and loss by
     `HALF_TOLERANCE`.
@@ -268,8 +268,8 @@ def check(workers: Sequence[Worker], folder: Path) -> float:
         DisagreementError: they differ by more.
     """
     found = []
-    for place, worker in enumerate(workers):
-        file = folder / f"answers-{place}.pt"
+    for number, worker in enumerate(workers):
+        file = folder / f"answers-{number}.pt"
         worker.ask("save_answers", str(file))
         found.append(torch.load(file, weights_only=True))
     names = " and ".join(worker.side.label for worker in workers)
@@ -278,7 +278,7 @@ def check(workers: Sequence[Worker], folder: Path) -> float:
 
 
 def largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> float:
-    """As `check`, for the answers of `Runner.answers` of both sides."""
+    """Return the largest difference between two results of `Runner.answers`; raises as `check` does."""
     largest = 0.0
     for name, value in ours.items():
         same = other[name]
@@ -294,7 +294,7 @@ def largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> 
 
 
 def line(row: dict[str, Value]) -> str:
-    """What is printed of a row."""
+    """Return the line that is printed for a row."""
     about = f"{row['comparison']:14} {row['phase']:10} {row['variant']:13} {row['threads']} threads  "
     if row["ratio"] is None:
         return f"{about} not measured {row['note']}"

@@ -32,7 +32,7 @@ from ctxzoo.results.environment import git_commit
 VARIANT = "learned_char7"
 UNBOUNDED = "unbounded"
 POLICY, SPIN_COUNT = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
-# None: not set. Unbounded is how torch starts where nobody sets anything.
+# None stands for no setting. Unbounded is how torch starts where nobody sets anything.
 SETTINGS: dict[str, Mapping[str, str | None]] = {
     UNBOUNDED: {POLICY: None, SPIN_COUNT: None},
     **{
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line, `--quick` filled in."""
+    """Return the command line, `--quick` filled in."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.waiting_threads",
         description=__doc__,
@@ -101,7 +101,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def measure(inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, rounds: int) -> float:
-    """Median seconds of a round; of two trainings every round of either counts."""
+    """Return the median seconds of a round; of two trainings every round of either counts."""
     trainings = 2 if situation == "two trainings" else 1
     with ExitStack() as stack:
         workers = [
@@ -117,7 +117,7 @@ def measure(inputs: Path, situation: str, variables: Mapping[str, str | None], t
 
 
 def round_of(worker: Worker) -> float:
-    """Seconds on the wall that a round takes."""
+    """Return the seconds on the wall that a round takes."""
     begin = time.perf_counter()
     worker.ask("round", "training")
     return time.perf_counter() - begin
@@ -125,7 +125,7 @@ def round_of(worker: Worker) -> float:
 
 @contextmanager
 def busy_process() -> Iterator[None]:
-    """Something that computes without a pause."""
+    """Run a process that computes without a pause."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         yield

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 
 def waiting_threads(rows: list[dict[str, str]]) -> str:
-    """Steps a second, and in brackets how many times those of the unbounded one."""
+    """Return steps a second, and in brackets how many times those of the unbounded one."""
     situations = list(dict.fromkeys(row["situation"] for row in rows))
     cells = {
         (row["setting"], row["situation"]): f"{float(row['steps_per_second']):.2f} ({float(row['ratio']):.2f})"
         for row in rows
     }
     settings = dict.fromkeys(row["setting"] for row in rows)
-    return markdown(
+    return markdown_table(
         ["setting", *situations], [[name, *(cells[name, situation] for situation in situations)] for name in settings]
     )

@@ -49,16 +49,16 @@ class Comparison:
     Attributes:
         name: for the command line and the table.
         sides: those of ctxzoo and of gensim.
-        share: of the words asked for: what is slow reads less.
+        fraction: of the requested words: what is slow reads less.
     """
 
     name: str
     sides: tuple[Side, ...]
-    share: float = 1.0
+    fraction: float = 1.0
 
 
 def gensims(architecture: str, name: str) -> tuple[Side, ...]:
-    """Both ways in which gensim reads."""
+    """Return the sides for both ways in which gensim reads."""
     return (
         Side(f"gensim {name}", "gensim", architecture),
         Side(f"gensim {name}, corpus_file", "gensim", architecture, corpus_file=True),
@@ -66,7 +66,7 @@ def gensims(architecture: str, name: str) -> tuple[Side, ...]:
 
 
 def ours(architecture: str, learning_rate: float | None = None) -> tuple[Side, ...]:
-    """Both ways in which noise is drawn."""
+    """Return the sides for both ways in which noise is drawn."""
     return (
         Side(architecture, "ctxzoo", architecture, learning_rate=learning_rate),
         Side(f"{architecture}, shared noise", "ctxzoo", architecture, True, learning_rate=learning_rate),
@@ -76,7 +76,7 @@ def ours(architecture: str, learning_rate: float | None = None) -> tuple[Side, .
 COMPARISONS = (
     Comparison("cbow", (*ours("attention_cbow", ATTENTION_RATE), *ours("cbow"), *gensims("cbow", "CBOW"))),
     # Skip-gram draws noise for each context word: there is nothing to share.
-    Comparison("skip_gram", (*ours("skip_gram")[:1], *gensims("skip_gram", "skip-gram")), share=0.1),
+    Comparison("skip_gram", (*ours("skip_gram")[:1], *gensims("skip_gram", "skip-gram")), fraction=0.1),
 )
 
 
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         for comparison in COMPARISONS:
             if comparison.name in options.comparisons:
                 folder = Path(scratch, comparison.name)
-                dataset, corpus = write_text(folder, int(comparison.share * options.words), options)
+                dataset, corpus = write_text(folder, int(comparison.fraction * options.words), options)
                 for threads in thread_counts(options.threads):
                     about: dict[str, Value] = {"comparison": comparison.name, "dataset": dataset, "threads": threads}
                     about |= {"words": len(corpus.ids), "sentences": len(corpus), "vocabulary": len(corpus.words)}
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line, `--quick` filled in."""
+    """Return the command line, `--quick` filled in."""
     names = [comparison.name for comparison in COMPARISONS]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.word_embedding",
@@ -138,7 +138,7 @@ def write_text(folder: Path, words: int, options: argparse.Namespace) -> tuple[s
 
 
 def first_sentences(dataset: str, words: int) -> Iterator[str]:
-    """Lines of words with a space between them."""
+    """Yield lines of words with a space between them."""
     cutter = word_cutter(True, "english", fold_digits=True)
     for line in CorpusSource(dataset).lines():
         found = cut_words(cutter, line)
@@ -151,7 +151,7 @@ def first_sentences(dataset: str, words: int) -> Iterator[str]:
 def compare(
     comparison: Comparison, folder: Path, threads: int, options: argparse.Namespace, about: dict[str, Value]
 ) -> list[dict[str, Value]]:
-    """One row for each side."""
+    """Return one row for each side."""
     given = (str(folder), str(options.min_count), str(threads))
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads, *given)) for side in comparison.sides]
@@ -188,7 +188,7 @@ def compare(
 
 
 def line(row: dict[str, Value]) -> str:
-    """What is printed of a row."""
+    """Return the line that is printed for a row."""
     return (
         f"{row['side']:28} {row['threads']} threads  {row['words_per_second']:>12,.0f} words/s  "
         f"ratio {row['ratio']:.2f}  {row['peak_memory_mb']:.0f} MiB  "

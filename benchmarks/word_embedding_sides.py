@@ -51,18 +51,18 @@ class Side:
 
 
 def load_known(folder: str | Path, min_count: int) -> Corpus:
-    """Of a folder with the text; words are apart already."""
+    """Load the corpus of a folder with the text, whose words are cut already."""
     source = CorpusSource(str(Path(folder, TEXT)))
     return load_corpus(source, word_cutter(False), min_count=min_count, cache=Path(folder, "cache"))
 
 
 def rate_of(side: Side) -> float:
-    """Its own, or the customary one."""
+    """Return the learning rate of a side, its own or the customary one."""
     return side.learning_rate or CUSTOMS[side.architecture].learning_rate
 
 
 def gensim_settings(side: Side, threads: int) -> dict[str, Any]:
-    """Arguments of gensim's Word2Vec for one pass."""
+    """Return the arguments of gensim's Word2Vec for one pass."""
     return {
         "vector_size": DIM,
         "window": WINDOW,
@@ -109,11 +109,11 @@ class Runner:
             self.sentences = [part.tolist() for part in np.split(names[corpus.ids], cuts)]
 
     def warm_up(self, phase: str) -> None:
-        """Compile what is compiled."""
+        """Compile the kernel before anything is timed."""
         self._prepare()
 
     def round(self, phase: str) -> float:
-        """Seconds of one pass over the text, from the first vectors on."""
+        """Return the seconds of one pass over the text, from the first vectors on."""
         train, vectors = self._prepare()
         begin = time.perf_counter()
         train()
@@ -122,11 +122,11 @@ class Runner:
         return seconds
 
     def peak_memory(self) -> float:
-        """MiB beyond the libraries."""
+        """Return the MiB that training takes beyond the libraries."""
         return own_peak_memory_mb() - self.libraries_mb
 
     def quality(self) -> Quality:
-        """Of the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
+        """Score the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
         if not os.environ.get("CTXZOO_DATA"):
             return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])
         words, table = self.vectors
@@ -141,7 +141,7 @@ class Runner:
         }
 
     def _prepare(self) -> Any:
-        """What trains fresh vectors, and what gives words and vectors afterwards."""
+        """Return a function that trains fresh vectors, and one that gives words and vectors afterwards."""
         return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
 
     def _prepare_ctxzoo(self) -> Any:

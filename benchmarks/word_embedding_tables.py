@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 
 Row = dict[str, str]
 WHOLE = {"whole_seconds": "whole process, s", "first_whole_seconds": "the first one, s"}
@@ -16,7 +16,7 @@ SCORES = {
 
 
 def word_embedding(rows: list[Row]) -> str:
-    """For each comparison and number of threads speed, ratio, memory and scores."""
+    """Return for each comparison and number of threads speed, ratio, memory and scores."""
     parts = []
     for comparison, threads in dict.fromkeys((row["comparison"], row["threads"]) for row in rows):
         chosen = [row for row in rows if (row["comparison"], row["threads"]) == (comparison, threads)]
@@ -28,7 +28,7 @@ def word_embedding(rows: list[Row]) -> str:
         )
         parts += [
             title,
-            markdown(
+            markdown_table(
                 ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()], [_cells(row) for row in chosen]
             ),
         ]

@@ -27,7 +27,7 @@ from benchmarks.worker import ROOT
 
 
 def whole_seconds(side: Side, folder: Path, min_count: str, threads: int, cache: Path) -> float:
-    """Seconds from the start of a process to its end.
+    """Return the seconds from the start of a process to its end.
 
     Args:
         side: what trains.
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def train_ctxzoo(side: Side, text: Path, min_count: str, threads: str) -> object:
-    """(words, d) vectors; ids of the text are written to a folder of their own."""
+    """Return vectors (words, d); ids of the text are written to a folder of their own."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, TEXT).symlink_to(text.resolve())
         runner = Runner(side, scratch, min_count, threads)
@@ -82,7 +82,7 @@ def train_ctxzoo(side: Side, text: Path, min_count: str, threads: str) -> object
 
 
 def train_gensim(side: Side, text: Path, min_count: str, threads: str) -> object:
-    """(words, d) vectors; gensim reads the file itself, by lines or by `corpus_file`."""
+    """Return vectors (words, d); gensim reads the file itself, by lines or by `corpus_file`."""
     from gensim.models import word2vec
 
     given = {"corpus_file": str(text)} if side.corpus_file else {"sentences": word2vec.LineSentence(str(text))}

@@ -42,7 +42,7 @@ class Worker:
         self.side = side
         about = [f"--module={type(side).__module__}", f"--side={json.dumps(asdict(side))}", f"--threads={threads}"]
         environment = {
-            "KINETO_LOG_LEVEL": "99",  # PyTorch's profiler tells of every start
+            "KINETO_LOG_LEVEL": "99",  # PyTorch's profiler logs every start
             **os.environ,
             "OMP_NUM_THREADS": str(threads),
             "MKL_NUM_THREADS": str(threads),
@@ -72,7 +72,7 @@ class Worker:
             self._process.stdin.write(json.dumps([name, *arguments]) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # the missing answer tells
+            pass  # the missing answer shows it
         line = self._process.stdout.readline()
         if not line:
             status = self._process.wait()
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    # Whatever a library prints, in Python or not, must not look like an answer.
+    # What a library prints, in Python or not, must not look like an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     torch.set_num_threads(options.threads)

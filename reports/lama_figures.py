@@ -10,7 +10,7 @@
 - losses (Figure 5): training loss by epoch;
 - words (Table 4): the words that count most in the documents of each class.
 
-Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` tells how they were made.
+Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.attended_words import Occurrences, read_occurrences, top_words
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset
-from reports.recipe_figures import Rows, check_figures, draw_figures
+from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 RECIPE = "document_lama"
 STATE = 100  # D
@@ -69,7 +69,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def weights(settings: Settings, folder: Path) -> Rows:
+def weights(settings: Settings, folder: Path) -> TableRows:
     found, data = occurrences(settings, settings.dataset, settings.checkpoint)
     ids = dict(zip(settings.words, data.tokenizer.convert_tokens_to_ids(settings.words), strict=True))
     unknown = [word for word, index in ids.items() if not index]
@@ -81,7 +81,7 @@ def weights(settings: Settings, folder: Path) -> Rows:
     }
     title = f"How much words count in the test texts of {settings.dataset} (1: an even share)"
     plot_distributions(groups, folder / "weights.png", axis="label", title=title)
-    rows: Rows = [["word", "label", "occurrences", "5 %", "median", "95 %"]]
+    rows: TableRows = [["word", "label", "occurrences", "5 %", "median", "95 %"]]
     for word, of_labels in groups.items():
         for name, values in of_labels.items():
             quantiles = torch.tensor(values).quantile(torch.tensor([0.05, 0.5, 0.95])).tolist() if values else []
@@ -89,7 +89,7 @@ def weights(settings: Settings, folder: Path) -> Rows:
     return rows
 
 
-def heads(settings: Settings, folder: Path) -> Rows:
+def heads(settings: Settings, folder: Path) -> TableRows:
     runs = [run for run in runs_of(settings) if run.variant in ("lama", "lama_ctx") and plain_but_heads(run)]
     points: dict[str, dict[int, list[float]]] = {}
     for run in sorted(runs, key=lambda run: (run.variant, run.settings["num_heads"], run.seed)):
@@ -97,7 +97,7 @@ def heads(settings: Settings, folder: Path) -> Rows:
             run.metrics["test/accuracy"]
         )
     plot_scores_by(points, folder / "heads.png", axis="number of heads m", runs="seeds")
-    rows: Rows = [["model", "heads", "accuracies"]]
+    rows: TableRows = [["model", "heads", "accuracies"]]
     return rows + [
         [name, number, " ".join(f"{value:.2f}" for value in values)]
         for name, of_numbers in points.items()
@@ -105,7 +105,7 @@ def heads(settings: Settings, folder: Path) -> Rows:
     ]
 
 
-def parameters(settings: Settings, folder: Path) -> Rows:
+def parameters(settings: Settings, folder: Path) -> TableRows:
     counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
     for number in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
@@ -125,11 +125,11 @@ def parameters(settings: Settings, folder: Path) -> Rows:
         title="Parameters of the attention",
         logarithmic=True,
     )
-    rows: Rows = [["heads", *counts]]
+    rows: TableRows = [["heads", *counts]]
     return rows + [[number, *(line[number] for line in counts.values())] for number in counts["LAMA"]]
 
 
-def losses(settings: Settings, folder: Path) -> Rows:
+def losses(settings: Settings, folder: Path) -> TableRows:
     lines = {
         LOSSES[run.variant]: by_epoch
         for run in runs_of(settings)
@@ -138,24 +138,24 @@ def losses(settings: Settings, folder: Path) -> Rows:
     title = f"Training loss on {settings.run_dataset} (nats), SAN's with its penalty"
     plot_lines(lines, folder / "losses.png", axis="epoch", title=title, logarithmic=True)
     last = max(max(line) for line in lines.values())
-    rows: Rows = [["epoch", *lines]]
+    rows: TableRows = [["epoch", *lines]]
     return rows + [
         [epoch, *(round(line[epoch], 6) if epoch in line else "" for line in lines.values())]
         for epoch in range(1, last + 1)
     ]
 
 
-def words(settings: Settings, folder: Path) -> Rows:
+def words(settings: Settings, folder: Path) -> TableRows:
     found, data = occurrences(settings, settings.table_dataset, settings.table_checkpoint)
     names = data.tokenizer.convert_ids_to_tokens(range(len(data.tokenizer)))
-    rows: Rows = [["label", "word", "weight", "occurrences"]]
+    rows: TableRows = [["label", "word", "weight", "occurrences"]]
     for label, name in enumerate(data.label_names):
         for word, weight, number in top_words(found, names, label, settings.top, settings.at_least):
             rows.append([name, word, round(weight, 4), number])
     return rows
 
 
-FIGURES: dict[str, Callable[[Settings, Path], Rows]] = {
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
     "weights": weights,
     "heads": heads,
     "parameters": parameters,
@@ -164,11 +164,11 @@ FIGURES: dict[str, Callable[[Settings, Path], Rows]] = {
 }
 
 
-def occurrences(settings: Settings, name: str, asked: str) -> tuple[Occurrences, TextClassificationDataModule]:
+def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurrences, TextClassificationDataModule]:
     """The test split of a dataset as a checkpoint reads it."""
     arguments = document_dataset(name)
     dataset = arguments["dataset"].rsplit("/", 1)[-1]
-    checkpoint = Path(asked or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
+    checkpoint = Path(requested or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
     if not (checkpoint / "config.json").is_file():
         raise FileNotFoundError(
             f"no checkpoint in {checkpoint}; make it with: python recipes/{RECIPE}.py --dataset {name} --model lama"
@@ -199,7 +199,7 @@ def runs_of(settings: Settings) -> Sequence[RunResult]:
 
 
 def plain_but_heads(run: RunResult) -> bool:
-    """Whether a run's name says its number of heads alone."""
+    """Return whether a run's name says its number of heads alone."""
     return run.tag in ("", f"m{run.settings['num_heads']}")
 
 

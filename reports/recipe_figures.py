@@ -1,4 +1,4 @@
-"""What recipes that draw figures share: names of figures, and the files beside each."""
+"""The common part of scripts that draw figures: names of figures, and the files beside each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.results.environment import command_line, git_commit, hardware, versions
-from ctxzoo.results.result import utc_now, write_atomically
+from ctxzoo.results.result import utc_now
 
 MADE = "figures.json"
 Settings = TypeVar("Settings")
-Rows = list[list[str | int | float]]
+TableRows = list[list[str | int | float]]
 
 
 def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
@@ -25,7 +26,11 @@ def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
 
 
 def draw_figures(
-    figures: Mapping[str, Callable[[Settings, Path], Rows]], settings: Settings, *, only: Sequence[str], folder: Path
+    figures: Mapping[str, Callable[[Settings, Path], TableRows]],
+    settings: Settings,
+    *,
+    only: Sequence[str],
+    folder: Path,
 ) -> None:
     """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
 

@@ -20,8 +20,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.hub.published import Published, read_published
-from ctxzoo.results.result import TRIALS, RunResult, read_results, write_atomically
+from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from reports import (
     tables_bidaf,
@@ -56,7 +57,7 @@ KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
 
 
 def read_trials(folder: Path) -> list[RunResult]:
-    """The runs by which settings were chosen, of a folder of results; none where it has none."""
+    """Return the runs by which settings were chosen, of a folder of results; none where it has none."""
     return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
 
 
@@ -68,16 +69,20 @@ def render(
     Raises:
         ValueError: a table is not in ``KNOWN``, occurs twice, or a marker has no partner.
     """
-    for marked, place in reversed(_places(text).items()):
-        text = text[: place.start] + _content(marked, results, trials, published) + text[place.stop :]
+    for marked, position in reversed(_positions(text).items()):
+        text = text[: position.start] + _content(marked, results, trials, published) + text[position.stop :]
     return text
 
 
 def disagreements(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
 ) -> list[str]:
-    """Names of the tables of a document that are not what the runs give; raises as ``render`` does."""
-    return [name for name, place in _places(text).items() if text[place] != _content(name, results, trials, published)]
+    """Return the names of the tables of a document that are not what the runs give; raises as ``render`` does."""
+    return [
+        name
+        for name, position in _positions(text).items()
+        if text[position] != _content(name, results, trials, published)
+    ]
 
 
 def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
@@ -92,7 +97,7 @@ def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult],
 
 
 def _finished_rows(table: str) -> str:
-    """The rows of a table that hold a result, without the commands below it."""
+    """Return the rows of a table that hold a result, without the commands below it."""
     return "\n".join(line for line in table.partition("\n\n")[0].splitlines() if _holds_a_result(line))
 
 
@@ -101,9 +106,9 @@ def _holds_a_result(row: str) -> bool:
     return any(cell not in EMPTY and not cell.startswith(NOT_RUN) for cell in cells[1:])
 
 
-def _places(text: str) -> dict[str, slice]:
-    """Where the content of each table of a document stands, in order."""
-    places: dict[str, slice] = {}
+def _positions(text: str) -> dict[str, slice]:
+    """Return where the content of each table of a document stands, in order."""
+    positions: dict[str, slice] = {}
     name, start = None, 0
     for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
         if marker[2].removesuffix(FINISHED) not in KNOWN:
@@ -113,15 +118,15 @@ def _places(text: str) -> dict[str, slice]:
                 f"{marker[0].strip()!r} does not follow {'its opening' if marker[1] else 'a closed'} marker"
             )
         if marker[1]:
-            places[marker[2]] = slice(start, marker.start())
+            positions[marker[2]] = slice(start, marker.start())
             name = None
-        elif marker[2] in places:
+        elif marker[2] in positions:
             raise ValueError(f"table {marker[2]!r} occurs twice in one document; keep one")
         else:
             name, start = marker[2], marker.end()
     if name is not None:
         raise ValueError(f"'<!-- table: {name} -->' is not closed by '<!-- /table: {name} -->'")
-    return places
+    return positions
 
 
 def write_csv(results: Iterable[RunResult], path: str | Path) -> None:

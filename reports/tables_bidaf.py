@@ -13,10 +13,10 @@ from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     metric,
     refuse_mixtures,
@@ -42,9 +42,9 @@ SEVERAL_SEEDS = ("baseline", "sinusoidal", "learned", "learned_char7", "char7")
 SEEDS = (1, 2, 3)
 OF_SEEDS = f"{MORE[V1_MINI]} --threads 1 --name start"  # the name keeps the files of the earlier start
 PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
-# What results that do not tell it were made with: batches of similar length, and w_cq from ±sqrt(6 / 201).
+# The settings of results that lack them: batches of similar length, and w_cq from ±sqrt(6 / 201).
 UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
-LEVERS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
+OPTIONS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
 
 # CS224N starter model (100 units, wiki2015_cbow vectors, Adadelta 0.5, batches of 64) on squad_v2_mini, one seed: span
@@ -67,7 +67,7 @@ FIRST_EPOCH = (
 )
 
 V1_COLUMNS = (
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("test EM", "test/exact"),
     metric("test F1", "test/f1"),
     metric("validation F1", "validation/f1"),
@@ -94,29 +94,29 @@ class Group:
     runs: tuple[RunResult, ...]
 
 
-def levers(run: RunResult) -> list[str]:
+def options_of(run: RunResult) -> list[str]:
     """Names of the changes to the architecture or training that this run was made with."""
     return [str(name) for name in run.settings.get("levers") or []]
 
 
 def is_plain(run: RunResult) -> bool:
-    """Whether the run has no lever and did not go on from another run's checkpoint."""
-    return not levers(run) and not any(run.settings.get(name) for name in CONTINUED)
+    """Return whether the run has no option on and did not go on from another run's checkpoint."""
+    return not options_of(run) and not any(run.settings.get(name) for name in CONTINUED)
 
 
 def as_published(run: RunResult) -> bool:
-    """Whether the run is plain and was trained as the paper's."""
+    """Return whether the run is plain and was trained as the paper's."""
     return is_plain(run) and trained_as_published(run)
 
 
 def trained_as_published(run: RunResult) -> bool:
-    """Whether the run has the paper's optimiser and all training rows."""
+    """Return whether the run has the paper's optimiser and all training rows."""
     adadelta = run.settings.get("optimiser", "adadelta") == "adadelta"
     return adadelta and on_all_rows(run)
 
 
 def on_all_rows(run: RunResult) -> bool:
-    """Whether the run was trained on the rows of every source."""
+    """Return whether the run was trained on the rows of every source."""
     return not {"left_out_source", "train_source"} & run.settings.keys()
 
 
@@ -124,8 +124,8 @@ def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
     """Runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
 
     def row(run: RunResult) -> str:
-        told = {name: value for name, value in _of_rows(run.settings).items() if name != "product_start"}
-        return json.dumps([run.variant, told, run.data["fingerprint"]], sort_keys=True)
+        settings = {name: value for name, value in _of_rows(run.settings).items() if name != "product_start"}
+        return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
 
     present = {row(run) for run in runs if run.settings["product_start"] == PRESENT_START}
     return [run for run in runs if run.settings["product_start"] == PRESENT_START or row(run) not in present]
@@ -141,7 +141,7 @@ def missing_seeds(runs: Iterable[RunResult], variant: str, more: str) -> list[st
 def group_runs(runs: Iterable[RunResult]) -> list[Group]:
     """Sort runs into rows: one for each variant, settings, data and number of parameters.
 
-    Rows of one variant that would look alike are told apart by the settings in which they differ.
+    Rows of one variant that would look alike are distinguished by the settings in which they differ.
 
     Raises:
         ValueError: two runs agree in everything, seed and fold included, so that a mean would count one twice.
@@ -161,12 +161,12 @@ def group_runs(runs: Iterable[RunResult]) -> list[Group]:
 
 
 def _of_rows(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that tell rows apart: of word vectors the name, which all results tell, not the content."""
+    """Return the settings by which rows differ: of word vectors the name, which all results have, not the content."""
     return {name: value for name, value in settings.items() if name != VECTORS_CONTENT}
 
 
 def _name(run: RunResult) -> str:
-    name = " + ".join([run.variant, *levers(run)])
+    name = " + ".join([run.variant, *options_of(run)])
     finish = run.settings.get("finish_source")
     if finish is not None:
         return f"{name}, finished on {finish}"
@@ -181,15 +181,17 @@ def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
         VECTORS_CONTENT,
         *CONTINUED,
     }
-    told = [key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)]
-    notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in told]
+    differing = [
+        key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)
+    ]
+    notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in differing]
     if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
         notes.append(f"data {run.data['fingerprint'][:8]}")
     return f" ({', '.join(notes)})" if notes else ""
 
 
 def v1_mini(results: list[RunResult]) -> str:
-    """Every variant as published, on real SQuAD 1.1 questions; the row of the official set says what it waits for."""
+    """Return every variant as published, on real SQuAD 1.1 questions; the official set's row says what it waits for."""
     runs = [run for run in bidaf_runs(results, V1_MINI) if as_published(run) and run.variant not in CONTROLS]
     official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
     commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
@@ -197,7 +199,7 @@ def v1_mini(results: list[RunResult]) -> str:
         commands = ["# seeds not run yet", *left, *commands]
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
     runs = without_earlier_start(runs)
-    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, told=SEVERAL_SEEDS)
+    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, listed=SEVERAL_SEEDS)
 
 
 def v2_mini(results: list[RunResult]) -> str:
@@ -207,7 +209,7 @@ def v2_mini(results: list[RunResult]) -> str:
 
 
 def starter(results: list[RunResult]) -> str:
-    """Reading after one and two epochs, beside the starter model at the same place.
+    """Reading after one and two epochs, beside the starter model at the same step.
 
     How long a run went on does not matter here, so runs that differ in nothing else share a row.
     """
@@ -222,7 +224,7 @@ def starter(results: list[RunResult]) -> str:
     for group in group_runs(runs):
         found = [[run.metrics[key] for run in group.runs if key in run.metrics] for key in keys.values()]
         rows.append([group.label, *map(mean_and_deviation, found), "/".join(str(len(values)) for values in found[::2])])
-    return markdown(["model", *keys, "seeds"], rows)
+    return markdown_table(["model", *keys, "seeds"], rows)
 
 
 def first_epoch(results: list[RunResult]) -> str:
@@ -258,21 +260,21 @@ def first_epoch(results: list[RunResult]) -> str:
             more = " --pool_batches 1" if at_random else ""
             commands[earlier].append(f"{FIRST_EPOCH}{name}{more} --seeds {' '.join(left)}")
     headings = ["rows of a batch", "start of w_cq", "span EM", "span F1", "difference F1", "seeds"]
-    told = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
-    lines = [line for earlier, found in commands.items() if found for line in (told[earlier], *found)]
-    return with_commands(markdown(headings, rows, left=2), lines)
+    remarks = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
+    lines = [line for earlier, found in commands.items() if found for line in (remarks[earlier], *found)]
+    return with_commands(markdown_table(headings, rows, left=2), lines)
 
 
-def lever_ablation(results: list[RunResult]) -> str:
-    """Each lever against the plain variant, as differences between runs that are alike in all else."""
+def ablation(results: list[RunResult]) -> str:
+    """Return each option against the plain variant, as differences between runs that are alike in all else."""
     runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
     plain = [run for run in runs if is_plain(run)]
-    headings = ["model", PARAMETERS.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
+    headings = ["model", PARAMETERS_COLUMN.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
     headings += [column.heading for column in RUN_COLUMNS]
     rows = []
     groups = group_runs(runs)
     for group in sorted(groups, key=lambda group: not is_plain(group.runs[0])):
-        cells = [column.show(group.runs) for column in (PARAMETERS, *V1_COLUMNS[1:3])]
+        cells = [column.show(group.runs) for column in (PARAMETERS_COLUMN, *V1_COLUMNS[1:3])]
         if is_plain(group.runs[0]):
             cells += [NOTHING] * 3
         else:
@@ -281,9 +283,9 @@ def lever_ablation(results: list[RunResult]) -> str:
                 cells.append(signed(mean_and_deviation(_minus(run, other, key) for run, other in pairs)))
             cells.append(str(len(pairs)))
         rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
-    done = {tuple(levers(run)) for run in runs}
-    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in LEVERS_OF_V1 if (name,) not in done]
-    return markdown(headings, rows)
+    done = {tuple(options_of(run)) for run in runs}
+    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in OPTIONS_OF_V1 if (name,) not in done]
+    return markdown_table(headings, rows)
 
 
 def paper(results: list[RunResult]) -> str:
@@ -293,7 +295,7 @@ def paper(results: list[RunResult]) -> str:
         [row.variant, row.split, *(_paper_number(value) for value in (row.f1, row.exact)), *["not run here"] * 2]
         for row in PAPER
     ]
-    return markdown(headings, rows)
+    return markdown_table(headings, rows)
 
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
@@ -301,7 +303,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     "bidaf-squad-v2-mini": v2_mini,
     "bidaf-starter": starter,
     "bidaf-first-epoch": first_epoch,
-    "bidaf-levers": lever_ablation,
+    "bidaf-levers": ablation,
     "bidaf-paper": paper,
 }
 
@@ -326,11 +328,11 @@ def _results_table(
     dataset: str,
     last_rows: Sequence[list[str]],
     last_commands: Sequence[str],
-    told: Collection[str] = (),
+    listed: Collection[str] = (),
 ) -> str:
     """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below.
 
-    ``last_commands`` have those of the variants ``told``.
+    ``last_commands`` have those of the variants ``listed``.
     """
     groups = group_runs(runs)
     others = sorted({group.variant for group in groups} - set(variants))
@@ -341,10 +343,10 @@ def _results_table(
         )
         rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
         if not members:
-            rows.append([variant, *[""] * (columns[0] is PARAMETERS), NOT_RUN])
-        if not members and variant not in told:
+            rows.append([variant, *[""] * (columns[0] is PARAMETERS_COLUMN), NOT_RUN])
+        if not members and variant not in listed:
             commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
-    table = markdown(["model", *(column.heading for column in columns)], [*rows, *last_rows])
+    table = markdown_table(["model", *(column.heading for column in columns)], [*rows, *last_rows])
     return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])
 
 
@@ -353,8 +355,8 @@ def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None
 
     def rest(other: RunResult) -> tuple[Any, ...]:
         left_out = ("levers", VECTORS_CONTENT, *CONTINUED)
-        told = {key: value for key, value in other.settings.items() if key not in left_out}
-        return other.seed, other.fold, other.data["fingerprint"], told
+        settings = {key: value for key, value in other.settings.items() if key not in left_out}
+        return other.seed, other.fold, other.data["fingerprint"], settings
 
     return next((other for other in plain if rest(other) == rest(run)), None)
 

@@ -9,7 +9,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
@@ -73,7 +73,7 @@ def controls(results: list[RunResult]) -> str:
         base = members[row.base, row.optimiser] if row.base else []
         lines.append([*label, *scores, _gain(ours, base), str(len(ours))] if ours else [*label, NOT_RUN])
         commands += missing_seeds(ours, row.variant, _more(row))
-    return with_commands(markdown(HEADINGS, lines, left=3), [f"# {NOT_RUN}", *commands] if commands else [])
+    return with_commands(markdown_table(HEADINGS, lines, left=3), [f"# {NOT_RUN}", *commands] if commands else [])
 
 
 def _runs_of(runs: list[RunResult], row: Control) -> list[RunResult]:

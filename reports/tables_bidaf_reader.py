@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     metric,
     refuse_mixtures,
@@ -38,13 +38,13 @@ def _setting(heading: str, name: str) -> Column:
 TRIAL_COLUMNS = (
     _setting("optimiser", "optimiser"),
     _setting("learning rate", "learning_rate"),
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("validation EM", "validation/exact"),
     metric("validation F1", "validation/f1"),
     *RUN_COLUMNS,
 )
 READER_COLUMNS = (
-    PARAMETERS,
+    PARAMETERS_COLUMN,
     metric("validation F1", "validation/f1"),
     metric("test EM", "test/exact"),
     metric("test F1", "test/f1"),
@@ -60,7 +60,7 @@ def trials(runs: list[RunResult]) -> str:
     groups = group_runs(bidaf_runs(runs, V1_MINI, "validation"))
     groups.sort(key=lambda group: -statistics.fmean(run.metrics["validation/f1"] for run in group.runs))
     rows = [[group.label, *(column.show(group.runs) for column in TRIAL_COLUMNS)] for group in groups]
-    return markdown(["settings", *(column.heading for column in TRIAL_COLUMNS)], rows or [[NOT_RUN]])
+    return markdown_table(["settings", *(column.heading for column in TRIAL_COLUMNS)], rows or [[NOT_RUN]])
 
 
 def reader(results: list[RunResult]) -> str:
@@ -76,7 +76,7 @@ def reader(results: list[RunResult]) -> str:
             label += f", {runs[0].settings['keep_words']:,} words"
         rows.append([label, *(column.show(runs) for column in READER_COLUMNS)] if runs else [label, NOT_RUN])
         commands += _missing(tag, runs)
-    table = markdown(["reader", *(column.heading for column in READER_COLUMNS)], rows)
+    table = markdown_table(["reader", *(column.heading for column in READER_COLUMNS)], rows)
     return with_commands(table, [f"# {NOT_RUN}", *commands] if commands else [])
 
 

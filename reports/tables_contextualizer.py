@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ctxzoo.results.fold_results import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown, with_commands
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown_table, with_commands
 from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS as DATASETS
 
@@ -57,7 +57,7 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row over the four datasets: what tells its runs from all others, and the options that make them."""
+    """A row over the four datasets: what distinguishes its runs from all others, and the options that make them."""
 
     label: str
     recipe: str
@@ -66,7 +66,7 @@ class Row:
     options: str = ""
 
     def runs(self, results: Sequence[RunResult], dataset: str) -> Runs:
-        """Its folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
+        """Return the folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
         found = [
             run
             for run in results
@@ -146,7 +146,7 @@ def deviations(results: Runs) -> str:
         plain = plain or found
         label = name + _changes(found, plain) if name else "ours"
         rows.append([label, *(_score(runs, ACCURACY, absent=NOTHING) for runs in found.values())])
-    return markdown(["settings", *CELLS], rows)
+    return markdown_table(["settings", *CELLS], rows)
 
 
 def sentences(results: Runs) -> str:
@@ -154,13 +154,13 @@ def sentences(results: Runs) -> str:
     rows, commands = _sentence_rows(results, ACCURACY)
     rows.insert(1, ["Contextualizer, the paper", *(f"{value:.1f}" for value in PAPER_SENTENCES)])
     rows += [[label, *(f"{value:.1f}" for value in values)] for label, values in PUBLISHED.items()]
-    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
 
 
 def sentences_f1(results: Runs) -> str:
-    """The same models by macro F1, which neither the paper nor the published numbers have."""
+    """Return the table of sentences by macro F1, which neither the paper nor the published numbers have."""
     rows, commands = _sentence_rows(results, MACRO_F1)
-    return with_commands(markdown(SENTENCE_HEADINGS, rows), commands)
+    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
 
 
 def known_words(results: Runs) -> str:
@@ -173,11 +173,11 @@ def known_words(results: Runs) -> str:
         if not runs or any(KNOWN[0] not in run.metrics for run in runs):
             missing.append(f"python recipes/{row.recipe}.py --datasets {DATASETS['MPQA']}{row.options}")
     headings = ["model", "all phrases", "phrases with a known word", "share of these"]
-    return with_commands(markdown(headings, rows), _not_run(missing))
+    return with_commands(markdown_table(headings, rows), _not_run(missing))
 
 
-def climb(results: Runs) -> str:
-    """Each lever by its accuracy on validation. That on test is not shown: settings are chosen by this table.
+def ablation(results: Runs) -> str:
+    """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
 
     Runs that held nothing out for validation chose nothing and are not here.
     """
@@ -199,7 +199,7 @@ def climb(results: Runs) -> str:
     if len(rows) == 1:
         rows.append(["each lever", NOT_RUN])
         commands.append(COMMAND.format(recipe=SENTENCE_RECIPE, more=" --dropout 0.5 --name dropout"))
-    return with_commands(markdown(headings, rows), _not_run(commands))
+    return with_commands(markdown_table(headings, rows), _not_run(commands))
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {
@@ -209,7 +209,7 @@ TABLES: dict[str, Callable[[Runs], str]] = {
     "contextualizer-sentences": sentences,
     "contextualizer-sentences-f1": sentences_f1,
     "contextualizer-known": known_words,
-    "contextualizer-climb": climb,
+    "contextualizer-climb": ablation,
 }
 
 
@@ -222,7 +222,7 @@ def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mappin
         complete &= all(map(is_complete, ours))
         rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
         rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])
-    table = markdown([heading, *(f"K = {k}" for k in columns)], rows)
+    table = markdown_table([heading, *(f"K = {k}" for k in columns)], rows)
     return with_commands(table, _not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
 
 
@@ -266,7 +266,7 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
 
 
 def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
-    """For each fold, of the settings that have all folds, the run with the best accuracy on the fold's validation part.
+    """Return for each fold the run with the best accuracy on its validation part, of settings that have all folds.
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
     """
@@ -279,13 +279,13 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
     ]
     tried = [Row(tag, SENTENCE_RECIPE, LEARNED, tag).runs(ours, dataset) for tag in sorted({run.tag for run in ours})]
     whole = [runs for runs in tried if is_complete(runs)]
-    places = sorted({(run.seed, run.fold or 0) for runs in whole for run in runs})
+    seeds_and_folds = sorted({(run.seed, run.fold or 0) for runs in whole for run in runs})
     best = [
         max(
-            (run for runs in whole for run in runs if (run.seed, run.fold) == place),
+            (run for runs in whole for run in runs if (run.seed, run.fold) == seed_and_fold),
             key=lambda run: run.metrics[DEV_ACCURACY],
         )
-        for place in places
+        for seed_and_fold in seeds_and_folds
     ]
     return best if len(whole) > 1 else []
 
@@ -310,7 +310,7 @@ def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
 
 
 def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
-    """What a row was told that the base row was not, by the heading of the column."""
+    """Return the settings of a row that the base row lacks, by the heading of the column."""
     return changed_settings({name: (runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]})
 
 

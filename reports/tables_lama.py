@@ -14,7 +14,7 @@ from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
     changed_settings,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     mean_difference,
     refuse_mixtures,
@@ -27,14 +27,14 @@ RECIPE, LINEAR_RECIPE = "document_lama", "document_linear"
 ENSEMBLE_RECIPE = "document_ensemble"
 BERT_RECIPE, BERT = "document_bert", "bert-base-uncased"
 ACCURACY, DEV_ACCURACY = "test/accuracy", "validation/accuracy"
-SEEDS = 3  # that a row wants
+SEEDS = 3  # that a row needs
 PAPERS = "the paper's"  # settings
 Runs = list[RunResult]
 
 
 @dataclass(frozen=True)
 class Data:
-    """A column: the dataset's id, the part of tags that tells it from others of the id, and its name in the recipe."""
+    """A column: the dataset's id, the part of tags that no other of the id has, and its name in the recipe."""
 
     heading: str
     dataset: str
@@ -53,8 +53,8 @@ OTHERS = (
 COLUMNS = (REUTERS, IMDB, *OTHERS)
 # The same reviews, with validation documents in blocks of neighbours: chosen by, not a column of test scores.
 IMDB_BLOCKS = Data("IMDB, blocks", IMDB.dataset, "imdb_blocks", "blocks")
-LEVER_DATA = (REUTERS, IMDB, IMDB_BLOCKS)
-LEVER_MODELS = ("lama_ctx", "lama", "single_head")
+ABLATION_DATA = (REUTERS, IMDB, IMDB_BLOCKS)
+ABLATION_MODELS = ("lama_ctx", "lama", "single_head")
 
 # Mehta et al. (2019), Table 3: test accuracy on Reuters and IMDB.
 PAPER = {
@@ -77,7 +77,7 @@ MODELS = {
     "te": "Transformer encoder",
     "avg": "mean of words",
 }
-ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not ask for
+ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not have
 LINEAR = {
     "words_svm": "TF-IDF of words and pairs, SVM",
     "bigram_nblr": "words and pairs, NB-weighted logistic regression",
@@ -94,23 +94,23 @@ def documents(results: Runs) -> str:
     rows, missing = [], []
     for variant, label in MODELS.items():
         row = [label]
-        for place, data in enumerate(COLUMNS):
+        for column, data in enumerate(COLUMNS):
             if data in (REUTERS, IMDB):
-                row.append(f"{PAPER[variant][place]:.1f}" if variant in PAPER else NOTHING)
+                row.append(f"{PAPER[variant][column]:.1f}" if variant in PAPER else NOTHING)
             runs = runs_of(results, RECIPE, variant, data)
-            wanted = data in (REUTERS, IMDB) or variant not in ONLY_COMPARABLE
-            row.append(_score(runs) if runs or wanted else NOTHING)
-            if wanted and len(runs) < SEEDS:
+            needed = data in (REUTERS, IMDB) or variant not in ONLY_COMPARABLE
+            row.append(_score(runs) if runs or needed else NOTHING)
+            if needed and len(runs) < SEEDS:
                 missing.append(data.name)
         rows.append(row)
-    for variant in LEVER_MODELS:
+    for variant in ABLATION_MODELS:
         strongest = {data: _score(runs) for data in (REUTERS, IMDB) if (runs := _strongest(results, variant, data))}
         if strongest:
             cells = [strongest.get(data, NOTHING) for data in COLUMNS]
             label = f"{MODELS[variant]}, strongest settings of each set"
-            place = 1 + [row[0] for row in rows].index(MODELS[variant])
-            rows.insert(place, [label, NOTHING, cells[0], NOTHING, *cells[1:]])
-    # Its weights come from the Hub: where there are no runs, none are asked for.
+            index = 1 + [row[0] for row in rows].index(MODELS[variant])
+            rows.insert(index, [label, NOTHING, cells[0], NOTHING, *cells[1:]])
+    # Its weights come from the Hub: where there are no runs, none are requested.
     bert = [runs_of(results, BERT_RECIPE, BERT, data) for data in COLUMNS]
     cells = [_score(runs) if runs else NOTHING for runs in bert]
     rows.append(["BERT", f"{PAPER_BERT[0]:.1f}", cells[0], f"{PAPER_BERT[1]:.1f}", *cells[1:]])
@@ -124,30 +124,30 @@ def documents(results: Runs) -> str:
         rows.append([label, NOTHING, cells[0], NOTHING, *cells[1:]])
         without_bar |= not all(bars)
     commands += [f"python recipes/{LINEAR_RECIPE}.py --resume"] if without_bar else []
-    return with_commands(markdown(headings, rows), [f"# {NOT_RUN}", *commands] if commands else [])
+    return with_commands(markdown_table(headings, rows), [f"# {NOT_RUN}", *commands] if commands else [])
 
 
-def climb(results: Runs) -> str:
-    """Each lever by its accuracy on validation; that on test is not shown: settings are chosen by this.
+def ablation(results: Runs) -> str:
+    """Return each option by its accuracy on validation; that on test is not shown: settings are chosen by this.
 
     A mean of several seeds' probabilities stands below their row.
     """
     headings = [
         "settings",
-        *(heading for data in LEVER_DATA for heading in (data.heading, f"{data.heading}, difference")),
+        *(heading for data in ABLATION_DATA for heading in (data.heading, f"{data.heading}, difference")),
     ]
-    return markdown(headings, [row for variant in LEVER_MODELS for row in _climb_of(results, variant)])
+    return markdown_table(headings, [row for variant in ABLATION_MODELS for row in _ablation_of(results, variant)])
 
 
-def _climb_of(results: Runs, variant: str) -> list[list[str]]:
+def _ablation_of(results: Runs, variant: str) -> list[list[str]]:
     """The rows of one model, whose name they begin with unless it is the first."""
-    model = "" if variant == LEVER_MODELS[0] else f"{MODELS[variant]}: "
-    levers = {data: _by_name(results, variant, data) for data in LEVER_DATA}
-    base = {data: found.get("", []) for data, found in levers.items()}
+    model = "" if variant == ABLATION_MODELS[0] else f"{MODELS[variant]}: "
+    options = {data: _by_name(results, variant, data) for data in ABLATION_DATA}
+    base = {data: found.get("", []) for data, found in options.items()}
     rows = [[f"{model}{PAPERS}", *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
     rows += _together(results, base, variant, "")
-    for name in sorted({name for found in levers.values() for name in found} - {""}):
-        found = {data: by_name.get(name, []) for data, by_name in levers.items()}
+    for name in sorted({name for found in options.values() for name in found} - {""}):
+        found = {data: by_name.get(name, []) for data, by_name in options.items()}
         pairs = {data.heading: (runs[0], base[data][0]) for data, runs in found.items() if runs and base[data]}
         cells = []
         for data, runs in found.items():
@@ -157,7 +157,7 @@ def _climb_of(results: Runs, variant: str) -> list[list[str]]:
     return rows
 
 
-TABLES: dict[str, Callable[[Runs], str]] = {"lama-documents": documents, "lama-climb": climb}
+TABLES: dict[str, Callable[[Runs], str]] = {"lama-documents": documents, "lama-climb": ablation}
 
 
 def runs_of(results: Sequence[RunResult], recipe: str, variant: str, data: Data, name: str = "") -> Runs:
@@ -182,10 +182,10 @@ def _named(results: Sequence[RunResult], recipe: str, variant: str, data: Data, 
 
 
 def _name(run: RunResult, data: Data) -> str | None:
-    """What tells the settings of a run on this data from the paper's, as its tag has it; None of one on other data."""
+    """Return the part of a run's tag for settings other than the paper's; None for a run on other data."""
     if run.dataset != data.dataset:
         return None
-    parts = {other.part for other in (*COLUMNS, *LEVER_DATA) if other.dataset == data.dataset} - {""}
+    parts = {other.part for other in (*COLUMNS, *ABLATION_DATA) if other.dataset == data.dataset} - {""}
     part, _, name = run.tag.partition("-")
     if part not in parts:
         part, name = "", run.tag
@@ -208,9 +208,9 @@ def _by_name(results: Runs, variant: str, data: Data) -> dict[str, Runs]:
 
 
 def _strongest(results: Runs, variant: str, data: Data) -> Runs:
-    """Those of the settings with the highest validation accuracy, if these are not the paper's.
+    """Return the runs of the settings with the highest validation accuracy, if these are not the paper's.
 
-    A single seed does not compete with a mean of several: settings with fewer seeds than a row wants have no part, nor
+    A single seed does not compete with a mean of several: settings with fewer seeds than a row needs have no part, nor
     have those that start from vectors of other texts.
     """
     found = {
@@ -239,5 +239,5 @@ def _together(results: Runs, base: dict[Data, Runs], variant: str, name: str) ->
         difference = run.metrics[DEV_ACCURACY] - statistics.fmean(plain) if plain else None
         cells.append(f"{run.metrics[DEV_ACCURACY]:.2f}")
         cells.append(NOTHING if difference is None else signed(f"{difference:.2f}"))
-    model = "" if variant == LEVER_MODELS[0] else f"{MODELS[variant]}: "
+    model = "" if variant == ABLATION_MODELS[0] else f"{MODELS[variant]}: "
     return [[f"{model}{name or PAPERS}: the mean of the seeds' probabilities", *cells]]

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from ctxzoo.hub.published import Published
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, markdown, mean_and_deviation
+from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
 # Task -> the metric that is shown first and compared, and a second one.
@@ -33,7 +33,7 @@ SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) -> str:
     """One line for each, by name."""
-    return markdown(HEADINGS, [_row(one, results) for one in published], left=3)
+    return markdown_table(HEADINGS, [_row(one, results) for one in published], left=3)
 
 
 def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
@@ -53,22 +53,22 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
 
 
 def interval(run: RunResult, task: str) -> str:
-    """Wilson's interval of the share of right answers, in percent; a dash where a test text is not right or wrong."""
+    """Write Wilson's interval of right answers, in percent; a dash where a test text is not right or wrong."""
     metric = "exact" if task == "question-answering" else "accuracy"
-    share = run.metrics.get(f"{run.split}/{metric}")
+    percentage = run.metrics.get(f"{run.split}/{metric}")
     texts = run.metrics.get(f"{run.split}/total", TEST_TEXTS.get((run.dataset, run.fold)))
-    if share is None or texts is None or task == "token-classification":
+    if percentage is None or texts is None or task == "token-classification":
         return NOTHING
-    right = round(share * texts / 100)
+    right = round(percentage * texts / 100)
     found = binomtest(right, int(texts)).proportion_ci(method="wilson")
     return f"{NAMES.get(metric, metric)} {100 * found.low:.1f} to {100 * found.high:.1f}"
 
 
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
-    """Whether the run is of the strongest row that the results have of its architecture and data, or a smaller cousin.
+    """Say whether the run is of the strongest row in the results of its architecture and data, or a smaller cousin.
 
     A row is a variant and tag with several runs. Perplexities of other vocabularies do not compare: there the row of
-    the variant with the most weights is told.
+    the variant with the most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
@@ -84,13 +84,13 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     if task == "fill-mask":
         # Of equally many the one with the shorter tag: a study adds to the tag of the row that it is a study of.
         name, runs = max(rows.items(), key=lambda item: (item[1][0].parameters["total"], -len(item[0][1])))
-        told = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
+        note = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
     else:
         name, runs = max(rows.items(), key=lambda item: statistics.fmean(one.metrics[key] for one in item[1]))
-        told = mean_and_deviation(one.metrics[key] for one in runs)
+        note = mean_and_deviation(one.metrics[key] for one in runs)
     label = ", ".join(part for part in name if part)
     strongest = name == (run.variant, run.tag)
-    return f"one of the strongest row: {told}" if strongest else f"smaller cousin of {label}: {told}"
+    return f"one of the strongest row: {note}" if strongest else f"smaller cousin of {label}: {note}"
 
 
 CHECKPOINT_TABLES: dict[str, Callable[[Sequence[RunResult], Sequence[Published]], str]] = {"checkpoints": checkpoints}

@@ -14,7 +14,7 @@ from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
@@ -23,7 +23,7 @@ from ctxzoo.results.table_parts import (
 
 RECIPE = "embedding_evaluation"
 WINDOW = 20
-SEEDS = 3  # that a row wants
+SEEDS = 3  # that a row needs
 Runs = list[RunResult]
 
 MODELS = {
@@ -82,7 +82,7 @@ def downstream(results: Runs) -> str:
             ]
         )
         incomplete |= min(len(induction), len(tagging), len(sentiment)) < SEEDS
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 def intrinsic(results: Runs) -> str:
@@ -95,7 +95,7 @@ def intrinsic(results: Runs) -> str:
         cells += [_covered(analogy, f"test/{name}", "accuracy") for name in ANALOGY_PARTS]
         rows.append([label, *cells, str(max(len(similarity), len(analogy)))])
         incomplete |= min(len(similarity), len(analogy)) < SEEDS
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {
@@ -110,11 +110,11 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
     Raises:
         ValueError: a seed twice; trainings whose evaluations were not made alike.
     """
-    wanted = {"architecture": architecture, "window": window, "name": name, "task": task}
+    expected = {"architecture": architecture, "window": window, "name": name, "task": task}
     found = [
         run
         for run in results
-        if run.recipe == RECIPE and all(run.settings.get(key) == value for key, value in wanted.items())
+        if run.recipe == RECIPE and all(run.settings.get(key) == value for key, value in expected.items())
     ]
     refuse_repeats(found)
     refuse_mixtures([_without_vectors(run) for run in found])
@@ -122,14 +122,14 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
 
 
 def _without_vectors(run: RunResult) -> RunResult:
-    """The run as if it did not tell its vectors, which each training has for its own, and data of taggers name too."""
+    """Return the run without what names its vectors, which are those of one training, in settings and taggers' data."""
     settings = {name: value for name, value in run.settings.items() if name not in ("vectors", VECTORS_CONTENT)}
     fingerprint = run.data["fingerprint"].partition(", word vectors ")[0]
     return replace(run, settings=settings, data={**run.data, "fingerprint": fingerprint})
 
 
 def mean_of(runs: Runs, metric: str) -> str:
-    """A metric over trainings, as a cell."""
+    """Write a metric over trainings, as a cell."""
     return mean_and_deviation([run.metrics.get(metric) for run in runs]) if runs else NOT_RUN
 
 
@@ -138,7 +138,7 @@ def _beside(ours: str, paper: float | None) -> str:
 
 
 def spread_of(runs: Runs, tags: str) -> str:
-    """From the lowest to the highest restart of all trainings."""
+    """Write the range from the lowest to the highest restart of all trainings."""
     ends = [(run.metrics.get(f"{tags}/v_measure_lowest"), run.metrics.get(f"{tags}/v_measure_highest")) for run in runs]
     known = [(lowest, highest) for lowest, highest in ends if lowest is not None and highest is not None]
     if not known:
@@ -154,6 +154,6 @@ def _covered(runs: Runs, part: str, metric: str) -> str:
 
 
 def with_evaluation(table: str, incomplete: bool) -> str:
-    """A table; where something is missing with the command that adds it."""
+    """Return a table, where something is missing with the command that adds it."""
     command = f"python recipes/{RECIPE}.py --vectors CHECKPOINT … --seeds 0 1 2 --resume"
     return with_commands(table, [f"# {NOT_RUN}", command] if incomplete else [])

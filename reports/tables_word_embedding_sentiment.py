@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 from reports.tables_word_embedding import MODELS, SEEDS, Runs, mean_of, runs_of, with_evaluation
 from reports.tables_word_embedding_studies import STUDIES, Study
 
@@ -22,7 +22,7 @@ def sentiment_means(results: Runs) -> str:
         runs = runs_of(results, study.architecture, TASK, name=study.name)
         rows.append([label, *(mean_of(runs, f"test/{name}/accuracy") for name in MEANS), str(len(runs))])
         incomplete |= len(runs) < SEEDS
-    return with_evaluation(markdown(["model", *MEANS.values(), "trainings"], rows), incomplete)
+    return with_evaluation(markdown_table(["model", *MEANS.values(), "trainings"], rows), incomplete)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"word-embedding-sentiment": sentiment_means}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxzoo.results.table_parts import markdown
+from ctxzoo.results.table_parts import markdown_table
 from reports.tables_word_embedding import (
     MODELS,
     RECIPE,
@@ -72,7 +72,7 @@ def studies(results: Runs) -> str:
             ]
         )
         incomplete |= not all(every)
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 def windows(results: Runs) -> str:
@@ -85,7 +85,7 @@ def windows(results: Runs) -> str:
             medians = [mean_of(runs, f"{tags}/v_measure_median") for runs in cells]
             rows.append([f"{MODELS[architecture]}, {shown}", *medians])
             incomplete |= not all(cells)
-    return with_evaluation(markdown(headings, rows), incomplete)
+    return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {

@@ -9,7 +9,7 @@ from ctxzoo.results.fold_results import check_folds
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     mean_difference,
     refuse_mixtures,
@@ -112,7 +112,7 @@ def uses(results: Runs) -> str:
                 f"python recipes/{use.recipe}.py {use.options} {option} CHECKPOINT --name {use.ours} --resume"
             )
     commands = [f"# {NOT_RUN}", *dict.fromkeys(missing)] if missing else []
-    return with_commands(markdown(headings, rows, left=2), commands)
+    return with_commands(markdown_table(headings, rows, left=2), commands)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"word-embedding-uses": uses}

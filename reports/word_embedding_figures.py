@@ -9,7 +9,7 @@
 - positions: s and its softmax, the curves of all checkpoints in one picture;
 - windows: POS induction by the half window b, from the unnamed runs of recipes/embedding_evaluation.py.
 
-Each writes a CSV file and PNG files into --figures_dir; `figures.json` tells how they were made.
+Each writes a CSV file and PNG files into --figures_dir; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.word_embeddings.plots_word_attention import plot_position_curves, plot_word_attention
 from ctxzoo.tasks.word_embeddings.word_attention import position_curve, word_attention
 from ctxzoo.word_vectors.checkpoint import find_checkpoint
-from reports.recipe_figures import Rows, check_figures, draw_figures
+from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, runs_of
 from reports.tables_word_embedding_studies import WINDOWS
 
@@ -63,11 +63,11 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def words(settings: Settings, folder: Path) -> Rows:
-    rows: Rows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
+def words(settings: Settings, folder: Path) -> TableRows:
+    rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
     for name, path in named(settings.checkpoints):
         attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
-        centres = attention.places(settings.centres) if settings.centres else range(len(attention.words))
+        centres = attention.positions_of(settings.centres) if settings.centres else range(len(attention.words))
         plot_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
         for centre in centres:
             rows += [
@@ -76,26 +76,26 @@ def words(settings: Settings, folder: Path) -> Rows:
                     attention.words[centre],
                     centre,
                     word,
-                    place - centre,
-                    round(attention.weights[centre, place], 6),
+                    index - centre,
+                    round(attention.weights[centre, index], 6),
                 ]
-                for place, word in enumerate(attention.words)
-                if attention.is_context[centre, place]
+                for index, word in enumerate(attention.words)
+                if attention.is_context[centre, index]
             ]
     return rows
 
 
-def positions(settings: Settings, folder: Path) -> Rows:
+def positions(settings: Settings, folder: Path) -> TableRows:
     curves = {name: position_curve(model_of(path)) for name, path in named(settings.checkpoints)}
     plot_position_curves(curves, folder / "positions.png")
-    rows: Rows = [["checkpoint", "position", "logit", "share"]]
+    rows: TableRows = [["checkpoint", "position", "logit", "share"]]
     for name, curve in curves.items():
-        values = zip(curve.positions, curve.logits.tolist(), curve.shares.tolist(), strict=True)
-        rows += [[name, position, round(logit, 6), round(share, 6)] for position, logit, share in values]
+        values = zip(curve.positions, curve.logits.tolist(), curve.weights.tolist(), strict=True)
+        rows += [[name, position, round(logit, 6), round(weight, 6)] for position, logit, weight in values]
     return rows
 
 
-def windows(settings: Settings, folder: Path) -> Rows:
+def windows(settings: Settings, folder: Path) -> TableRows:
     results = read_results(settings.results_dir)
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
@@ -110,7 +110,7 @@ def windows(settings: Settings, folder: Path) -> Rows:
             f"python recipes/{RECIPE}.py --tasks pos_induction --vectors CHECKPOINT …"
         )
     plot_scores_by(points, folder / "windows.png", axis="half window b", runs="trainings", score="POS induction, V")
-    rows: Rows = [["model", "window", "V-measures"]]
+    rows: TableRows = [["model", "window", "V-measures"]]
     return rows + [
         [label, window, " ".join(f"{value:.2f}" for value in values)]
         for label, of_windows in points.items()
@@ -118,7 +118,7 @@ def windows(settings: Settings, folder: Path) -> Rows:
     ]
 
 
-FIGURES: dict[str, Callable[[Settings, Path], Rows]] = {"words": words, "positions": positions, "windows": windows}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "positions": positions, "windows": windows}
 
 
 def named(paths: list[str]) -> Iterator[tuple[str, str]]:

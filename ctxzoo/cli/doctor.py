@@ -1,4 +1,4 @@
-"""Is this machine fit for ctxzoo? Versions, devices, data folder, Hub, optional parts."""
+"""A check that this machine is fit for ctxzoo: versions, devices, data folder, Hub, optional parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finding:
 
 
 def examine(known_datasets: Iterable[str]) -> list[Finding]:
-    """All findings.
+    """Return all findings.
 
     Args:
         known_datasets: ids to look for in the data folder.
@@ -49,7 +49,7 @@ def examine(known_datasets: Iterable[str]) -> list[Finding]:
 
 
 def _declared() -> tuple[str, list[Requirement]]:
-    """Range of Python and requirements, from the installed metadata or, in a checkout, from pyproject.toml."""
+    """Return the range of Python and the requirements, from the installed metadata or a checkout's pyproject.toml."""
     try:
         python = metadata.metadata(PACKAGE)["Requires-Python"]
         lines = metadata.requires(PACKAGE) or []
@@ -73,21 +73,21 @@ def _from_checkout() -> tuple[str, list[str]]:
     return project["requires-python"], lines
 
 
-def _python(wanted: str) -> Finding:
+def _python(supported: str) -> Finding:
     version = platform.python_version()
-    fits = SpecifierSet(wanted).contains(version, prereleases=True)
-    return Finding("ok" if fits else "missing", "python", f"{version} (supported: {wanted})")
+    fits = SpecifierSet(supported).contains(version, prereleases=True)
+    return Finding("ok" if fits else "missing", "python", f"{version} (supported: {supported})")
 
 
 def _library(requirement: Requirement) -> Finding:
-    wanted = f"supported: {requirement.specifier or 'any'}"
+    supported = f"supported: {requirement.specifier or 'any'}"
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        return Finding("missing", requirement.name, f"not installed ({wanted}); pip install '{requirement}'")
+        return Finding("missing", requirement.name, f"not installed ({supported}); pip install '{requirement}'")
     if not requirement.specifier.contains(version, prereleases=True):
-        return Finding("missing", requirement.name, f"{version} is not supported ({wanted})")
-    return Finding("ok", requirement.name, f"{version} ({wanted})")
+        return Finding("missing", requirement.name, f"{version} is not supported ({supported})")
+    return Finding("ok", requirement.name, f"{version} ({supported})")
 
 
 def _extra(name: str, requirements: list[Requirement]) -> Finding:
@@ -95,8 +95,8 @@ def _extra(name: str, requirements: list[Requirement]) -> Finding:
     lacking = [r for r in members if _library(r).status != "ok"]
     if lacking:
         names = ", ".join(r.name for r in lacking)
-        wanted = " ".join(f"'{r.name}{r.specifier}'" for r in lacking)
-        return Finding("note", f"extra {name}", f"without {names}; pip install {wanted}")
+        packages = " ".join(f"'{r.name}{r.specifier}'" for r in lacking)
+        return Finding("note", f"extra {name}", f"without {names}; pip install {packages}")
     return Finding("ok", f"extra {name}", "installed")
 
 
@@ -113,7 +113,7 @@ def _threads() -> Finding:
 
 
 def cxx_compiler() -> str | None:
-    """Path of the C++ compiler that torch.compile can use on the CPU, or None."""
+    """Return the path of the C++ compiler that torch.compile can use on the CPU, or None."""
     names = [os.environ.get("CXX"), "c++", "g++", "clang++", "cl"]
     return next((path for name in names if name and (path := shutil.which(name))), None)
 

@@ -1,4 +1,4 @@
-"""What `ctxzoo info` tells of an architecture or a checkpoint, as plain values."""
+"""What `ctxzoo info` shows of an architecture or a checkpoint, as plain values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Part:
-    """Parameters of one part of a model."""
+    """The parameters of one part of a model."""
 
     name: str
     trainable: int
@@ -48,18 +48,18 @@ class Part:
 
 
 def variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
-    """Named settings of an architecture, those of its configuration class, or none."""
+    """Return the named settings of an architecture, those of its configuration class, or none."""
     return {name: dict(settings) for name, settings in architecture.config_class.variants.items()}
 
 
 def variant_config(architecture: Architecture, name: str) -> ZooConfig:
-    """A variant with nominal values for the sizes that come from data."""
+    """Return a variant with nominal values for the sizes that come from data."""
     config_class = architecture.config_class
     return config_class.of_variant(name, **config_class.nominal_sizes)
 
 
 def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
-    """The fields that the architecture declares, in the order of its file; transformers' own are left out."""
+    """Return the fields that the architecture declares, in the order of its file, without transformers' own."""
     cls = config if isinstance(config, type) else type(config)
     inherited = {field.name for field in fields(ZooConfig)}  # type: ignore[arg-type, unused-ignore]
     return [
@@ -75,7 +75,7 @@ def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
 
 
 def parts(model: ZooPreTrainedModel) -> list[Part]:
-    """Parameters per part, those of the base model and of the head alike, in the order of the model."""
+    """Return the parameters of each part of the base model and of the head, in the order of the model."""
     counts: dict[str, list[int]] = {}
     base = f"{model.base_model_prefix}."
     for name, parameter in model.named_parameters():
@@ -86,24 +86,24 @@ def parts(model: ZooPreTrainedModel) -> list[Part]:
 
 
 def total(all_parts: list[Part]) -> Part:
-    """The sum of all parts."""
+    """Return the sum of all parts."""
     return Part("all", sum(part.trainable for part in all_parts), sum(part.total for part in all_parts))
 
 
 def widest_head(architecture: Architecture) -> type[ZooPreTrainedModel]:
-    """The last head that was registered, or the base model where there is none."""
+    """Return the last head that was registered, or the base model where there is none."""
     return list(architecture.model_classes.values())[-1]
 
 
 def info_lines(facts: CheckpointFacts) -> list[str]:
-    """What the problem of a checkpoint has to say of its configuration; of a base model, what that of a head has."""
+    """Return what the problem of a checkpoint, for a base model that of a head, says of its configuration."""
     heads = (facts.model_class, *facts.architecture.model_classes.values())
     head = next((head for head in heads if head.zoo_task is not None), None)
     return [] if head is None else list(card_of(head).info_lines(facts.config))
 
 
 def project_files(architecture: Architecture) -> list[str]:
-    """Files that belong to an architecture: its own and, in a checkout, its page, tests and recipes."""
+    """Return the files of an architecture: its own and, in a checkout, its page, tests and recipes."""
     package = Path(sys.modules["ctxzoo"].__file__ or "").parent
     found = [path.relative_to(package.parent) for path in travelling_files(architecture).values()]
     name = architecture.name
@@ -114,7 +114,7 @@ def project_files(architecture: Architecture) -> list[str]:
 
 @dataclass(frozen=True)
 class CheckpointFacts:
-    """What a checkpoint is."""
+    """The architecture, model class, configuration and parts of a checkpoint."""
 
     architecture: Architecture
     model_class: type[ZooPreTrainedModel]
@@ -123,11 +123,11 @@ class CheckpointFacts:
 
 
 def read_checkpoint(checkpoint: str) -> CheckpointFacts:
-    """Facts of a checkpoint folder or Hub id, without reading its weights.
+    """Return the facts of a checkpoint folder or Hub id, without reading its weights.
 
     Raises:
         CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
-        OSError: neither a folder nor to be had from the Hub.
+        OSError: there is no such folder, and the Hub does not deliver it.
     """
     folder = local_copy(checkpoint, CONFIG)
     architecture, content = read_architecture(folder)
@@ -141,7 +141,7 @@ def check_loadable(checkpoint: str) -> None:
 
     Raises:
         CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
-        OSError: neither a folder nor to be had from the Hub.
+        OSError: there is no such folder, and the Hub does not deliver it.
     """
     architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
     files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
@@ -153,7 +153,7 @@ def check_loadable(checkpoint: str) -> None:
 
 
 def local_copy(checkpoint: str, *names: str) -> Path:
-    """A folder with the named files of a checkpoint: the folder itself, or the cache to which they were downloaded.
+    """Return a folder with the named files of a checkpoint: its own, or the cache to which they were downloaded.
 
     Raises:
         FileNotFoundError: neither an existing path nor the form of a Hub id.

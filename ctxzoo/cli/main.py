@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ctxzoo
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import Option, positive
 
@@ -26,11 +27,17 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 WIDTH_OF_FILES = 160  # where the output is no terminal
-EMBEDDING_TASKS = ("pos_induction", "similarity", "analogy", "sentiment", "sentiment_means")  # of embedding_tasks
+EMBEDDING_TASKS = (
+    "pos_induction",
+    "similarity",
+    "analogy",
+    "sentiment",
+    "sentiment_means",
+)  # `evaluations.TASKS`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status: 0, 1 for a check that failed, 2 for a mistake of the user."""
+    """Run one command and return the exit status: 0, 1 for a check that failed, 2 for a mistake of the user."""
     options = build_parser().parse_args(arguments)
     if not options.debug:
         _quieten()
@@ -46,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         from ctxzoo.runs.advice import advice_for
 
-        print(f"ctxzoo: error: {advice_for(_one_line(error), vars(options))}", file=sys.stderr)
+        print(f"ctxzoo: error: {advice_for(on_one_line(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
         return 130
@@ -54,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The commands and their options."""
+    """Return the parser of all commands and their options."""
     parser = argparse.ArgumentParser(prog="ctxzoo", description="Context-aware text models: look, score, ask, publish.")
     parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
     common = argparse.ArgumentParser(add_help=False)
@@ -180,8 +187,8 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
     from ctxzoo.word_vectors.vectors import read_word_vectors
 
     vectors = read_word_vectors(options.vectors, fold_digits=options.fold_digits or None)
-    told = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
-    evaluations = {name: TASKS[name].run(vectors, told) for name in options.tasks}
+    evaluation_options = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
+    evaluations = {name: TASKS[name].run(vectors, evaluation_options) for name in options.tasks}
     rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
     _print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
     if options.output is not None:
@@ -190,7 +197,7 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
                 "dataset": evaluation.dataset,
                 "split": evaluation.split,
                 "fingerprint": evaluation.fingerprint,
-                **TASKS[name].settings(told),
+                **TASKS[name].settings(evaluation_options),
                 "metrics": evaluation.metrics,
             }
             for name, evaluation in evaluations.items()
@@ -230,7 +237,7 @@ def verify(options: argparse.Namespace) -> int:
     except CheckpointFolderError as error:
         if options.debug:
             raise
-        print(f"ctxzoo: not fit: {_one_line(error)}", file=sys.stderr)
+        print(f"ctxzoo: not fit: {on_one_line(error)}", file=sys.stderr)
         return FAILED
     saved = f"saved with {saved}" if saved else "its card names no release"
     print(f"{what}: whole, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
@@ -293,7 +300,7 @@ def _checkpoint_info(checkpoint: str) -> int:
 
 
 def _card_of(checkpoint: str) -> TaskCard:
-    """What a folder or Hub id does; a clear error before its weights are read where that is nothing we can score."""
+    """Return the card of a checkpoint's problem; raise before its weights are read where there is none."""
     from ctxzoo.cli.inspection import check_loadable, read_checkpoint
     from ctxzoo.tasks import card_of
 
@@ -322,7 +329,7 @@ def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None
 
 
 def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
-    """The options that only checkpoints of this problem have; those of other problems are refused.
+    """Return the options that only checkpoints of this problem have; those of other problems are refused.
 
     Raises:
         ValueError: an option of another problem; the problem does not have the command.
@@ -343,7 +350,7 @@ def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> d
 
 
 def _in_order(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
-    """Metrics in the order of cards; the others after them."""
+    """Return metrics in the order of cards, the others after them."""
     names = (*card.metrics, *sorted(set(scores) - set(card.metrics)))
     return {name: scores[name] for name in names if name in scores}
 
@@ -373,7 +380,7 @@ def _console() -> Console:
 
 
 def _quieten() -> None:
-    """No progress bars and start-up messages of the libraries."""
+    """Switch off progress bars and start-up messages of the libraries."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
@@ -382,15 +389,11 @@ def _quieten() -> None:
 
 
 class _Version(argparse.Action):
-    """argparse's own action wants the version before anybody has asked for it."""
+    """Prints the version, which argparse's own action would compute even where it is not requested."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         print(f"ctxzoo {ctxzoo.__version__}")
         parser.exit()
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 if __name__ == "__main__":

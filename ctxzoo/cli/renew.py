@@ -18,6 +18,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -26,7 +27,7 @@ from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.published import FOLDER, INDEX, published
 from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.results.result import read_result, write_atomically
+from ctxzoo.results.result import read_result
 from ctxzoo.tasks import card_of
 
 
@@ -39,7 +40,7 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
     result = read_result(result_file)
     architecture, config = read_architecture(checkpoint)
     if architecture.name != result.architecture:
-        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} tells of a {result.architecture}")
+        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} is of a {result.architecture}")
     model_class = head_class(architecture, config, checkpoint)
     task = card_of(model_class)
     model = model_class.from_pretrained(checkpoint)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """`string` for every type of text, `list` for every type of list, the values' type for categories."""
+    """Return `string` for every type of text, `list` for every type of list, the values' type for categories."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -17,6 +17,6 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same values in their `plain_type`."""
-    wanted = plain_type(column.type)
-    return column if column.type == wanted else column.cast(wanted)
+    """Return the column with its values in their `plain_type`."""
+    plain = plain_type(column.type)
+    return column if column.type == plain else column.cast(plain)

@@ -17,7 +17,7 @@ POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to
 
 
 class ResumableSampler(Sampler[Block]):
-    """Yields what a batch is made of; where it begins is told by `ResumableLoader`."""
+    """Yields what a batch is made of; `ResumableLoader` says where it begins."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -29,7 +29,7 @@ class ResumableSampler(Sampler[Block]):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Return the number of batches of an epoch."""
 
 
 class BucketSampler(ResumableSampler[list[int]]):
@@ -98,11 +98,11 @@ class BucketSampler(ResumableSampler[list[int]]):
             pool = order[start : start + size * self.pool_batches]
             pool = pool[np.argsort(-self.lengths[pool], kind="stable")]
             batches += [pool[cut : cut + size].tolist() for cut in range(0, len(pool), size)]
-        return [batches[place] for place in generator.permutation(len(batches))]
+        return [batches[index] for index in generator.permutation(len(batches))]
 
 
 class ResumableLoader(DataLoader[Any]):
-    """A DataLoader over a `ResumableSampler` that can go on in the middle of an epoch.
+    """A DataLoader over a `ResumableSampler` that can resume in the middle of an epoch.
 
     `dataset[what the sampler yields]` must give a whole batch. Lightning saves `state_dict()` with its checkpoints and
     gives it back before the first batch; the batches of that epoch that were already seen are then left out without
@@ -129,12 +129,12 @@ class ResumableLoader(DataLoader[Any]):
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Epoch and the number of its batches that were handed out."""
+        """Return the epoch and the number of its batches that were handed out."""
         assert isinstance(self.sampler, ResumableSampler)
         return {"epoch": self.sampler.epoch, "batches": self._seen}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on where `state_dict` was taken, once the sampler is at that epoch."""
+        """Continue where `state_dict` was taken, once the sampler is at that epoch."""
         self._resume_at = dict(state)
 
 
@@ -148,7 +148,7 @@ def bucket_loader(
     num_workers: int = 0,
     pool_batches: int = POOL_BATCHES,
 ) -> ResumableLoader:
-    """A loader of `dataset`'s batches of similar length; among several processes, of this one's share.
+    """Return a loader of `dataset`'s batches of similar length; among several processes, of this one's part.
 
     Args:
         dataset: `dataset[list of rows]` gives a whole batch.
@@ -159,7 +159,7 @@ def bucket_loader(
         num_workers: processes that build batches; 0 builds them here.
         pool_batches: as in `BucketSampler`.
     """
-    rank, world_size = process_place()
+    rank, world_size = rank_and_world_size()
     sampler = BucketSampler(
         lengths,
         batch_size,
@@ -173,7 +173,7 @@ def bucket_loader(
 
 
 def resumable_loader(dataset: Dataset[Any], sampler: ResumableSampler[Any], num_workers: int = 0) -> ResumableLoader:
-    """The usual loader of whole batches; `num_workers` as in `bucket_loader`."""
+    """Return the usual loader of whole batches; `num_workers` as in `bucket_loader`."""
     return ResumableLoader(
         dataset,
         sampler,
@@ -183,8 +183,8 @@ def resumable_loader(dataset: Dataset[Any], sampler: ResumableSampler[Any], num_
     )
 
 
-def process_place() -> tuple[int, int]:
-    """Rank of this process among those that train together, and their number."""
+def rank_and_world_size() -> tuple[int, int]:
+    """Return the rank of this process among those that train together, and their number."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
     return 0, 1

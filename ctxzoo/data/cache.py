@@ -16,14 +16,14 @@ LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 
 
 def default_cache_folder() -> Path:
-    """`$CTXZOO_CACHE`, or `ctxzoo` in the user's cache folder."""
+    """Return `$CTXZOO_CACHE`, or `ctxzoo` in the user's cache folder."""
     if "CTXZOO_CACHE" in os.environ:
         return Path(os.environ["CTXZOO_CACHE"])
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ctxzoo"
 
 
 def content_hash(parts: Iterable[str]) -> str:
-    """A short hash of the parts, in order; no part can run into the next."""
+    """Return a short hash of the parts, in order; no part can run into the next."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -32,7 +32,7 @@ def content_hash(parts: Iterable[str]) -> str:
 
 
 def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
-    """`folder`, filled by `build(temporary folder)` if it is not there yet.
+    """Return `folder`, filled by `build(temporary folder)` if it is not there yet.
 
     The temporary folder gets its name only when `build` has returned: an interrupted write leaves nothing that a later
     run would take for whole. Of several processes that build at once the first to finish wins. What a killed build of
@@ -69,7 +69,7 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Temporary folders of this name that no running build can still be writing to."""
+    """Remove temporary folders of this name that no running build can still be writing to."""
     # A parallel build may remove the same ones, or they are another user's: neither may stop this build.
     with contextlib.suppress(OSError):
         for path in folder.parent.iterdir():

@@ -9,7 +9,7 @@ import datasets
 
 
 def column_of(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:
-    """The values of a column, one or more.
+    """Return the values of a column, one or more.
 
     Raises:
         ValueError: no such split or column, or no row.

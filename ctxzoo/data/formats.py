@@ -1,7 +1,13 @@
-"""What datasets of every kind have in common: names of splits, the name of generated data, and an error."""
+"""What datasets of every kind have in common: names of splits, generated data, row numbers, an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
 
 SAMPLE = "sample"  # the data that a problem generates
 SPLITS = ("train", "validation", "test")
+Rows = npt.NDArray[np.int64]  # numbers of rows, counted from 0
 
 
 class TextFormatError(ValueError):

@@ -9,7 +9,7 @@ from ctxzoo.data.sources import DatasetFileError
 
 
 def json_object(line: str, where: str) -> dict[str, Any]:
-    """The object that a line holds; `where` is what messages call the line.
+    """Return the object that a line holds; `where` is what messages call the line.
 
     Raises:
         DatasetFileError: it is not JSON, no object, or holds a name twice or half a character.

@@ -9,7 +9,7 @@ logger = logging.getLogger(__name__)
 
 
 def warn_of_lookalikes(where: str, names: Sequence[str]) -> None:
-    """Say which names differ in blanks or case alone; each is a label of its own."""
+    """Warn of names that differ in blanks or case alone; each is a label of its own."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault("".join(name.split()).casefold(), []).append(name)

@@ -1,4 +1,4 @@
-"""A name that is neither a path nor a Hub id, told apart before a library takes it for one."""
+"""A name that is neither a path nor a Hub id, recognised before a library takes it for one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refuse_missing_path(name: str, what: str) -> None:
         what: what it should be, as "checkpoint", for the message.
 
     Raises:
-        FileNotFoundError: it exists neither as a path nor has it the form of a Hub id.
+        FileNotFoundError: it neither exists as a path nor has the form of a Hub id.
     """
     if not (name and Path(name).exists()) and not _HUB_ID.fullmatch(name):
         raise FileNotFoundError(f"there is no {what} {name!r}: no such folder or file, and no Hub id, as user/name")

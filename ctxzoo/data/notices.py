@@ -1,4 +1,4 @@
-"""What a person is told once."""
+"""Messages for a person: a notice that is printed once, an error on one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ _said: set[tuple[str, str]] = set()
 
 def say_once(message: str) -> None:
     """Print a line, unless this process has printed it to the same terminal or file before."""
-    told = (message, str(getattr(sys.stdout, "name", "")))
-    if told not in _said:
-        _said.add(told)
+    said = (message, str(getattr(sys.stdout, "name", "")))
+    if said not in _said:
+        _said.add(said)
         print(message)
+
+
+def on_one_line(error: BaseException) -> str:
+    """Return the message of an error with its line breaks as blanks; the name of its type where it has no message."""
+    return " ".join(str(error).split()) or type(error).__name__

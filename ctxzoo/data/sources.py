@@ -36,7 +36,7 @@ class DatasetFileError(ValueError):
 
 
 def resolve_dataset(name: str, data_dir: str | None = None) -> str:
-    """Path or Hub id to load `name` from.
+    """Return the path or Hub id to load `name` from.
 
     Args:
         name: an existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
@@ -62,7 +62,7 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
 def load_splits(
     name: str, data_dir: str | None = None, config: str | None = None, *, sample: bool = False
 ) -> datasets.DatasetDict:
-    """The splits that `name` has.
+    """Load the splits that `name` has.
 
     A folder is read the way the Hub reads a dataset repository (README.md with `configs`, or files named after
     splits). Without network, a dataset that was downloaded before is read from the cache of `datasets`.
@@ -93,7 +93,7 @@ def load_splits(
 
 
 def dataset_fingerprint(dataset: datasets.Dataset) -> str:
-    """sha256 (hex) over column names, types and values in row order.
+    """Return the sha256 (hex) over column names, types and values in row order.
 
     Unlike the fingerprint that `datasets` keeps, it depends on nothing else: not on the path, the cache, the column
     order, the chunks of the Arrow table, or on how the rows were selected.
@@ -133,7 +133,7 @@ def _load(source: str, config: str | None) -> datasets.DatasetDict:
 
 
 def _load_from_hub(source: str, config: str | None) -> datasets.DatasetDict:
-    """One short probe first: the client itself tries again for half a minute before it gives up."""
+    """Load the splits after one short probe: the client itself tries again for half a minute before it gives up."""
     if datasets.config.HF_HUB_OFFLINE or _hub_answers():
         return _load(source, config)
     with _offline():
@@ -150,7 +150,7 @@ def _hub_answers() -> bool:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """`datasets` looks into its cache only."""
+    """Have `datasets` look into its cache only."""
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = True
     try:
@@ -169,7 +169,7 @@ def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
 
 
 def _unreadable(source: str, error: Exception) -> str:
-    """Names the damaged file where the dataset is a folder of Parquet files."""
+    """Return an error that names the damaged file where the dataset is a folder of Parquet files."""
     for path in sorted(Path(source).rglob("*.parquet")) if Path(source).is_dir() else []:
         try:
             for _ in pq.ParquetFile(path).iter_batches():
@@ -180,7 +180,7 @@ def _unreadable(source: str, error: Exception) -> str:
 
 
 def _update(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
-    """Adds the values of `array` to the running hashes of its leaves, one per path.
+    """Add the values of `array` to the running hashes of its leaves, one per path.
 
     Lengths, validity and values go to separate hashes, so that the borders between chunks leave no trace.
     """
@@ -231,7 +231,7 @@ def _validity(array: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def _utf8_bytes(array: pa.Array) -> memoryview:
-    """The bytes of all strings of an array without nulls, in order; no copy."""
+    """Return the bytes of all strings of an array without nulls, in order, without a copy."""
     _, offsets_buffer, data = array.buffers()
     if len(array) == 0 or data is None:
         return memoryview(b"")

@@ -12,11 +12,10 @@ import torch
 from torch.utils.data import Dataset
 from transformers import BatchEncoding, TokenizersBackend
 
+from ctxzoo.data.formats import Rows
 from ctxzoo.models.tokenization_word import WordTokenizer
 
-CHUNK = 4096  # texts that are encoded in one call; bounds the memory that their ids take as Python lists
-
-Rows = npt.NDArray[np.int64]
+TEXTS_AT_ONCE = 4096  # texts that are cut or encoded in one call; bounds the memory of the Python lists it gives
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class EncodedTexts:
     truncated: npt.NDArray[np.bool_]
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Ids of each text."""
+        """The number of ids of each text, shape (texts,)."""
         return np.diff(self.pointers)
 
 
@@ -76,9 +75,9 @@ def encode_texts(
     ids: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
     lengths: list[int] = []
     cut_off: list[npt.NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
-    for start in range(0, len(texts), CHUNK):
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
         chunk = tokenizer(
-            texts[start : start + CHUNK],
+            texts[start : start + TEXTS_AT_ONCE],
             truncation=max_length is not None,
             max_length=max_length,
             return_attention_mask=False,
@@ -95,7 +94,7 @@ def encode_texts(
 
 
 def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
-    """One row of ids for each text, and (texts,) whether something was cut off."""
+    """Return one row of ids for each text, and (texts,) whether something was cut off."""
     if "num_truncated_tokens" in encoding:  # a WordTokenizer
         return encoding["input_ids"], np.array(encoding["num_truncated_tokens"]) > 0
     # Other fast tokenizers give what they cut off in further rows of the same text.
@@ -104,9 +103,9 @@ def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[n
 
 
 def text_inputs(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
-    """`input_ids` and `attention_mask` of some texts, (B, n) each, n the longest of them and 1 at least."""
+    """Return `input_ids` and `attention_mask` of some texts, (B, n) each; n is the longest of them, 1 at least."""
     ids = pad_rows(texts.ids, texts.pointers, rows, pad_id)
-    # Not from the ids: a tokenizer may pad with a token that texts hold too.
+    # The mask does not follow from the ids: a tokenizer may pad with a token that texts hold too.
     mask = np.arange(ids.shape[1]) < texts.lengths()[rows][:, None]
     return {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
 
@@ -114,17 +113,17 @@ def text_inputs(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.N
 def pad_rows(
     values: npt.NDArray[np.integer[Any]], pointers: npt.NDArray[np.int64], rows: Rows, padding: int
 ) -> npt.NDArray[np.int64]:
-    """(B, n) values `values[pointers[row] : pointers[row + 1]]` of each row, `padding` behind those of shorter ones."""
+    """Return (B, n) `values[pointers[row] : pointers[row + 1]]` of each row, with `padding` behind shorter ones."""
     begins, ends = pointers[rows], pointers[rows + 1]
-    # No text may have a known word; a model still wants one position.
+    # A model needs one position even where no text has a known word.
     padded = np.full((len(rows), max(1, int((ends - begins).max()))), padding, np.int64)
-    for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        padded[place, : end - begin] = values[begin:end]
+    for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        padded[row, : end - begin] = values[begin:end]
     return padded
 
 
 class TextBatches(Dataset[dict[str, torch.Tensor]]):
-    """`batches[rows]` is a whole batch; see `TextClassificationDataModule`.
+    """A dataset of which `batches[rows]` is a whole batch of `input_ids`, `attention_mask`, `labels` and `row`.
 
     Args:
         texts: the ids.
@@ -143,11 +142,11 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
         return len(self.rows)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Ids of each row, for bucketing."""
+        """The number of ids of each row, shape (n,), for bucketing."""
         return self.texts.lengths()[self.rows]
 
-    def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
-        rows = self.rows[np.asarray(places)]
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows = self.rows[np.asarray(numbers)]
         batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self._labels_of(rows), "row": rows}
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 

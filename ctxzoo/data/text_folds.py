@@ -1,4 +1,4 @@
-"""Stratified folds and held-out shares: functions of the labels and a seed alone."""
+"""Stratified folds and held-out fractions: functions of the labels and a seed alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-Rows = npt.NDArray[np.int64]
+from ctxzoo.data.formats import Rows
 
-DEV_SHARE = 0.1  # of the rows that are not tested, where nothing else is asked for
+DEV_SHARE = 0.1  # of the rows that are not tested, by default
 
 
 def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
-    """The rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
+    """Return the rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
 
     Args:
         labels: (rows,) class of each row.
@@ -42,63 +42,63 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     return train.astype(np.int64), test.astype(np.int64)
 
 
-def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, share: float, seed: int) -> tuple[Rows, Rows]:
-    """A share of some rows, drawn so that every class keeps its part.
+def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    """Hold out a fraction of some rows, drawn so that every class keeps its part.
 
     Args:
         labels: (all rows,) class of each row.
         rows: the rows to divide.
-        share: of `rows` to hold out, above 0 and below 1.
+        fraction: of `rows` to hold out, above 0 and below 1.
         seed: of the draw.
 
     Returns:
         The rest and the held-out rows, each in ascending order.
 
     Raises:
-        ValueError: `share` or `seed` out of range, a class with one row, or too few rows for every class to be on both
-            sides.
+        ValueError: `fraction` or `seed` out of range, a class with one row, or too few rows for every class to be on
+            both sides.
     """
     chosen = np.sort(np.asarray(rows, dtype=np.int64))
     classes = _classes(labels)[chosen]
-    if not 0 < share < 1:
-        raise ValueError(f"the share to hold out is {share}; expected a number above 0 and below 1")
+    if not 0 < fraction < 1:
+        raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     _check_seed(seed)
     values, counts = np.unique(classes, return_counts=True)
     if not len(counts) or counts.min() < 2:
         found = f"label {values[np.argmin(counts)]} has one row" if len(counts) else "there are no rows"
-        raise ValueError(f"{found}, too few to hold out a share of {share}; leave the label out or add rows")
-    held = round(len(chosen) * share)
+        raise ValueError(f"{found}, too few to hold out a fraction of {fraction}; leave the label out or add rows")
+    held = round(len(chosen) * fraction)
     if not len(values) <= held <= len(chosen) - len(values):
         raise ValueError(
-            f"a share of {share} of {len(chosen)} rows is {held} rows, but each of {len(values)} labels needs a row on "
-            "both sides; choose another share"
+            f"a fraction of {fraction} of {len(chosen)} rows is {held} rows, but each of {len(values)} labels needs a "
+            "row on both sides; choose another fraction"
         )
     rest, held_out = train_test_split(chosen, test_size=held, random_state=seed, stratify=classes)
     return np.sort(rest), np.sort(held_out)
 
 
 def hold_out_blocks(
-    labels: npt.ArrayLike, rows: npt.ArrayLike, share: float, block: int, seed: int
+    labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, block: int, seed: int
 ) -> tuple[Rows, Rows]:
-    """A share of some rows in blocks of neighbours, where rows that stand side by side are alike.
+    """Hold out a fraction of some rows in blocks of neighbours, where rows that stand side by side are alike.
 
-    The rows of each class are cut, in their order, into blocks of `block` rows or nearly so, of which the share is
-    drawn, one at least.
+    The rows of each class are cut, in their order, into blocks of `block` rows or nearly so, of which the fraction
+    is drawn, one at least.
 
     Args:
-        labels, rows, share, seed: as in `hold_out`.
+        labels, rows, fraction, seed: as in `hold_out`.
         block: rows of one class in a block.
 
     Returns:
         The rest and the held-out rows, each in ascending order.
 
     Raises:
-        ValueError: `share`, `seed` or `block` out of range, or a class with too few rows for two blocks.
+        ValueError: `fraction`, `seed` or `block` out of range, or a class with too few rows for two blocks.
     """
     chosen = np.sort(np.asarray(rows, dtype=np.int64))
     classes = _classes(labels)[chosen]
-    if not 0 < share < 1:
-        raise ValueError(f"the share to hold out is {share}; expected a number above 0 and below 1")
+    if not 0 < fraction < 1:
+        raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     if block < 1:
         raise ValueError(f"the block is {block}; expected 1 row or more")
     _check_seed(seed)
@@ -107,13 +107,13 @@ def hold_out_blocks(
     for value in np.unique(classes):
         members = chosen[classes == value]
         blocks = np.array_split(members, max(1, round(len(members) / block)))
-        number = max(1, round(len(blocks) * share))
+        number = max(1, round(len(blocks) * fraction))
         if number == len(blocks):
             raise ValueError(
-                f"label {value} has {len(members)} rows, too few to hold out a share of {share} in blocks of {block}; "
-                "choose smaller blocks or another share"
+                f"label {value} has {len(members)} rows, too few to hold out a fraction of {fraction} in blocks of "
+                f"{block}; choose smaller blocks or another fraction"
             )
-        held += [blocks[place] for place in generator.permutation(len(blocks))[:number]]
+        held += [blocks[index] for index in generator.permutation(len(blocks))[:number]]
     held_out = np.sort(np.concatenate(held))
     return np.setdiff1d(chosen, held_out), held_out
 

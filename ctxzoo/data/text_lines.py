@@ -11,7 +11,7 @@ NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
 
 
 def read_text_lines(file: Path) -> list[str]:
-    """The texts of a file: one a line, or in a .jsonl file the field `text` of the object on each line.
+    """Return the texts of a file: one a line, or in a .jsonl file the field `text` of the object on each line.
 
     Raises:
         FileNotFoundError: no such file.

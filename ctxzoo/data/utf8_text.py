@@ -8,10 +8,10 @@ from ctxzoo.data.sources import DatasetFileError
 
 
 def read_utf8(file: Path) -> str:
-    """The text of a file, without a byte order mark.
+    """Return the text of a file, without a byte order mark.
 
     Raises:
-        DatasetFileError: it is not UTF-8; the message tells the place.
+        DatasetFileError: it is not UTF-8; the message names the position of the byte.
         OSError: it cannot be read.
     """
     try:

@@ -1,4 +1,4 @@
-"""Can a run write where it is told to?"""
+"""A check that a run can write into its folders."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from huggingface_hub import ModelCardData
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
 from ctxzoo.hub.card_release import how_to_install, saved_with
 from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER, Snippets
+from ctxzoo.hub.card_table import card_table
 from ctxzoo.hub.code_files import sha256, travelling_files
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
-from ctxzoo.hub.markdown import markdown_table
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
@@ -35,7 +35,7 @@ def build_card(
     repo_id: str = REPO_PLACEHOLDER,
     dataset_facts: DatasetFacts | None = None,
 ) -> str:
-    """The text of README.md for the checkpoint of one run.
+    """Return the text of README.md for the checkpoint of one run.
 
     Args:
         result: of the run that trained this checkpoint.
@@ -73,13 +73,13 @@ def build_card(
         comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
         limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
         data=_data(result, about, task),
-        settings=markdown_table(
+        settings=card_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
         ),
         environment=_environment(result),
         install=how_to_install(),
         saved=saved_with(),
-        code=markdown_table(
+        code=card_table(
             ["file", "sha256"],
             [[name, f"`{sha256(path)[:16]}`"] for name, path in travelling_files(architecture).items()],
         ),
@@ -114,7 +114,7 @@ def _identity(result: RunResult, config: ZooConfig, task: TaskCard) -> str:
         ],
         ["weights", "safetensors, no pickles"],
     ]
-    return markdown_table(["", ""], rows)
+    return card_table(["", ""], rows)
 
 
 def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
@@ -124,7 +124,7 @@ def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
 
 
 def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard) -> str:
-    """Both splits of this run, and mean ± sample deviation where there are more runs."""
+    """Return a table of both splits of this run, with mean ± sample deviation where there are more runs."""
     splits = dict.fromkeys([result.split, "validation", "test"])
     shown = {split: values for split in splits if (values := split_metrics(result, split, task))}
     headings = ["metric", *(f"{split}, this checkpoint ({run_place(result)})" for split in shown)]
@@ -141,11 +141,11 @@ def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard)
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    return f"{markdown_table(headings, rows)}\n\n{task.results_note} {_places(runs)}."
+    return f"{card_table(headings, rows)}\n\n{task.results_note} {_run_labels(runs)}."
 
 
-def _places(runs: Sequence[RunResult]) -> str:
-    """Seeds of the runs, and where there are folds those of each seed."""
+def _run_labels(runs: Sequence[RunResult]) -> str:
+    """Name the seeds of the runs, and where there are folds those of each seed."""
     if all(run.fold is None for run in runs):
         return f"Seeds: {', '.join(str(run.seed) for run in runs)}"
     return f"Runs: {'; '.join(map(run_place, runs))}"
@@ -186,7 +186,7 @@ def _environment(result: RunResult) -> str:
         ["finished", result.created],
         *([name, version] for name, version in sorted(result.versions.items())),
     ]
-    return markdown_table(["", ""], rows)
+    return card_table(["", ""], rows)
 
 
 def _reproduce(result: RunResult) -> str:
@@ -197,7 +197,7 @@ def _reproduce(result: RunResult) -> str:
 
 
 def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> None:
-    places = [(run.seed, run.fold) for run in (result, *other_runs)]
+    seeds_and_folds = [(run.seed, run.fold) for run in (result, *other_runs)]
     for run in other_runs:
         for name in ("architecture", "variant", "dataset", "split", "settings"):
             if getattr(run, name) != getattr(result, name):
@@ -205,8 +205,8 @@ def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> N
                     f"a run with seed {run.seed} has another {name}: {getattr(run, name)!r}, not "
                     f"{getattr(result, name)!r}; a mean needs runs that differ in seed or fold only"
                 )
-    if len(set(places)) < len(places):
-        twice = statistics.mode(places)
+    if len(set(seeds_and_folds)) < len(seeds_and_folds):
+        twice = statistics.mode(seeds_and_folds)
         raise ValueError(f"two runs with seed {twice[0]} and fold {twice[1]}; a mean would count one twice")
 
 

@@ -1,4 +1,4 @@
-"""What a card tells of the code: which release saved the checkpoint, and from where to install it."""
+"""What a card says of the code: which release saved the checkpoint, and from where to install it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SAVED = re.compile(r"^Saved with ctxzoo (\S+)\. ", flags=re.MULTILINE)
 
 
 def saved_with() -> str:
-    """The sentence that names the release, for cards."""
+    """Return the sentence that names the release, for cards."""
     return f"Saved with ctxzoo {version()}."
 
 
 def release_of(card: str) -> str | None:
-    """The release that a card names; None if it names none."""
+    """Return the release that a card names; None if it names none."""
     found = _SAVED.search(card)
     return found.group(1) if found else None
 
 
 def how_to_install() -> str:
-    """Markdown: how to install this very code.
+    """Say in Markdown how to install this very code.
 
     Never by a name in a package index, where anybody could register it: from the git URL that `SOURCE_URL` or the
     environment variable CTXZOO_URL gives, and without one from a checkout. Of a URL that is not https, or that holds a
@@ -45,7 +45,7 @@ def how_to_install() -> str:
 
 
 def _at_commit(release: str) -> str:
-    """`@` and what git calls a release; empty where the files are those of no commit."""
+    """Return `@` and what git calls a release; empty where the files are those of no commit."""
     if ".dev" not in release:
         return f"@v{release}"
     found = re.search(rf"\+g([0-9a-f]{{{COMMIT_DIGITS},}})$", release)

@@ -29,29 +29,29 @@ class Snippets:
 
 
 def repo_line(repo_id: str) -> str:
-    """The line that says what the programs load."""
+    """Return the line that says what the programs load."""
     return f'repo = "{repo_id}"'
 
 
 def text_assignment(name: str, text: str) -> str:
-    """`name = (…)` with the text cut at blanks into pieces that fit a line."""
+    """Return `name = (…)` with the text cut at blanks into pieces that fit a line."""
     pieces = "\n".join(f"    {piece!r}" for piece in _pieces(text))
     return f"{name} = (\n{pieces}\n)"
 
 
 def shown_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Those of the named entries that are there, numbers with four significant digits."""
+    """Return the named entries that are there, numbers with four significant digits."""
     shown = {name: prediction[name] for name in names if name in prediction}
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
 
 
 def with_repo_id(card: str, repo_id: str) -> str:
-    """The card, its snippets naming this repository."""
+    """Return the card with snippets that name this repository."""
     return _REPO_LINE.sub(lambda _: repo_line(repo_id), card, count=1)
 
 
 def _pieces(text: str) -> list[str]:
-    """The text cut at blanks into pieces that fit a line; joined they are the text."""
+    """Cut the text at blanks into pieces that fit a line; joined they are the text."""
     pieces = [""]
     for word in re.findall(r"\S*\s*", text):
         if pieces[-1] and len(pieces[-1]) + len(word) > LINE_LENGTH:

@@ -1,4 +1,4 @@
-"""The folder in which a trained model is shared: written whole or not at all."""
+"""The folder in which a trained model is published: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _fill(
     save_weights(model, folder, half=half)
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
-    # What a model of its own source copied is the same; of a model that was loaded remotely it may be another release.
+    # A model that was loaded with remote code may have copied the files of another release.
     architecture = architecture_of(model.config.model_type, "the model")
     for name, source in travelling_files(architecture).items():
         shutil.copyfile(source, folder / name)
@@ -87,7 +87,7 @@ def _fill(
 
 
 def swap_folder(new: Path, folder: Path) -> None:
-    """Put `new` in the place of `folder`; if that fails, `folder` is what it was."""
+    """Replace `folder` by `new`; if that fails, `folder` is what it was."""
     if not folder.exists():
         os.replace(new, folder)
         return

@@ -18,12 +18,12 @@ DRAWN = {"accuracy": "accuracy", "macro_f1": "macro F1"}
 
 
 def label_names(config: ZooConfig) -> list[str]:
-    """The names of a classifier's labels, in their order."""
+    """Return the names of a classifier's labels, in their order."""
     return [name for _, name in sorted(config.id2label.items())]
 
 
 def calibration_limits(metrics: Mapping[str, float], what: str) -> Iterable[str]:
-    """How far the scores of `what` ("label", "tag") are from how often they are right, where that was measured."""
+    """Say how far the scores of `what` ("label", "tag") are from how often they are right, where that was measured."""
     if "calibration_error" in metrics:
         yield (
             f"Measured: the score of a {what} and how often {what}s with such a score are right differ by "

@@ -13,7 +13,7 @@ from ctxzoo.models import Architecture
 
 
 def travelling_files(architecture: Architecture) -> dict[str, Path]:
-    """File name to the installed file, sorted by name: all that loading needs where ctxzoo is not installed.
+    """Return file name to the installed file, sorted: all that loading needs where ctxzoo is not installed.
 
     That is the closure of the dotted imports of the configuration, models, tokenizer and pipelines, which transformers
     copies when it saves.
@@ -31,7 +31,7 @@ def travelling_files(architecture: Architecture) -> dict[str, Path]:
 
 
 def code_differences(folder: Path, architecture: Architecture) -> list[str]:
-    """How the code that a checkpoint carries differs from that of the installed release; empty if not at all."""
+    """Say how the code that a checkpoint carries differs from the installed release's; empty if not at all."""
     released = travelling_files(architecture)
     differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
     for name, path in released.items():
@@ -42,5 +42,5 @@ def code_differences(folder: Path, architecture: Architecture) -> list[str]:
 
 
 def sha256(path: Path) -> str:
-    """Hash of a file's content, in hex."""
+    """Return the SHA-256 of a file's content, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -14,22 +14,22 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?<!\.json)")
 
 
 def is_hub_id(dataset: str) -> bool:
-    """Whether a dataset's name has the form of a Hub id, `namespace/name`."""
+    """Return whether a dataset's name has the form of a Hub id, `namespace/name`."""
     return _HUB_ID.fullmatch(dataset) is not None
 
 
 def run_place(result: RunResult) -> str:
-    """What tells a run from others of its kind, for readers: its seed and, in cross-validation, its fold."""
+    """Name what distinguishes a run from others of its kind: its seed and, in cross-validation, its fold."""
     return f"seed {result.seed}" + ("" if result.fold is None else f", fold {result.fold}")
 
 
 def split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[str, float]:
-    """The metrics of one split that the task knows, in its order, without the split's name."""
+    """Return the metrics of one split that the task knows, in its order, without the split's name."""
     return {name: result.metrics[f"{split}/{name}"] for name in task.metrics if f"{split}/{name}" in result.metrics}
 
 
 def eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
-    """Path in the checkpoint folder to content; none for a dataset that is not on the Hub."""
+    """Return path in the checkpoint folder to content; none for a dataset that is not on the Hub."""
     if not is_hub_id(result.dataset):
         return {}
     entries = [
@@ -47,7 +47,7 @@ def eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
 
 
 def model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
-    """The scores as entries of a card's model-index."""
+    """Return the scores as entries of a card's model-index."""
     return [
         EvalResult(
             task_type=task.pipeline_tag or task.name,

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from safetensors import SafetensorError, safe_open
 
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.hub.card_release import release_of
 from ctxzoo.hub.code_files import code_differences
 from ctxzoo.hub.folder_files import (
@@ -77,7 +78,7 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
-    """The architecture that a folder's config.json names, and that file's content.
+    """Return the architecture that a folder's config.json names, and that file's content.
 
     Raises:
         CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
@@ -91,7 +92,7 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
 
 
 def architecture_of(model_type: object, where: str) -> Architecture:
-    """The architecture of a model type such as "ctxzoo_bidaf".
+    """Return the architecture of a model type such as "ctxzoo_bidaf".
 
     Raises:
         CheckpointFolderError: none of the installed release; `where` is what the message calls the checkpoint.
@@ -111,7 +112,7 @@ def architecture_of(model_type: object, where: str) -> Architecture:
 
 
 def read_config(folder: Path) -> ZooConfig:
-    """The configuration of a folder, checked field by field.
+    """Return the configuration of a folder, checked field by field.
 
     Raises:
         CheckpointFolderError: see `read_architecture`; a field is unknown, of the wrong type or out of range.
@@ -120,11 +121,11 @@ def read_config(folder: Path) -> ZooConfig:
     try:
         return cast(ZooConfig, architecture.config_class.from_pretrained(str(folder)))
     except Exception as error:  # of entries of the wrong kind, transformers' own code raises anything
-        raise CheckpointFolderError(f"{folder / CONFIG}: {_one_line(error)}") from error
+        raise CheckpointFolderError(f"{folder / CONFIG}: {on_one_line(error)}") from error
 
 
 def head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
-    """The model class that a config.json says it was saved from."""
+    """Return the model class that a config.json says it was saved from."""
     named = content.get("architectures") or []
     for model_class in architecture.model_classes.values():
         if named == [model_class.__name__]:
@@ -134,30 +135,30 @@ def head_class(architecture: Architecture, content: dict[str, Any], folder: Path
 
 
 def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
-    """A model without memory: names, shapes and which parameters are trained.
+    """Return a model without memory: names, shapes and which parameters are trained.
 
     Raises:
-        CheckpointFolderError: the configuration asks for more numbers than a tensor can have.
+        CheckpointFolderError: the configuration needs more numbers than a tensor can have.
     """
     try:
         with torch.device("meta"):
             return model_class(config)
     except (RuntimeError, OverflowError) as error:
-        raise CheckpointFolderError(f"no model has this configuration: {_one_line(error)}") from error
+        raise CheckpointFolderError(f"no model has this configuration: {on_one_line(error)}") from error
 
 
 def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
-    """Name to shape of the tensors in a safetensors file; the numbers are not read.
+    """Return name to shape of the tensors in a safetensors file; the numbers are not read.
 
     Raises:
-        CheckpointFolderError: the file is truncated, or no safetensors file.
+        CheckpointFolderError: the file is truncated, or is not a safetensors file.
     """
     try:
         with safe_open(file, framework="pt") as weights:
             return {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise CheckpointFolderError(
-            f"{file} is damaged or incomplete ({_one_line(error)}); copy or save it again"
+            f"{file} is damaged or incomplete ({on_one_line(error)}); copy or save it again"
         ) from error
 
 
@@ -191,7 +192,7 @@ def _refuse_no_folder(folder: Path) -> None:
 
 
 def _check_references(folder: Path, architecture: Architecture, content: dict[str, Any]) -> None:
-    """Every head and pipeline is named, and the tokenizer's class, so that loading works without ctxzoo."""
+    """Check that every head, pipeline and the tokenizer's class are named, so that loading works without ctxzoo."""
     expected = next(iter(architecture.model_classes.values())).zoo_auto_map
     if content.get("auto_map") != expected:
         raise CheckpointFolderError(f"{folder / CONFIG}: auto_map is {content.get('auto_map')}; expected {expected}")
@@ -205,16 +206,16 @@ def _check_references(folder: Path, architecture: Architecture, content: dict[st
         references = read_json_object(file).get("auto_map")
         entry = references.get("AutoTokenizer") if isinstance(references, dict) else None
         cls = architecture.tokenizer_class
-        wanted = f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
-        if not entry or wanted not in entry:
-            raise CheckpointFolderError(f"{file}: auto_map names {entry} as AutoTokenizer; expected {wanted}")
+        expected_entry = f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+        if not entry or expected_entry not in entry:
+            raise CheckpointFolderError(f"{file}: auto_map names {entry} as AutoTokenizer; expected {expected_entry}")
 
 
 def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig) -> None:
     try:
         tokenizer = tokenizer_class.from_pretrained(str(folder))
     except Exception as error:  # the Rust library behind it raises bare Exception
-        raise CheckpointFolderError(f"{folder}: the tokenizer cannot be loaded: {_one_line(error)}") from error
+        raise CheckpointFolderError(f"{folder}: the tokenizer cannot be loaded: {on_one_line(error)}") from error
     characters = getattr(tokenizer, "char_vocab", None) or {}
     for what, ids, field in (
         ("word", tokenizer.get_vocab().values(), "vocab_size"),
@@ -229,7 +230,3 @@ def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig
             )
         if field == "char_vocab_size" and rows and not characters:
             raise CheckpointFolderError(f"{folder}: the model reads characters, but the tokenizer gives none")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

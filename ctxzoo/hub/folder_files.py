@@ -24,7 +24,7 @@ class CheckpointFolderError(ValueError):
 
 
 def plain_files(folder: Path) -> list[str]:
-    """Paths in a folder of its files and those of its `.eval_results/`, sorted; nothing is read.
+    """Return the paths in a folder of its files and those of its `.eval_results/`, sorted; nothing is read.
 
     Raises:
         CheckpointFolderError: there is a link, another folder, or something that is no file (each is named).
@@ -71,7 +71,7 @@ def refuse_missing(folder: Path, names: Iterable[str]) -> None:
 
 
 def some_of(names: list[str], separator: str = ", ") -> str:
-    """The first names of a list, and how many more there are."""
+    """Return the first names of a list, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return separator.join(names[:NAMES_SHOWN]) + more
 

@@ -18,7 +18,7 @@ from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, rea
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, some_of
 from ctxzoo.hub.hub_errors import reading
 
-LARGEST = 2**27  # bytes of a file beside the weights, and of the head of these
+LARGEST_FILE = 2**27  # bytes of a file beside the weights, and of the head of these
 _REPOSITORY = re.compile(r"(?P<repo_id>[\w.-]+/[\w.-]+)(?:@(?P<revision>\S+))?")
 
 
@@ -42,7 +42,7 @@ def verify(checkpoint: str) -> tuple[str, str | None]:
 
 
 def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, str | None]:
-    """`verify` of a repository: its list of files, then their content, of the weights the names and shapes.
+    """Check a repository as `verify` does: its list of files, their content, the names and shapes of its weights.
 
     Returns:
         `user/name@commit`, and the release that its card names, if any.
@@ -51,15 +51,15 @@ def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, st
         CheckpointFolderError, OSError: see `verify`.
     """
     api = HfApi()
-    with reading(repo_id), tempfile.TemporaryDirectory() as place:
+    with reading(repo_id), tempfile.TemporaryDirectory() as temporary:
         found = api.model_info(repo_id, revision=revision, files_metadata=True)
-        where, folder = f"{repo_id}@{found.sha}", Path(place)
+        where, folder = f"{repo_id}@{found.sha}", Path(temporary)
         sizes = {file.rfilename: file.size or 0 for file in found.siblings or []}
         if CONFIG not in sizes:
             raise CheckpointFolderError(f"{where} has no {CONFIG}; it is not a checkpoint")
-        large = [name for name, size in sorted(sizes.items()) if size > LARGEST and name != WEIGHTS]
+        large = [name for name, size in sorted(sizes.items()) if size > LARGEST_FILE and name != WEIGHTS]
         if large:
-            raise CheckpointFolderError(f"{where} holds {some_of(large)}, larger than {LARGEST:,} bytes")
+            raise CheckpointFolderError(f"{where} holds {some_of(large)}, larger than {LARGEST_FILE:,} bytes")
         try:
             api.hf_hub_download(repo_id, CONFIG, revision=found.sha, local_dir=folder)
             check_names(sizes, read_architecture(folder)[0], where)
@@ -73,9 +73,9 @@ def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, st
 
 
 def _fetch_head(url: str, size: int, file: Path) -> None:
-    """The head of a safetensors file, and a hole in place of its numbers: `read_shapes` reads it like the whole."""
+    """Write the head of a safetensors file, then a hole for its numbers: `read_shapes` reads it like the whole file."""
     length = int.from_bytes(_bytes_of(url, 0, 8), "little")
-    if not 0 < length <= min(LARGEST, size - 8):
+    if not 0 < length <= min(LARGEST_FILE, size - 8):
         raise CheckpointFolderError(f"{file} is damaged or incomplete (a head of {length} bytes in {size})")
     with file.open("wb") as stream:
         stream.write(_bytes_of(url, 0, 8 + length))

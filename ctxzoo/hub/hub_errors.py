@@ -16,6 +16,8 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from ctxzoo.data.notices import on_one_line
+
 _HTTP_LIBRARIES = ("httpx", "httpx2", "httpcore", "requests")
 
 
@@ -25,11 +27,11 @@ class HubError(OSError):
 
 @contextmanager
 def reaching(repo_id: str) -> Iterator[None]:
-    """For what does not get an answer; answers that refuse pass through as `HfHubHTTPError`."""
+    """Turn the errors of a request without an answer into `HubError`; refusals pass through as `HfHubHTTPError`."""
     try:
         yield
     except HFValidationError as error:
-        raise ValueError(f"{repo_id!r} is no repository: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{repo_id!r} is no repository: {on_one_line(error)}") from error
     except OfflineModeIsEnabled as error:
         raise HubError("the Hub client is in offline mode; unset HF_HUB_OFFLINE to reach the Hub") from error
     except (HfHubHTTPError, EntryNotFoundError):
@@ -39,13 +41,13 @@ def reaching(repo_id: str) -> Iterator[None]:
         if not isinstance(error, ConnectionError) and type(error).__module__.split(".")[0] not in _HTTP_LIBRARIES:
             raise
         raise HubError(
-            f"the Hub at {constants.ENDPOINT} cannot be reached ({' '.join(str(error).split())}); check the network"
+            f"the Hub at {constants.ENDPOINT} cannot be reached ({on_one_line(error)}); check the network"
         ) from error
 
 
 @contextmanager
 def reading(repo_id: str) -> Iterator[None]:
-    """For downloads: every error is a `HubError`, or ValueError where `repo_id` is no repository's name."""
+    """Turn every error of a download into `HubError`, or ValueError where `repo_id` is no repository's name."""
     try:
         with reaching(repo_id):
             yield
@@ -62,7 +64,7 @@ def reading(repo_id: str) -> Iterator[None]:
             f"{constants.ENDPOINT} cannot be reached; check path and network"
         ) from error
     except EntryNotFoundError as error:
-        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {' '.join(str(error).split())}") from error
+        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {on_one_line(error)}") from error
     except HfHubHTTPError as error:
-        said = error.server_message or " ".join(str(error).split())
+        said = error.server_message or on_one_line(error)
         raise HubError(f"the Hub refused {repo_id} with status {error.response.status_code}: {said}") from error

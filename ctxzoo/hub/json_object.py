@@ -8,18 +8,18 @@ from typing import Any
 
 from ctxzoo.hub.folder_files import CheckpointFolderError
 
-LARGEST = 2**24  # bytes; ten thousand labels take less than one tenth of it
+LARGEST_JSON = 2**24  # bytes; ten thousand labels take less than one tenth of it
 
 
 def read_json_object(file: Path) -> dict[str, Any]:
-    """The object that a JSON file of a checkpoint holds.
+    """Return the object that a JSON file of a checkpoint holds.
 
     Raises:
         CheckpointFolderError: it is too large or nested too deeply, no JSON, or another JSON value.
     """
-    if file.stat().st_size > LARGEST:
+    if file.stat().st_size > LARGEST_JSON:
         raise CheckpointFolderError(
-            f"{file} has {file.stat().st_size:,} bytes; expected at most {LARGEST:,}; no checkpoint has such"
+            f"{file} has {file.stat().st_size:,} bytes; expected at most {LARGEST_JSON:,}; no checkpoint has such"
         )
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

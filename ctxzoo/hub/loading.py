@@ -8,7 +8,7 @@ from ctxzoo.hub.task_card import TaskCard
 
 
 def loading_lines(checkpoint: Path, card: TaskCard) -> list[str]:
-    """Lines to print: a program that loads a checkpoint folder as a pipeline and calls it; none without a pipeline."""
+    """Return the lines of a program that loads a checkpoint folder as a pipeline and calls it; none without one."""
     if card.pipeline_tag is None:
         return []
     return [

@@ -31,13 +31,13 @@ class Published:
 
 
 def published(root: Path = Path()) -> dict[Path, Path]:
-    """Folder to results file of every published checkpoint, both under `root`."""
+    """Return folder to results file of every published checkpoint, both under `root`."""
     index: dict[str, str] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
     return {root / FOLDER / name: root / result for name, result in index.items()}
 
 
 def read_published(root: Path) -> list[Published]:
-    """What there is to tell of each, by name; none where `root` has no index of them.
+    """Return the published checkpoints by name; none where `root` has no index of them.
 
     Raises:
         OSError, ValueError: a card or a results file is missing or damaged.

@@ -17,13 +17,14 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HfHubHTTPError
 
+from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.hub.card_snippets import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, some_of
 from ctxzoo.hub.hub_errors import HubError, reaching
 from ctxzoo.hub.json_object import read_json_object
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
-from ctxzoo.results.result import write_atomically
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -109,7 +110,7 @@ def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) 
 
 
 def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool:
-    """Whether a repository has the configuration of a ctxzoo checkpoint, of this release or another."""
+    """Return whether a repository has the configuration of a ctxzoo checkpoint, of this release or another."""
     if CONFIG not in files:
         return False
     try:
@@ -121,13 +122,13 @@ def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool
 
 @contextmanager
 def _explained(repo_id: str) -> Iterator[None]:
-    """Turns refusals of an upload into one line that says what to do."""
+    """Turn refusals of an upload into one line that says what to do."""
     try:
         with reaching(repo_id):
             yield
     except HfHubHTTPError as error:
         status = error.response.status_code
-        said = error.server_message or " ".join(str(error).split())
+        said = error.server_message or on_one_line(error)
         if status == 401:
             raise HubError(
                 f"the Hub did not accept the token ({said}); log in again with `hf auth login` or renew HF_TOKEN"

@@ -14,13 +14,13 @@ _HALF = "F16"  # as safetensors calls it
 
 
 def is_in_half(folder: Path) -> bool:
-    """Whether the weights of a checkpoint folder are in half precision; only the head of their file is read."""
+    """Return whether the weights of a checkpoint folder are in half precision; only the head of their file is read."""
     with safe_open(folder / WEIGHTS, framework="pt") as file:
         return any(file.get_slice(name).get_dtype() == _HALF for name in file.keys())  # noqa: SIM118 (no mapping)
 
 
 def save_weights(model: ZooPreTrainedModel, folder: Path, *, half: bool) -> None:
-    """`model.save_pretrained(folder)`, its weights in half precision on request.
+    """Call `model.save_pretrained(folder)`, with weights in half precision on request.
 
     The configuration says what the model computes in, not what the file holds: `from_pretrained` gives single precision
     again, of numbers that were rounded once.

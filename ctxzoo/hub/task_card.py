@@ -1,4 +1,4 @@
-"""`TaskCard`: all in which cards, results and the end of a run differ from problem to problem."""
+"""`TaskCard`: everything in which cards, results and the end of a run differ from problem to problem."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Metric:
 
 
 class TaskCard(ABC):
-    """One problem: what is written about a model that does it, and how such a model is asked.
+    """One problem: what is written about a model that does it, and how such a model predicts.
 
     Attributes:
         name: of the problem, as heads say it (`zoo_task`).
@@ -65,52 +65,52 @@ class TaskCard(ABC):
 
     @abstractmethod
     def identity(self, config: ZooConfig) -> list[list[str]]:
-        """Rows of a card's first table, from the config."""
+        """Return rows of a card's first table, from the config."""
 
     def variant(self, result: RunResult) -> str:
-        """How the first table calls the variant."""
+        """Return the name of the variant in the first table."""
         return f"`{result.variant}`"
 
     def comparable(self, result: RunResult) -> str:
-        """What is said of other scores on the same data, beside what `DATASET_FACTS` say."""
+        """Say what other scores on the same data the results compare with, beside what `DATASET_FACTS` say."""
         return ""
 
     def data_lines(self, result: RunResult) -> Iterable[str]:
-        """Sentences on the data of the training, from its settings."""
+        """Return sentences on the data of the training, from its settings."""
         return ()
 
     @abstractmethod
     def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
-        """Sentences for a card, from the config and the metrics of the reported split."""
+        """Return sentences for a card, from the config and the metrics of the reported split."""
 
     @abstractmethod
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        """The program text of a card, from the example and the repository that it loads."""
+        """Return the program text of a card, from the example and the repository that it loads."""
 
     @abstractmethod
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What the model gives for the inputs of an example; `tokenizer` is None for an architecture without one."""
+        """Return what the model gives for an example's inputs; `tokenizer` is None for an architecture without one."""
 
     @abstractmethod
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
-        """The example with what the model gave for it, for the terminal."""
+        """Return the example with what the model gave for it, for the terminal."""
 
     def split_example(self, data: Any, split: str) -> dict[str, Any] | None:
-        """Inputs for `predict` from a split of a DataModule and, as "gold", what is right; None: none are to be had."""
+        """Return inputs for `predict` from a split of a DataModule and, as "gold", what is right; None without any."""
         return None
 
     def draw_figures(  # noqa: B027  most problems have none
         self, task: Any, data: Any, example: Mapping[str, Any], folder: Path
     ) -> None:
-        """Pictures into a folder, beside the learning curves: none, unless the problem has some."""
+        """Draw pictures into a folder, beside the learning curves: none, unless the problem has some."""
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        """What `ctxzoo info` says of a checkpoint beside fields and parameters."""
+        """Return what `ctxzoo info` says of a checkpoint beside fields and parameters."""
         return ()
 
 
 def vocabulary_lines(config: ZooConfig) -> Iterable[str]:
-    """How many words and characters a model has rows for, as `info_lines` of problems that read texts."""
+    """Say how many words and characters a model has rows for, as `info_lines` of problems that read texts."""
     for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
         if hasattr(config, name):
             yield f"{what}: {getattr(config, name):,} rows, the special ones included"

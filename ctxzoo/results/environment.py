@@ -88,7 +88,7 @@ def command_line() -> str:
 
 
 def public_name(source: str) -> str:
-    """A dataset or model as results name it: of a path on this machine only the last part."""
+    """Return a dataset or model as results name it: of a path on this machine only the last part."""
     path = Path(source).expanduser()
     return path.name if path.is_absolute() else source
 

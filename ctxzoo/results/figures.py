@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.data.notices import say_once
-from ctxzoo.results.result import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def draw_if_possible(draw: Callable[[], None]) -> bool:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of its own, outside pyplot's global state, drawn by Agg.
+    """Return a figure of its own, outside pyplot's global state, drawn by Agg.
 
     Raises:
         PlotsUnavailableError: matplotlib is missing; the message names the extra.
@@ -57,7 +57,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def fonts() -> list[str]:
-    """Those of `FONTS` that are installed."""
+    """Return the names in `FONTS` that are installed."""
     from matplotlib import font_manager
 
     installed = set(font_manager.get_font_names())
@@ -65,7 +65,7 @@ def fonts() -> list[str]:
 
 
 def shown_word(word: str) -> str:
-    """A word as a label: no line breaks or control characters, at most 18 characters, never empty."""
+    """Return a word as a label: no line breaks or control characters, at most 18 characters, never empty."""
     plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
     plain = plain.strip() or "␣"
     return plain if len(plain) <= 18 else f"{plain[:17]}…"

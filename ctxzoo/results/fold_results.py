@@ -21,29 +21,29 @@ def check_folds(runs: Sequence[RunResult]) -> None:
 
 
 def score_cell(runs: Sequence[RunResult], metric: str) -> str:
-    """``mean ± sd`` over folds and seeds, with a note where folds are missing."""
+    """Write ``mean ± sd`` over folds and seeds, with a note where folds are missing."""
     shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
     return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected(runs)} folds)"
 
 
 def is_complete(runs: Sequence[RunResult]) -> bool:
-    """Whether every fold of every seed is there; False for none."""
+    """Return whether every fold of every seed is there; False for none."""
     return bool(runs) and len(runs) == _expected(runs)
 
 
 def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
-    """Whether two models were scored on the same folds of the same data, two or more."""
+    """Return whether two models were scored on the same folds of the same data, two or more."""
     if any(run.fold is None for run in (*first, *second)):
         return False
     folds = [
         {(run.dataset, run.data["fingerprint"], run.settings["folds"]) for run in runs} for runs in (first, second)
     ]
-    places = [{(run.seed, run.fold) for run in runs} for runs in (first, second)]
-    return folds[0] == folds[1] and len(folds[0]) == 1 and places[0] == places[1] and len(places[0]) > 1
+    runs_of = [{(run.seed, run.fold) for run in runs} for runs in (first, second)]
+    return folds[0] == folds[1] and len(folds[0]) == 1 and runs_of[0] == runs_of[1] and len(runs_of[0]) > 1
 
 
 def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
-    """The paired test of two models by a metric of the test part or of the validation part.
+    """Return the paired test of two models by a metric of the test part or of the validation part.
 
     n_test / n_train is that of the split: rows of the test part to all others, or of the part held out for validation
     to those that are left for training.
@@ -59,7 +59,7 @@ def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str
 
 
 def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
-    """``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
+    """Write ``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
     if not are_comparable(first, second):
         return NOTHING
     found = compare(first, second, metric)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 def read_rows(metrics_csv: str | Path) -> list[dict[str, str]]:
-    """The rows of a ``metrics.csv`` of Lightning's ``CSVLogger``, cells by column; empty cells are ""."""
+    """Return the rows of a ``metrics.csv`` of Lightning's ``CSVLogger``, cells by column; empty cells are ""."""
     with Path(metrics_csv).open(encoding="utf-8", newline="") as file:
         return [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
 
 
 def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = "validation") -> dict[str, float]:
-    """Scores of a split after each epoch, as a results file holds them.
+    """Return the scores of a split after each epoch, as a results file holds them.
 
     Args:
         metrics_csv: log of the training; a later row of the same epoch counts.
@@ -35,7 +35,7 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
 
 
 def losses_by_epoch(metrics_csv: str | Path) -> dict[str, float]:
-    """The training loss of each epoch, the mean over its rows.
+    """Return the training loss of each epoch, the mean over its rows.
 
     Returns:
         Values by ``train/epoch<number>/loss``; the first epoch is number 1. Those that are not finite are left out.

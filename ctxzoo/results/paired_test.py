@@ -15,7 +15,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What a paired test found.
+    """The result of a paired test.
 
     Attributes:
         difference: mean of first minus second, in the unit of the scores.
@@ -27,7 +27,7 @@ class PairedTest:
 
 
 def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float) -> PairedTest:
-    """The corrected resampled t-test of Nadeau and Bengio (2003).
+    """Return the corrected resampled t-test of Nadeau and Bengio (2003).
 
     The folds share most of their training rows, so their J differences are not independent, and the variance of their
     mean is taken as (1/J + n_test / n_train) times the sample variance instead of 1/J times. Under the null hypothesis
@@ -35,11 +35,11 @@ def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], tes
     are equal, p is 1 if they are 0, else 0.
 
     Args:
-        first, second: score of each model by place, for instance (seed, fold).
+        first, second: score of each model by fold, under any key that both use, for instance (seed, fold).
         test_to_train: n_test / n_train, rows scored to rows trained on; 1 / (k - 1) for the test part of k folds.
 
     Raises:
-        ValueError: the models were scored on different places, or on fewer than two; `test_to_train` not above 0.
+        ValueError: the models were scored on different folds, or on fewer than two; `test_to_train` not above 0.
     """
     if first.keys() != second.keys():
         alone = sorted(map(str, first.keys() ^ second.keys()))
@@ -48,7 +48,7 @@ def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], tes
         raise ValueError(f"scores of {len(first)} folds; a paired test needs 2 or more")
     if not test_to_train > 0:
         raise ValueError(f"test_to_train is {test_to_train}; expected a ratio above 0, for 5 folds 0.25")
-    differences = [first[place] - second[place] for place in first]
+    differences = [first[fold] - second[fold] for fold in first]
     mean = statistics.fmean(differences)
     variance = (1 / len(differences) + test_to_train) * statistics.variance(differences)
     if variance == 0:

@@ -15,7 +15,7 @@ from ctxzoo.results.learning_curve import read_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WINDOW = 40
+MOST_WORDS = 40  # of the context in a picture of attention
 TRAIN, VALIDATION, SECOND, ANSWER = "#9aa5b1", "#1f5fa8", "#d1792b", "#c8501e"
 
 
@@ -138,17 +138,17 @@ def _checked_scores(similarity: NDArray[Any], context: int, question: int) -> ND
 
 
 def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
-    """First context word shown, and the one after the last."""
-    if length <= WINDOW or highlight is None:
-        return 0, min(length, WINDOW)
+    """Return the first context word shown, and the one after the last."""
+    if length <= MOST_WORDS or highlight is None:
+        return 0, min(length, MOST_WORDS)
     answer = highlight[1] - highlight[0] + 1
-    first = highlight[0] - max(WINDOW - answer, 0) // 2
-    first = max(0, min(first, length - WINDOW))
-    return first, first + WINDOW
+    first = highlight[0] - max(MOST_WORDS - answer, 0) // 2
+    first = max(0, min(first, length - MOST_WORDS))
+    return first, first + MOST_WORDS
 
 
 def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Steps and values of the rows that have both, in the order of the steps; NaN and infinite values left out."""
+    """Return steps and values of the rows that have both, by rising step; NaN and infinite values are left out."""
     pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 2)
     table = table[np.isfinite(table).all(axis=1)]

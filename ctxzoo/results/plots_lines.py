@@ -39,13 +39,13 @@ def plot_scores_by(
     axes = figure.subplots()
     # Equal distances: the sizes are chosen roughly as powers.
     ticks = sorted({size for points in rows.values() for size in points})
-    for place, (name, points) in enumerate(rows.items()):
-        shift = 0.06 * (place - (len(rows) - 1) / 2)  # bars of one size side by side
+    for number, (name, points) in enumerate(rows.items()):
+        shift = 0.06 * (number - (len(rows) - 1) / 2)  # bars of one size side by side
         axes.errorbar(
             [ticks.index(size) + shift for size in sorted(points)],
             [statistics.fmean(points[size]) for size in sorted(points)],
             yerr=[statistics.stdev(points[size]) if len(points[size]) > 1 else 0.0 for size in sorted(points)],
-            color=COLOURS[place % len(COLOURS)],
+            color=COLOURS[number % len(COLOURS)],
             marker="o",
             markersize=5,
             linewidth=2,
@@ -76,12 +76,12 @@ def plot_lines(
         raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
     figure = new_figure(6, 3.8)
     axes = figure.subplots()
-    for place, (name, points) in enumerate(lines.items()):
+    for number, (name, points) in enumerate(lines.items()):
         numbers = sorted(points)
         axes.plot(
             numbers,
             [points[number] for number in numbers],
-            color=COLOURS[place % len(COLOURS)],
+            color=COLOURS[number % len(COLOURS)],
             linewidth=2,
             label=name,
         )
@@ -137,7 +137,7 @@ def _label(axes: Any, axis: str, title: str) -> None:
 
 
 def lighten(axes: Any) -> None:
-    """Axes without a box, with pale lines at the values."""
+    """Take the box from axes, and give them pale lines at the values."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -10,27 +10,27 @@ _STATUS = Path("/proc/self/status")  # Linux only
 
 
 def resident_bytes() -> int:
-    """What is in memory now; 0 where the system does not tell."""
-    return _told("VmRSS") or 0
+    """Return the bytes in memory now; 0 where the system does not say."""
+    return _accounted("VmRSS") or 0
 
 
 def peak_resident_bytes() -> int:
-    """The most so far.
+    """Return the most bytes that were in memory so far; 0 where the system does not say.
 
     Linux hands the peak that getrusage reports on to the programs that a process starts: a small one would show its
     large parent's. The figure in /proc begins anew with each program.
     """
-    told = _told("VmHWM")
-    if told is not None:
-        return told
+    peak = _accounted("VmHWM")
+    if peak is not None:
+        return peak
     import resource  # only on Unix, and only needed here
 
     unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _told(name: str) -> int | None:
-    """Bytes of a line of the system's account; None where there is no such line."""
+def _accounted(name: str) -> int | None:
+    """Return the bytes of a line of the system's account; None where there is no such line."""
     try:
         text = _STATUS.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -15,11 +15,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import write_atomically
 
-VECTORS_CONTENT = "vectors_fingerprint"  # the setting that tells given word vectors by their content
+VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given word vectors by their content
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
-RESULTS_DIR = "runs/results"  # where runs write unless told, ignored by git; results/ holds the published ones
+RESULTS_DIR = "runs/results"  # where runs write by default, ignored by git; results/ holds the published ones
 SCHEMA = 1
 OPTIONAL = ("tag",)  # files of earlier runs lack it
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
@@ -30,13 +30,13 @@ _ABSOLUTE_PATH = re.compile(
 
 
 def utc_now() -> str:
-    """The present time in UTC, in ISO 8601 with seconds."""
+    """Return the present time in UTC, in ISO 8601 with seconds."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 @dataclass(kw_only=True)
 class RunResult:
-    """What one run of a recipe gave, and all that is needed to judge or repeat it.
+    """The result of one run of a recipe, with all that is needed to judge or repeat it.
 
     Attributes:
         schema: version of this format.
@@ -49,7 +49,7 @@ class RunResult:
         seed: seed of the run.
         metrics: numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
             ``split/epoch3/name``.
-        settings: what the run was told (epochs, batch size, …), plain JSON.
+        settings: the options of the run (epochs, batch size, …), plain JSON.
         parameters: ``trainable`` and ``total`` numbers of parameters.
         command: shell command that repeats the run (see ``environment.command_line``).
         commit: see ``environment.git_commit``.
@@ -59,7 +59,7 @@ class RunResult:
         wall_seconds: duration of the run.
         peak_memory_mb: see ``environment.peak_memory_mb``.
         created: end of the run, ISO 8601 in UTC.
-        tag: what tells the run from others of its variant that differ in their settings, as ``k5``; may be empty.
+        tag: what distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
     """
 
     schema: int = SCHEMA
@@ -110,7 +110,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
 
 
 def write_result_file(result: RunResult, path: Path) -> None:
-    """`write_result` under a name of another pattern; raises as it does."""
+    """Write a results file under a name of another pattern; errors are those of `write_result`."""
     write_atomically(path, _encoded(result))
 
 
@@ -125,7 +125,7 @@ def result_path(
     fold: int | None = None,
     tag: str = "",
 ) -> Path:
-    """``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
+    """Return ``folder/<recipe>/<variant>-<dataset>-<split>-seed<seed>[-fold<fold>][-<tag>].json``.
 
     The name follows from the run alone; of a dataset it has the last part, with _ for blanks and other signs.
 
@@ -139,7 +139,7 @@ def result_path(
 
 
 def path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path:
-    """``folder/<recipe>/<part>-<part>.json``.
+    """Return ``folder/<recipe>/<part>-<part>.json``.
 
     Raises:
         ValueError: a part cannot stand in a file name.
@@ -172,7 +172,7 @@ def read_result(path: str | Path) -> RunResult:
 
 
 def finished_result(path: str | Path, settings: Mapping[str, Any]) -> RunResult | None:
-    """The results file of a run if it is there and was made with these settings, else None; raises as `read_result`."""
+    """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`."""
     if not Path(path).exists():
         return None
     result = read_result(path)
@@ -194,14 +194,8 @@ def read_results(folder: str | Path) -> list[RunResult]:
     return [read_result(path) for path in files if path.relative_to(folder).parts[0] != TRIALS]
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside ``path`` and rename it, making the folder where it is missing."""
-    with whole_file(path) as file:
-        file.write(content)
-
-
 def _encoded(result: RunResult) -> bytes:
-    """The content of the file, checked."""
+    """Return the content of the file, checked."""
     content = {name: _rounded(value) for name, value in asdict(result).items()}
     _check(content)
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"

@@ -25,27 +25,27 @@ def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str
 
 
 def signed(shown: str) -> str:
-    """A number as text with its sign, also where that is plus."""
+    """Write a number with its sign, also where that is plus."""
     return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
 
 
 def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
-    """The mean over the seeds and folds that both have, with its sign; a dash where there is none."""
+    """Write the mean difference over the seeds and folds that both have, with its sign; a dash where there is none."""
     plain = {(run.seed, run.fold): run.metrics[metric] for run in base}
     gains = [run.metrics[metric] - plain[run.seed, run.fold] for run in ours if (run.seed, run.fold) in plain]
     return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
 
 
 def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
-    """`` (name value, …; for COLUMN: name value, …)``: what the first runs were told that the second were not.
+    """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
 
     Args:
-        pairs: by the column of a row that they stand in. What all have in common is told first.
+        pairs: by the column of a row that they stand in. What all have in common comes first.
     """
-    told = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
-    shared = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]
+    noted = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
+    shared = [note for note in next(iter(noted.values()), []) if all(note in notes for notes in noted.values())]
     columns: dict[str, list[str]] = {}
-    for column, notes in told.items():
+    for column, notes in noted.items():
         if own := [note for note in notes if note not in shared]:
             columns.setdefault(", ".join(own), []).append(column)
     parts = [", ".join(shared)] if shared else []
@@ -54,7 +54,7 @@ def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
 
 
 def _changes(ours: RunResult, plain: RunResult) -> list[str]:
-    """Of given word vectors the name is told, not the content."""
+    """Return the changed settings, each as text; of given word vectors the name, not the content."""
     keys = sorted({**ours.settings, **plain.settings}.keys() - {VECTORS_CONTENT})
     changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
     return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
@@ -71,7 +71,7 @@ def refuse_mixtures(runs: Sequence[RunResult]) -> None:
             key for key in {**runs[0].settings, **run.settings} if run.settings.get(key) != runs[0].settings.get(key)
         ]
         if VECTORS_CONTENT in names and not (VECTORS_CONTENT in run.settings and VECTORS_CONTENT in runs[0].settings):
-            names.remove(VECTORS_CONTENT)  # earlier results do not tell it
+            names.remove(VECTORS_CONTENT)  # earlier results lack it
         if run.data["fingerprint"] != runs[0].data["fingerprint"]:
             names.append("data")
         if names:
@@ -88,24 +88,31 @@ def refuse_repeats(runs: Sequence[RunResult]) -> None:
     Raises:
         ValueError: two runs have the same seed and fold.
     """
-    places = [(run.seed, run.fold) for run in runs]
-    if len(set(places)) < len(places):
-        twice = next(place for place in places if places.count(place) > 1)
+    runs_made = [(run.seed, run.fold) for run in runs]
+    if len(set(runs_made)) < len(runs_made):
+        twice = next(made for made in runs_made if runs_made.count(made) > 1)
         raise ValueError(
             f"two results for {runs[0].variant} on {runs[0].dataset} with seed {twice[0]}, fold {twice[1]} and the same"
             " settings; keep one of the files"
         )
 
 
-def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A Markdown table: ``left`` columns flush left, the rest right, short rows filled with empty cells."""
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, bar: str = r"\|") -> str:
+    """Return a Markdown table, its short rows filled with empty cells.
+
+    Args:
+        headings: one for each column.
+        rows: cells of each row, at most one for each column.
+        left: the first columns, as many as this, are flush left, the others flush right.
+        bar: what stands for "|" in cells.
+    """
     lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
     lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(cell.replace('|', bar) for cell in line)} |" for line in lines)
 
 
 def with_commands(table: str, commands: Sequence[str]) -> str:
-    """A table with the shell commands below it that add to it; without any, the table."""
+    """Return a table with the shell commands below it that add to it; without any, the table."""
     lines = [f"{line}{TO_PUBLISH}" if line.startswith("python recipes/") else line for line in commands]
     return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
 
@@ -119,12 +126,12 @@ class Column:
 
 
 def metric(heading: str, key: str, decimals: int = 2) -> Column:
-    """Column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
+    """Return the column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
     return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
 
 
 def _epochs(runs: Sequence[RunResult]) -> str:
-    """Epochs trained (those asked for where a run does not say), or the least and the most of the runs."""
+    """Write the epochs trained (those requested where a run does not say), or the least and the most of the runs."""
     epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
     shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
     return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
@@ -135,7 +142,7 @@ def _minutes(runs: Sequence[RunResult]) -> str:
     return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
 
 
-PARAMETERS = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
+PARAMETERS_COLUMN = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
 RUN_COLUMNS = (
     Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
     Column("epochs", _epochs),

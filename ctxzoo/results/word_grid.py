@@ -1,4 +1,4 @@
-"""A grid of shares: words side by side, and a row for each thing that attends to them."""
+"""A grid of fractions: words side by side, and a row for each thing that attends to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def word_grid(
-    shares: NDArray[Any],
+    fractions: NDArray[Any],
     words: Sequence[str],
     rows: Sequence[str],
     *,
@@ -23,10 +23,10 @@ def word_grid(
     note: str,
     title: str | None = None,
 ) -> Figure:
-    """Draw shares as shades with their percentages.
+    """Draw fractions as shades with their percentages.
 
     Args:
-        shares: (rows, n); NaN leaves a cell empty.
+        fractions: (rows, n); NaN leaves a cell empty.
         words: n words.
         rows: the name of each row.
         row_title, note: what the rows and the percentages are.
@@ -36,7 +36,7 @@ def word_grid(
         ValueError: shapes, words and rows disagree, or there is no word.
         ImportError: matplotlib is missing.
     """
-    values = np.asarray(shares, dtype=np.float64)
+    values = np.asarray(fractions, dtype=np.float64)
     if values.shape != (len(rows), len(words)) or not values.size:
         raise ValueError(
             f"weights of shape {values.shape} do not fit {len(words)} words in {len(rows)} rows: expected (rows, words)"
@@ -44,10 +44,10 @@ def word_grid(
     figure = new_figure(2.2 + 0.52 * max(len(words), 6), 1.5 + 0.42 * len(rows))
     axes = figure.subplots()
     image = axes.imshow(values, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-    for row, place in np.argwhere(~np.isnan(values)):
-        share = values[row, place]
-        colour = "white" if share > 0.6 * np.nanmax(values) else "black"
-        axes.text(place, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=8, color=colour)
+    for row, column in np.argwhere(~np.isnan(values)):
+        fraction = values[row, column]
+        colour = "white" if fraction > 0.6 * np.nanmax(values) else "black"
+        axes.text(column, row, f"{100 * fraction:.0f}", ha="center", va="center", fontsize=8, color=colour)
     text: dict[str, Any] = {"fontsize": 10, "parse_math": False, "fontfamily": fonts()}
     axes.set_xticks(range(len(words)), [shown_word(word) for word in words], rotation=60, ha="right", **text)
     axes.set_yticks(range(len(rows)), [shown_word(row) for row in rows], **text)

@@ -37,7 +37,7 @@ class TaskCommands:
 
     Attributes:
         title: of its options in `--help`.
-        evaluate_options, predict_options: those that not every problem has.
+        evaluate_options, predict_options: the options that not every problem has.
     """
 
     title: ClassVar[str]
@@ -45,14 +45,14 @@ class TaskCommands:
     predict_options: ClassVar[tuple[Option, ...]] = ()
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        """The scores of the checkpoint on the split, name to value.
+        """Return the scores of the checkpoint on the split, name to value.
 
         Args:
-            options: `checkpoint`, `dataset` and `split`; how to score is told by `how_to_score`.
+            options: `checkpoint`, `dataset` and `split`; `how_to_score` reads how to score.
             own: name to value of `evaluate_options`.
 
         Raises:
-            OSError, ValueError: of the checkpoint or the data.
+            OSError, ValueError: the checkpoint or the data is missing or damaged.
         """
         raise NotImplementedError
 
@@ -64,22 +64,22 @@ class TaskCommands:
             own: name to value of `predict_options`.
 
         Raises:
-            OSError, ValueError: of the checkpoint, the files or the options.
+            OSError, ValueError: the checkpoint or a file is missing or damaged; the options do not fit.
         """
         raise NotImplementedError
 
     def options(self, command: str) -> tuple[Option, ...]:
-        """Those that not every problem has, of "evaluate" or "predict"."""
+        """Return the options of "evaluate" or "predict" that not every problem has."""
         return self.evaluate_options if command == "evaluate" else self.predict_options
 
     @classmethod
     def can(cls, command: str) -> bool:
-        """Whether the problem has this command, "evaluate" or "predict"."""
+        """Return whether the problem has this command, "evaluate" or "predict"."""
         return getattr(cls, command) is not getattr(TaskCommands, command)
 
 
 def how_to_score(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of `ctxzoo evaluate` that every problem has, as its scoring function takes them."""
+    """Return the options of `ctxzoo evaluate` that every problem has, as its scoring function takes them."""
     return {
         "data_dir": options.data_dir,
         "batch_size": options.batch_size,
@@ -114,7 +114,7 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0."""
+    """Read a whole number above 0."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is less than 1")
@@ -122,7 +122,7 @@ def positive(text: str) -> int:
 
 
 def probability(text: str) -> float:
-    """A number from 0 to 1."""
+    """Read a number from 0 to 1."""
     value = float(text)
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{value} is not between 0 and 1")
@@ -130,7 +130,7 @@ def probability(text: str) -> float:
 
 
 def write_json(file: Path, content: object) -> None:
-    """Write a file whole or not at all."""
-    from ctxzoo.results.result import write_atomically
+    """Write content as a JSON file, atomically."""
+    from ctxzoo.data.atomic_write import write_atomically
 
     write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())

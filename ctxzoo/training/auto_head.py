@@ -22,7 +22,7 @@ class AutoHead:
         self.task = task
 
     def from_config(self, config: ZooConfig) -> ZooPreTrainedModel:
-        """A new model.
+        """Return a new model.
 
         Raises:
             ValueError: no architecture of the zoo, or one without a head for the problem.
@@ -30,7 +30,7 @@ class AutoHead:
         return self._head(config)(config)
 
     def from_pretrained(self, checkpoint: str, **options: Any) -> Any:
-        """The model of a checkpoint folder or Hub id; options as of `PreTrainedModel.from_pretrained`.
+        """Return the model of a checkpoint folder or Hub id; options are those of `PreTrainedModel.from_pretrained`.
 
         Raises:
             OSError, ValueError: see there and `from_config`.

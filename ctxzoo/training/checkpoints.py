@@ -12,10 +12,10 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes a checkpoint beside its place and gives it its name when it is on disk.
+    """Writes a checkpoint under a temporary name and gives it its own when it is on disk.
 
     Lightning writes to the system's temporary folder and moves the file, which copies it where the two are different
-    file systems: killed then, it leaves half a file in the place of the earlier checkpoint.
+    file systems: killed then, it leaves half a file instead of the earlier checkpoint.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:

@@ -10,7 +10,7 @@ from lightning.pytorch.callbacks import WeightAveraging
 
 
 def ema_decay(update: int, decay: float) -> float:
-    """min(decay, (1 + t) / (10 + t)) for update t = 0, 1, …: short memory at first, `decay` later."""
+    """Return min(decay, (1 + t) / (10 + t)) for update t = 0, 1, …: short memory at first, `decay` later."""
     return min(decay, (1 + update) / (10 + update))
 
 

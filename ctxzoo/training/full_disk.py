@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# How libraries in Rust tell these errors, which reach Python as other exceptions than OSError.
+# The words of libraries in Rust for these errors, which reach Python as other exceptions than OSError.
 _TEXTS = tuple(f"(os error {number})" for number in _NUMBERS)
 
 
@@ -24,7 +24,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
         folder: of the run, for the message.
 
     Raises:
-        FullDiskError: what was written before is whole, since files are renamed into their places when they are.
+        FullDiskError: what was written before is whole, since a file gets its name when all of it is on disk.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
 
 
 def _reason(error: BaseException | None) -> str | None:
-    """What the operating system said, of the error or of one that it came from."""
+    """Return what the operating system said, of the error or of one that it came from."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _NUMBERS:
             return error.strerror or str(error)

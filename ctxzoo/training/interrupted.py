@@ -1,7 +1,7 @@
-"""How a training tells that it was stopped, whatever trains."""
+"""How a training says that it was stopped, whatever trains."""
 
 from __future__ import annotations
 
 
-class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user asked for it)
+class TrainingInterrupted(Exception):  # noqa: N818 (not an error: the user requested it)
     """Ctrl-C or SIGTERM ended the training; the message says how to go on."""

@@ -6,7 +6,8 @@ import logging
 import re
 import warnings
 
-# Their beginnings. The first comes with every epoch and every scoring: what is loaded is ours, and tensors only.
+# Beginnings of the messages. The first comes with every epoch and every scoring: what is loaded is ours, and tensors
+# only.
 _LIGHTNING = "lightning.pytorch"
 LOGGED = {
     f"{_LIGHTNING}.trainer.connectors.checkpoint_connector": ("`weights_only` was not set, defaulting to `False`.",),
@@ -28,7 +29,7 @@ class _LeaveOut(logging.Filter):
 
 
 def leave_out_library_messages() -> None:
-    """Filter them, from now on; a second call adds nothing."""
+    """Filter these messages from now on; a second call adds nothing."""
     for name, beginnings in LOGGED.items():
         logger = logging.getLogger(name)
         if not any(isinstance(one, _LeaveOut) for one in logger.filters):

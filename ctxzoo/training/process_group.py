@@ -12,7 +12,10 @@ import torch.distributed
 
 @cache  # once for a program
 def leave_group_at_exit() -> None:
-    """Lightning does so for NCCL alone; gloo's threads, when still at work, can abort the end of the interpreter."""
+    """Leave the group when the program ends.
+
+    Lightning does so for NCCL alone; gloo's threads, when still at work, can abort the end of the interpreter.
+    """
     atexit.register(leave_group)
 
 
@@ -26,33 +29,33 @@ def in_first_process(work: Callable[[], object]) -> None:
     """Call `work` in the first of the processes that train together, while the others wait.
 
     Raises:
-        OSError: in the others, when `work` raised an error in the first; that one raises its own.
+        OSError: raised in the others when `work` raised an error in the first, which raises its own.
     """
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         work()
         return
-    told: list[str | None] = [None]
+    reasons: list[str | None] = [None]
     failed: Exception | None = None
     if torch.distributed.get_rank() == 0:
         try:
             work()
         except Exception as error:
             failed = error
-            told = [f"{type(error).__name__}: {error}"]
-    torch.distributed.broadcast_object_list(told, src=0)
+            reasons = [f"{type(error).__name__}: {error}"]
+    torch.distributed.broadcast_object_list(reasons, src=0)
     if failed is not None:
         raise failed
-    if told[0] is not None:
-        raise OSError(f"the first process could not finish: {told[0]}")
+    if reasons[0] is not None:
+        raise OSError(f"the first process could not finish: {reasons[0]}")
 
 
 def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
-    """Refuse to train and score together what is too little to be shared out, before anything is trained.
+    """Refuse data with too few batches for the processes, before anything is trained.
 
     Args:
         data: a DataModule of the zoo after `setup`.
-        splits: that are scored.
-        processes: that train together.
+        splits: names of the splits that are scored.
+        processes: number of processes that train together.
 
     Raises:
         ValueError: a split has fewer batches than there are processes.

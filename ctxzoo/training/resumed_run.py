@@ -13,7 +13,7 @@ from lightning.pytorch.loggers import CSVLogger
 
 
 class KeepCsvRows(lightning.Callback):
-    """The CSV log of a resumed run begins with the rows of its earlier parts; Lightning begins with an empty file.
+    """Begins the CSV log of a resumed run with the rows of its earlier parts; Lightning begins with an empty file.
 
     Create it before the training starts: Lightning removes the file then.
 
@@ -42,7 +42,7 @@ class KeepCsvRows(lightning.Callback):
 
 
 class SameSettings(lightning.Callback):
-    """A run is resumed with the settings it began with, or not at all: half of it would be of others.
+    """Refuses to resume a run with other settings than it began with: half of it would be of others.
 
     It may become longer: `epochs` and `patience` are free.
 
@@ -77,7 +77,7 @@ class SameSettings(lightning.Callback):
 
 
 class StayStopped(lightning.Callback):
-    """A run that early stopping has ended trains no further epoch when it is resumed."""
+    """Lets a run that early stopping has ended train no further epoch when it is resumed."""
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if any(stopping.wait_count >= stopping.patience for stopping in trainer.early_stopping_callbacks):

@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import atomic_file
 
 LOCK = ".run.lock"
 
@@ -30,7 +30,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
     together the first holds it; the others pass.
 
     Args:
-        lock: the file of the lock, in a folder that is there; beside it a file tells who has it.
+        lock: the file of the lock, in a folder that is there; beside it a file names who has it.
         option: of the command line, which leads a second run elsewhere.
 
     Raises:
@@ -49,7 +49,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
         ) from None
     try:
         since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        with whole_file(owner) as file:
+        with atomic_file(owner) as file:
             file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode())
         yield
     finally:
@@ -59,7 +59,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
 
 def _told(owner: Path) -> str:
     try:
-        told = json.loads(owner.read_text(encoding="utf-8"))
-        return f"process {told['pid']} on {told['host']} since {told['since']}"
+        owner_facts = json.loads(owner.read_text(encoding="utf-8"))
+        return f"process {owner_facts['pid']} on {owner_facts['host']} since {owner_facts['since']}"
     except (OSError, ValueError, KeyError, TypeError):  # it is about to say so
         return "which has just begun"

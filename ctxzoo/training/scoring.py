@@ -14,7 +14,7 @@ class HasSplits(Protocol):
     """A DataModule of the zoo: any of its splits by name, in evaluation order."""
 
     def split_dataloader(self, split: str) -> Any:
-        """Batches of a split."""
+        """Return the batches of a split."""
 
 
 def score_splits(
@@ -26,7 +26,7 @@ def score_splits(
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, dict[str, float]]:
-    """Split name to metrics, for a task and data that are already there; on one device, every row once.
+    """Score a task's model over splits of data that is already there, on one device, every row once.
 
     Args:
         task: holds the model.
@@ -36,7 +36,7 @@ def score_splits(
         progress: show a progress bar.
 
     Returns:
-        Metrics named as the task logs them, without the split's name in front.
+        Split name to metrics, named as the task logs them, without the split's name in front.
     """
     trainer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
     scores: dict[str, dict[str, float]] = {}
@@ -48,7 +48,7 @@ def score_splits(
 
 
 def build_scorer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
-    """A Lightning trainer that runs over splits of `data` on one device and writes nothing."""
+    """Return a Lightning trainer that runs over splits of `data` on one device and writes nothing."""
     leave_out_library_messages()
     trainer = lightning.Trainer(
         accelerator=accelerator,

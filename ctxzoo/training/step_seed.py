@@ -19,5 +19,5 @@ class StepSeed(lightning.Callback):
         self.seed = seed
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
-        place = (trainer.global_step * 1_000_003 + batch_idx) * max(1, trainer.world_size) + trainer.global_rank
-        torch.manual_seed((self.seed * 0x9E3779B97F4A7C15 + place) % 2**63)
+        number = (trainer.global_step * 1_000_003 + batch_idx) * max(1, trainer.world_size) + trainer.global_rank
+        torch.manual_seed((self.seed * 0x9E3779B97F4A7C15 + number) % 2**63)

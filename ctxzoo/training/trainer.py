@@ -75,20 +75,20 @@ def build_trainer(
     lower_is_better: bool = False,
     resumed_with: Mapping[str, Any] | None = None,
 ) -> lightning.Trainer:
-    """A Trainer that writes `best.ckpt` (best `monitor`) and `last.ckpt` (to resume from) into `folder`/lightning.
+    """Build a Trainer that writes `best.ckpt` (best `monitor`) and `last.ckpt` (to resume from) to `folder`/lightning.
 
     Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
 
     Args:
         settings: how to train.
         folder: of the run.
-        monitor: the score that tells a better epoch.
+        monitor: the score by which epochs are compared.
         lower_is_better: of that score; see `ZooTask.is_lower_better`.
         resumed_with: what must be the same when the run is resumed; see `SameSettings`.
 
     Raises:
         ValueError: patience without a score to wait for.
-        ImportError: W&B is asked for and not installed; the message names the extra.
+        ImportError: W&B is requested and not installed; the message names the extra.
     """
     check_writable(folder)
     leave_group_at_exit()
@@ -133,9 +133,9 @@ def build_trainer(
         limit_val_batches=settings.limit_eval_batches,
         limit_test_batches=settings.limit_eval_batches,
         num_sanity_val_steps=0,
-        # Without validation the loss is the only curve, also of a training of a few steps.
+        # Without validation the loss is the only curve, even in a training of a few steps.
         log_every_n_steps=20 if monitor else 1,
-        # The samplers of ctxzoo.data share batches out among processes themselves.
+        # The samplers of ctxzoo.data distribute batches among processes themselves.
         use_distributed_sampler=False,
         enable_progress_bar=settings.progress,
         enable_model_summary=settings.progress,
@@ -143,7 +143,7 @@ def build_trainer(
 
 
 def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
-    """CSV always, TensorBoard where it is installed and not switched off, W&B on request.
+    """Return loggers: CSV always, TensorBoard where it is installed and not switched off, W&B on request.
 
     Raises:
         ImportError: W&B is not installed; the message names the extra.
@@ -164,10 +164,10 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
     return loggers
 
 
-def choose_precision(asked: str, accelerator: str = "auto") -> str:
-    """`asked`, or for "auto" bf16-mixed where the device multiplies bfloat16 natively, else 32-true."""
-    if asked != "auto":
-        return asked
+def choose_precision(requested: str, accelerator: str = "auto") -> str:
+    """Return `requested`, or for "auto" bf16-mixed where the device multiplies bfloat16 natively, else 32-true."""
+    if requested != "auto":
+        return requested
     if accelerator != "cpu" and torch.cuda.is_available():
         return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "16-mixed"
     capabilities = torch.backends.cpu.get_cpu_capability()
@@ -176,6 +176,6 @@ def choose_precision(asked: str, accelerator: str = "auto") -> str:
 
 
 def training_seconds(trainer: lightning.Trainer) -> float:
-    """Seconds spent in training, over all resumed parts."""
+    """Return the seconds spent in training, over all resumed parts."""
     timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))
     return float(timer.time_elapsed("train"))

@@ -22,7 +22,7 @@ _ROWS_AT_ONCE = 2048
 def read_word2vec_binary(
     path: Path, selection: RowSelection, progress: bool
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """Words and vectors (rows, dim) of a word2vec binary file.
+    """Return the words and vectors (rows, dim) of a word2vec binary file.
 
     Values and words of rows that are not kept are not checked.
 
@@ -69,7 +69,7 @@ def read_word2vec_binary(
                         f"{name}: row {row + 1} (byte {block_start + position}): the file ends after {found} bytes of "
                         f"the vector of {quoted(word)}, expected {4 * dim}; it may be cut short"
                     )
-            if selection.wants(row, word):
+            if selection.keeps(row, word):
                 store.add_word(word, row + 1)
                 start = position + length
                 pending.append((row + 1, block_start + start, block[start : start + 4 * dim]))
@@ -91,7 +91,7 @@ def read_word2vec_binary(
 
 
 def _decode(name: str, rows: list[tuple[int, int, bytes]], dim: int) -> npt.NDArray[np.float32]:
-    """Vectors of rows (row number, byte where the vector starts, its bytes) as (rows, dim)."""
+    """Return vectors (rows, dim) of rows given as (row number, byte where the vector starts, its bytes)."""
     values = np.frombuffer(b"".join(raw for _, _, raw in rows), dtype="<f4").reshape(len(rows), dim)
     faults = np.argwhere(~np.isfinite(values))
     if len(faults):

@@ -15,6 +15,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from tokenizers import Tokenizer
 
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.word_vectors.rows import RowSelection
 from ctxzoo.word_vectors.safetensors_vectors import finite_floats, load_matrix
 
@@ -28,7 +29,7 @@ _LIKE_A_FILE = (".txt", ".vec", ".bin", ".gz", ".zip", ".safetensors")
 
 @dataclass(frozen=True, eq=False)
 class VectorCheckpoint:
-    """The folder of a checkpoint.
+    """A checkpoint folder of word vectors.
 
     Attributes:
         folder: where its files are.
@@ -42,12 +43,12 @@ class VectorCheckpoint:
 
     @property
     def files(self) -> list[Path]:
-        """Those that decide the vectors."""
+        """Paths of the files that decide the vectors."""
         return [self.folder / file for file in FILES]
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """What tokenizer.json holds.
+        """The content of tokenizer.json.
 
         Raises:
             ValueError: it is damaged.
@@ -65,7 +66,7 @@ class VectorCheckpoint:
         return normalizer is not None and bool(normalizer.normalize_str("7") == "0")
 
     def read(self, selection: RowSelection) -> tuple[list[str], torch.Tensor]:
-        """Words in the order of their ids, without special tokens, and float32 vectors (words, dim).
+        """Return words in the order of their ids, without special tokens, and float32 vectors (words, dim).
 
         Raises:
             ValueError: a file is damaged, or the table has not one row for each id.
@@ -80,13 +81,13 @@ class VectorCheckpoint:
             )
         left_out = _special_tokens(self.tokenizer)
         words = sorted((word for word in vocabulary if word not in left_out), key=vocabulary.__getitem__)
-        kept = [word for row, word in enumerate(words) if selection.wants(row, word.encode("utf-8", "surrogatepass"))]
+        kept = [word for row, word in enumerate(words) if selection.keeps(row, word.encode("utf-8", "surrogatepass"))]
         rows = [vocabulary[word] for word in kept]
         return kept, finite_floats(path, table[torch.tensor(rows, dtype=torch.long)], kept, rows)
 
 
 def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
-    """The checkpoint that a folder holds or a Hub id names; None where the path is anything else.
+    """Return the checkpoint that a folder holds or a Hub id names; None where the path is anything else.
 
     A text `user/name` is a Hub id if there is no folder `user` and the name has no ending of vector files.
 
@@ -104,7 +105,7 @@ def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
     try:
         return _checkpoint(Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1])
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:
-        reason = " ".join(str(error).split())
+        reason = on_one_line(error)
         raise FileNotFoundError(
             f"{path}: no such file of word vectors or checkpoint folder, and the Hub could not deliver it ({reason})"
         ) from error

@@ -11,7 +11,7 @@ from ctxzoo.word_vectors.word2vec import import_gensim
 
 
 def to_keyed_vectors(vectors: WordVectors) -> Any:
-    """gensim's `KeyedVectors` of the same words, in their order.
+    """Return gensim's `KeyedVectors` of the same words, in their order.
 
     Raises:
         ImportError: gensim is missing.
@@ -22,5 +22,5 @@ def to_keyed_vectors(vectors: WordVectors) -> Any:
 
 
 def from_keyed_vectors(keyed: Any, name: str = "keyed_vectors") -> WordVectors:
-    """The word vectors of gensim's `KeyedVectors`; `name` is what they are called."""
+    """Return the word vectors of gensim's `KeyedVectors` under the name `name`."""
     return WordVectors.in_memory(list(keyed.index_to_key), torch.tensor(keyed.vectors, dtype=torch.float32), name)

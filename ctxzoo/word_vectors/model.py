@@ -11,7 +11,7 @@ from ctxzoo.word_vectors.vectors import WordVectors
 
 
 def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, name: str = "") -> WordVectors:
-    """W, the vectors of all words of a model, special tokens left out.
+    """Return W, (words, dim) the vectors of all words of a model, special tokens left out.
 
     Args:
         model: the base model or a head.
@@ -47,13 +47,14 @@ def model_from_vectors(
     fold_digits: bool = False,
     cutter: Cutter = "whitespace",
 ) -> tuple[WordEmbeddingForMaskedLM, WordTokenizer]:
-    """A CBOW model with these vectors, and its tokenizer: what word vectors from elsewhere are saved and trained as.
+    """Return a CBOW model with these vectors, and its tokenizer, by which vectors from elsewhere are saved and trained.
 
     Files of word vectors hold no output vectors, so O is 0 and every word has the same score until it is trained.
 
     Args:
         window: b.
-        lower_case, fold_digits, cutter: how texts are cut into words, see `build_word_tokenizer`.
+        lower_case, fold_digits, cutter: how texts are cut into words, `cutter` being the pre-tokenizer; see
+            `build_word_tokenizer`.
 
     Raises:
         ValueError: a word that no text can give with these settings; the message names it.

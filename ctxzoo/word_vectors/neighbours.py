@@ -12,15 +12,16 @@ from ctxzoo.word_vectors.vectors import WordVectors
 def most_similar(
     vectors: WordVectors, words: Sequence[str], negative: Sequence[str] = (), top: int = 10
 ) -> list[tuple[str, float]]:
-    """The words whose vectors are closest to the sum of those of `words` less those of `negative`, all of length 1.
+    """Return the words closest to the sum of the vectors of `words` less those of `negative`, all of length 1.
 
-    As gensim's `most_similar`; the words asked for are left out, and found in the spellings of `WordVectors.lookup`.
+    It does as gensim's `most_similar`; the given words are left out, and found in the spellings of
+    `WordVectors.lookup`.
 
     Returns:
         Words and cosines, the closest first; as many as `top`, or as there are.
 
     Raises:
-        TypeError: one string in place of a sequence of words.
+        TypeError: one string instead of a sequence of words.
         ValueError: no word at all, words without a vector (all are named), or `top` below 1.
     """
     for name, given in (("words", words), ("negative", negative)):
@@ -38,7 +39,7 @@ def most_similar(
     query = of_length_1[[rows[word] for word in words]].sum(dim=0)
     query = query - of_length_1[[rows[word] for word in negative]].sum(dim=0)
     cosines = of_length_1 @ F.normalize(query, dim=0)
-    asked = list(set(rows.values()))
-    cosines[asked] = -2.0  # below any cosine
-    values, places = cosines.topk(min(top, len(vectors) - len(asked)))
-    return [(vectors.words[place], value) for place, value in zip(places.tolist(), values.tolist(), strict=True)]
+    excluded = list(set(rows.values()))
+    cosines[excluded] = -2.0  # below any cosine
+    values, rows_of_closest = cosines.topk(min(top, len(vectors) - len(excluded)))
+    return [(vectors.words[row], value) for row, value in zip(rows_of_closest.tolist(), values.tolist(), strict=True)]

@@ -12,19 +12,19 @@ _DIGIT = re.compile(r"\d")
 
 
 def case_variants(word: str) -> tuple[str, str, str, str]:
-    """The spellings under which a word is looked up, in order: as is, lower case, capitalised, upper case."""
+    """Return the spellings under which a word is looked up, in order: as is, lower case, capitalised, upper case."""
     return word, word.lower(), word.capitalize(), word.upper()
 
 
 def spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
-    """The spellings under which a word is looked up: those of `case_variants`, then the same with every digit a 0."""
+    """Return the spellings of a word for look-ups: those of `case_variants`, then the same with every digit a 0."""
     variants = case_variants(word)
     folded = _DIGIT.sub("0", word) if fold_digits else word
     return variants if folded == word else (*variants, *case_variants(folded))
 
 
 def quoted(raw: bytes, longest: int = 60) -> str:
-    """Bytes of a file as they are shown in an error: readable, on one line, cut when long."""
+    """Return bytes of a file as they are shown in an error: readable, on one line, cut when long."""
     text = raw[:longest].decode("utf-8", errors="backslashreplace")
     return repr(text) + ("…" if len(raw) > longest else "")
 
@@ -51,8 +51,8 @@ class RowSelection:
             variants = (variant for word in keep for variant in spellings(word, fold_digits))
             self._keep = frozenset(variant.encode("utf-8", errors="surrogatepass") for variant in variants)
 
-    def wants(self, row: int, word: bytes) -> bool:
-        """Whether the row with this index (from 0) and UTF-8 word is kept."""
+    def keeps(self, row: int, word: bytes) -> bool:
+        """Return whether the row with this index (from 0) and UTF-8 word is kept."""
         if self._limit is not None and row < self._limit:
             return True
         if self._keep is not None:
@@ -60,7 +60,7 @@ class RowSelection:
         return self._limit is None
 
     def ends_before(self, row: int) -> bool:
-        """Whether neither this row nor any after it can be kept, so that reading may stop."""
+        """Return whether neither this row nor any after it can be kept, so that reading may stop."""
         return self._keep is None and self._limit is not None and row >= self._limit
 
 
@@ -69,7 +69,7 @@ class RowStore:
 
     Args:
         name: the file, as named in errors.
-        unit: what a place counts: "line" or "row".
+        unit: what positions count: "line" or "row".
         dim: the width of a vector.
     """
 
@@ -77,17 +77,17 @@ class RowStore:
         self.words: list[str] = []
         self._name = name
         self._unit = unit
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._vectors: npt.NDArray[np.float32] = np.empty((1024, dim), dtype=np.float32)
         self._filled = 0
 
-    def add_word(self, raw: bytes, place: int) -> None:
-        """Take the word of a kept row, found in line or row `place` (from 1).
+    def add_word(self, raw: bytes, position: int) -> None:
+        """Take the word of a kept row, found in line or row `position` (from 1).
 
         Raises:
             ValueError: the word is empty, is not UTF-8, or was there before.
         """
-        here = f"{self._name}: {self._unit} {place}"
+        here = f"{self._name}: {self._unit} {position}"
         if not raw:
             raise ValueError(f"{here}: the word is empty, expected at least one character")
         try:
@@ -100,8 +100,8 @@ class RowStore:
             raise ValueError(
                 f"{here}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); {advice}"
             ) from None
-        first = self._places.setdefault(word, place)
-        if first != place:
+        first = self._positions.setdefault(word, position)
+        if first != position:
             raise ValueError(
                 f"{here}: the word {word!r} is already in {self._unit} {first}, expected each word once; "
                 "remove one of the two"
@@ -112,13 +112,13 @@ class RowStore:
         """Take the vectors (rows, dim) of the words added last."""
         needed = self._filled + len(rows)
         if needed > len(self._vectors):
-            # Nothing else refers to the array, so it can grow in place rather than being held twice.
+            # Nothing else refers to the array, so it can grow by itself rather than being held twice.
             self._vectors.resize((max(needed, len(self._vectors) * 3 // 2), self._vectors.shape[1]), refcheck=False)
         self._vectors[self._filled : needed] = rows
         self._filled = needed
 
     def finish(self) -> npt.NDArray[np.float32]:
-        """The matrix (kept rows, dim); nothing can be added afterwards."""
-        self._places.clear()
+        """Return the matrix (kept rows, dim); nothing can be added afterwards."""
+        self._positions.clear()
         self._vectors.resize((self._filled, self._vectors.shape[1]), refcheck=False)
         return self._vectors

@@ -12,7 +12,7 @@ from ctxzoo.word_vectors.rows import RowSelection, RowStore
 
 
 def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> tuple[list[str], torch.Tensor]:
-    """Words and float32 vectors (rows, dim).
+    """Return words and float32 vectors (rows, dim).
 
     Raises:
         ValueError: one of the files breaks the format, or they differ in their numbers of rows.
@@ -25,7 +25,7 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
         for row, raw in enumerate(file):
             lines = row + 1
             word = raw.rstrip(b"\r\n")
-            if selection.wants(row, word) or not word:
+            if selection.keeps(row, word) or not word:
                 store.add_word(word, lines)
                 kept.append(row)
     if lines != len(vectors):
@@ -39,7 +39,7 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
 
 
 def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows: Sequence[int]) -> torch.Tensor:
-    """`vectors` in float32, of these words and from these rows of the file.
+    """Return `vectors` in float32, of these words and from these rows of the file.
 
     Raises:
         ValueError: a number is not finite.
@@ -56,7 +56,7 @@ def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows:
 
 
 def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expected: str) -> torch.Tensor:
-    """One tensor of a safetensors file: that which `choose` names of all.
+    """Return one tensor of a safetensors file, which `choose` names.
 
     Args:
         path: the file.
@@ -64,7 +64,7 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
         expected: what the error says then.
 
     Raises:
-        ValueError: not a whole file, no such tensor, or one that is not a matrix of floats.
+        ValueError: the file is damaged, there is no such tensor, or it is not a matrix of floats.
     """
     try:
         with safe_open(path, framework="pt") as file:

@@ -40,7 +40,7 @@ _ENDINGS = (
 
 
 def find_vector_file(path: Path) -> Path:
-    """The file that a path means: the path itself, or the one file that adds a usual ending to it.
+    """Return the file that a path means: the path itself, or the one file that adds a usual ending to it.
 
     Raises:
         FileNotFoundError: no such file; the message lists what was looked for.
@@ -65,7 +65,7 @@ def find_vector_file(path: Path) -> Path:
 
 
 def find_words_file(vectors: Path) -> Path:
-    """The list of words that belongs to a .safetensors file of vectors.
+    """Return the list of words that belongs to a .safetensors file of vectors.
 
     Raises:
         FileNotFoundError: there is none; the message lists what was looked for.
@@ -81,7 +81,7 @@ def find_words_file(vectors: Path) -> Path:
 
 
 def plain_name(path: Path) -> str:
-    """The name of a set of vectors: the file name without the endings for packing, format and precision."""
+    """Return the name of a set of vectors: the file name without the endings for packing, format and precision."""
     name = path.name
     for endings in ((".gz", ".zip"), (".safetensors", ".txt", ".vec", ".bin"), _PRECISIONS):
         for ending in endings:
@@ -148,7 +148,7 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
 
 
 def _buffered(unpacked: object) -> BinaryIO:
-    # Both unpackers offer readinto, which is all that a buffered reader asks for.
+    # Both unpackers offer readinto, which is all that a buffered reader needs.
     return io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER_BYTES)
 
 
@@ -163,7 +163,7 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def read_head(path: Path) -> tuple[str, bytes]:
-    """The name of a file for errors, and its first (unpacked) bytes, up to HEAD_BYTES.
+    """Return the name of a file for errors, and its first (unpacked) bytes, up to HEAD_BYTES.
 
     Raises:
         ValueError: the file is empty, or its packed data is damaged.
@@ -176,7 +176,7 @@ def read_head(path: Path) -> tuple[str, bytes]:
 
 
 def recognise_format(name: str, head: bytes) -> VectorFormat:
-    """The format of a file, from its first bytes.
+    """Return the format of a file, from its first bytes.
 
     Raises:
         ValueError: it is UTF-16 text, or has no line end where each known format has one.
@@ -200,13 +200,13 @@ def recognise_format(name: str, head: bytes) -> VectorFormat:
 
 
 def parse_header(line: bytes) -> tuple[int, int] | None:
-    """(rows, dim) if the line is the first of a word2vec file."""
+    """Return (rows, dim) if the line is the first of a word2vec file, else None."""
     match = _HEADER.fullmatch(line.removeprefix(UTF8_MARK).strip())
     return (int(match[1]), int(match[2])) if match else None
 
 
 def checked_header(name: str, line: bytes) -> tuple[int, int]:
-    """(rows, dim) of the first line of a word2vec file.
+    """Return (rows, dim), as the first line of a word2vec file gives them.
 
     Raises:
         ValueError: one of them is zero, or the dimension is none that vectors have.

@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 2048
 def read_glove_text(
     path: Path, head: bytes, selection: RowSelection, progress: bool
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """Words and vectors (rows, dim) of a text without a header; the width is that of most of the first lines.
+    """Return words and vectors (rows, dim) of a text without a header; the width is that of most of the first lines.
 
     Rows that are not kept are checked for their width only.
 
@@ -38,7 +38,7 @@ def read_glove_text(
 def read_word2vec_text(
     path: Path, selection: RowSelection, progress: bool
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """Words and vectors (rows, dim) of a text with a header.
+    """Return the words and vectors (rows, dim) of a text with a header.
 
     Rows that are not kept are checked for their width only; the number of rows is checked if the file is read to its
     end, which a selection by `limit` alone does not do.
@@ -87,7 +87,7 @@ def _read_rows(
                 word, _, numbers = line.partition(b" ")
             else:
                 word, numbers = _split_odd_line(f"{name}: line {line_number}", line, width, width_from)
-            if selection.wants(row, word):
+            if selection.keeps(row, word):
                 store.add_word(word, line_number)
                 pending.append((line_number, numbers))
                 if len(pending) == _ROWS_AT_ONCE:
@@ -105,8 +105,8 @@ def _read_rows(
 def _common_width(name: str, head: bytes) -> int:
     lines = head.removeprefix(UTF8_MARK).split(b"\n")
     widths = Counter(_trailing_numbers(line) for line in lines[:_LINES_FOR_WIDTH] if line.strip())
-    # Of equally frequent widths the largest: a short line is then told as such, not as a word with blanks, and a line
-    # cut by the end of the head does not decide.
+    # Of equally frequent widths the largest counts: a short line is then reported as such, not as a word with blanks,
+    # and a line cut by the end of the head does not decide.
     width = max(widths, key=lambda width: (widths[width], width), default=0)
     if width == 0:
         raise ValueError(
@@ -117,7 +117,7 @@ def _common_width(name: str, head: bytes) -> int:
 
 
 def _trailing_numbers(line: bytes) -> int:
-    """How many fields at the end of a line are numbers; the first field is always (part of) the word."""
+    """Count the fields at the end of a line that are numbers; the first field is always (part of) the word."""
     count = 0
     for field in reversed(line.rstrip(b" \r\n").split(b" ")[1:]):
         if not _NUMBER.fullmatch(field):
@@ -127,7 +127,7 @@ def _trailing_numbers(line: bytes) -> int:
 
 
 def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
-    """Word and numbers of a line whose number of blanks is not the width."""
+    """Return word and numbers of a line whose number of blanks is not the width."""
     fields = line.rsplit(b" ", width)
     found: int | None = None
     if len(fields) <= width:
@@ -142,11 +142,11 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
 
 
 def _parse_numbers(name: str, rows: list[tuple[int, bytes]], width: int) -> npt.NDArray[np.float32]:
-    """Numbers of rows (line number, text) as (rows, width)."""
+    """Return the numbers (rows, width) of rows given as (line number, text)."""
     joined = b" ".join(numbers for _, numbers in rows)
     # Every row has `width` fields. The fast parser skips empty ones and takes a tab for a blank, so that two faulty
-    # rows could make up the right count and shift numbers between rows: empty fields go the slow way, to be told.
-    # Garbage is an error in newer versions of numpy, a warning in older ones.
+    # rows could make up the right count and shift numbers between rows: rows with empty fields are parsed the slow
+    # way, which reports them. Garbage is an error in newer versions of numpy, a warning in older ones.
     if b"  " not in joined:
         try:
             with warnings.catch_warnings():

@@ -52,7 +52,7 @@ class WordVectors:
 
     @classmethod
     def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False) -> WordVectors:
-        """Vectors that come from no file; `vectors` (words, dim) in float32."""
+        """Return vectors that come from no file; `vectors` (words, dim) in float32."""
         whole = hashlib.sha256("\n".join(words).encode())
         whole.update(vectors.contiguous().numpy().tobytes())
         return cls(words, vectors, name, whole.hexdigest(), fold_digits)
@@ -71,7 +71,7 @@ class WordVectors:
         return {word: row for row, word in enumerate(self.words)}
 
     def lookup(self, word: str) -> int | None:
-        """The row of the first spelling that has one: as is, lower case, capitalised, upper case; else None.
+        """Return the row of the first spelling that has one: as is, lower case, capitalised, upper case; else None.
 
         With `fold_digits` the same spellings with digits folded come after them.
         """
@@ -98,7 +98,7 @@ def read_word_vectors(
     A checkpoint of the architecture WordEmbedding, a folder or a Hub id, gives the vectors of its tokenizer's words.
 
     Args:
-        path: the file, the checkpoint folder, or a Hub id `user/name`, which is asked for only where there is no file.
+        path: the file, the checkpoint folder, or a Hub id `user/name`, which is looked up only where there is no file.
         keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
             `fold_digits` of all these with digits folded.
         limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
@@ -140,7 +140,7 @@ def read_word_vectors(
 
 
 def word_vectors_fingerprint(path: str | Path) -> str:
-    """That of the vectors which `read_word_vectors` reads there, without reading them as such.
+    """Return the fingerprint of the vectors that `read_word_vectors` reads there, without reading them as such.
 
     Raises:
         FileNotFoundError, IsADirectoryError, ValueError: see `read_word_vectors`.
@@ -154,7 +154,7 @@ def word_vectors_fingerprint(path: str | Path) -> str:
 
 
 def _fingerprint(files: Sequence[Path]) -> str:
-    """SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
+    """Return the SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
     whole = hashlib.sha256()
     for path in files:
         known = path.stat()
@@ -162,9 +162,9 @@ def _fingerprint(files: Sequence[Path]) -> str:
     return whole.hexdigest()
 
 
-@lru_cache  # the folds of a cross-validation ask for the same files
+@lru_cache  # the folds of a cross-validation read the same files
 def _sha256(path: Path, size: int, changed: int) -> bytes:
-    """Of a file as it was then."""
+    """Return the SHA-256 of a file; its size and time of change are arguments so that a changed file is read again."""
     one = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -16,17 +16,17 @@ SPECIAL_ROWS = 2  # padding and unknown
 
 
 def frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
-    """The words that occur at least `min_count` times, most frequent first."""
+    """Return the words that occur at least `min_count` times, most frequent first."""
     order = np.argsort(-counts, kind="stable")
-    return [words[place] for place in order.tolist() if counts[place] >= min_count]
+    return [words[row] for row in order.tolist() if counts[row] >= min_count]
 
 
 def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
-    """The characters that occur at least `min_count` times in running text, most frequent first, ties by code point."""
+    """Return the characters that occur `min_count` times or more in running text, by count, ties by code point."""
     total: Counter[str] = Counter()
-    for place in np.flatnonzero(counts).tolist():
-        for character in words[place]:
-            total[character] += int(counts[place])
+    for row in np.flatnonzero(counts).tolist():
+        for character in words[row]:
+            total[character] += int(counts[row])
     return [
         character
         for character, count in sorted(total.items(), key=lambda item: (-item[1], item[0]))
@@ -35,7 +35,7 @@ def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min
 
 
 def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
-    """(num_ids, dim): `vectors` (n, dim) at the ids `known` (n,), padding 0, all other rows drawn.
+    """Return (num_ids, dim) with `vectors` (n, dim) at the ids `known` (n,), padding 0, all other rows drawn.
 
     They are drawn from a normal distribution around 0 with the standard deviation of the vectors: they should neither
     stand out nor be equal to each other.
@@ -48,7 +48,9 @@ def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, see
 
 
 def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int, std: float = 0.0) -> torch.Tensor:
-    """(num_ids, dim) a tokenizer's vectors; see `table_of_known` for words without one and the buckets of n-grams.
+    """Return (num_ids, dim) the vectors of a tokenizer's words.
+
+    Rows of words without a vector, and of the buckets of n-grams, are those of `table_of_known`.
 
     Args:
         tokenizer, vectors: whose words have what vectors.
@@ -74,6 +76,6 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int,
     return table_of_known(tokenizer.num_ids, known, found, seed)
 
 
-def vector_table(vectors: WordVectors) -> torch.Tensor:
-    """(2 + words, dim): the vectors under two rows of zeros, for padding and for words without a vector."""
+def table_with_special_rows(vectors: WordVectors) -> torch.Tensor:
+    """Return (2 + words, dim): the vectors below two rows of zeros, for padding and for words without a vector."""
     return torch.cat([torch.zeros(SPECIAL_ROWS, vectors.dim), vectors.vectors])

@@ -22,7 +22,7 @@ MODEL_FILE = "word2vec.safetensors"
 def word2vec_table(
     texts: Sequence[str], tokenizer: WordTokenizer, *, dim: int, epochs: int, seed: int, cache: Path | None = None
 ) -> torch.Tensor:
-    """(num_ids, dim) vectors of the tokenizer's words, trained on `texts`: CBOW, window 5, negative sampling 5.
+    """Return (num_ids, dim) the vectors of the tokenizer's words, trained on `texts`: CBOW, window 5, 5 noise words.
 
     Words that the tokenizer does not know are removed before windows are laid. One thread: the same arguments give the
     same table, bit for bit on one kind of machine with the same versions of the libraries. Rows without a vector (words
@@ -54,7 +54,7 @@ def word2vec_table(
 
 
 class _KnownWords:
-    """The known words of each text, as gensim reads them: again and again, and as text, since ids would be places."""
+    """The known words of each text, as gensim reads them: several times, and as text: it takes integers for rows."""
 
     def __init__(self, texts: EncodedTexts, first_bucket: int) -> None:
         self._texts = texts
@@ -67,7 +67,7 @@ class _KnownWords:
 
 
 def _train(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) -> dict[str, torch.Tensor]:
-    """`ids` (n,) of the words that occur, and their `vectors` (n, dim)."""
+    """Return `ids` (n,) of the words that occur, and their `vectors` (n, dim)."""
     if not any(words):
         raise ValueError("no text has a known word to train word2vec on; lower min_word_count")
     model = gensim.models.Word2Vec(
@@ -86,7 +86,7 @@ def _train(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) ->
 
 
 def import_gensim() -> Any:
-    """The package gensim.
+    """Return the package gensim.
 
     Raises:
         ImportError: it is missing; the message names the extra.

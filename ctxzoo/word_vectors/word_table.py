@@ -24,7 +24,7 @@ def set_word_vectors(model: Any, vectors: torch.Tensor | None) -> None:
 
 
 def set_word_features(model: Any, features: torch.Tensor) -> None:
-    """Put numbers (vocab_size, k) into the first k places of a model's word vectors.
+    """Put numbers (vocab_size, k) into the first k columns of a model's word vectors.
 
     Raises:
         ValueError: k is above their width, or the rows are others; a table that checkpoints do not hold.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import atomic_file
 from ctxzoo.word_vectors.vectors import WordVectors
 
 _SEPARATORS = " \n"
@@ -26,7 +26,7 @@ def save_word2vec_text(vectors: WordVectors, path: str | Path) -> Path:
     """
     _check(vectors, path)
     row_format = " ".join(["%.9g"] * vectors.dim)  # nine digits give a 32-bit number back
-    with whole_file(Path(path)) as file:
+    with atomic_file(Path(path)) as file:
         file.write(_header(vectors))
         for word, row in zip(vectors.words, vectors.vectors.numpy(), strict=True):
             file.write(f"{word} {row_format % tuple(row.tolist())}\n".encode())
@@ -36,7 +36,7 @@ def save_word2vec_text(vectors: WordVectors, path: str | Path) -> Path:
 def save_word2vec_binary(vectors: WordVectors, path: str | Path) -> Path:
     """Write a header, then for each row the word, a blank, its little-endian 32-bit floats and a line feed.
 
-    As word2vec.c does; the file is written under a temporary name and renamed.
+    The format is that of word2vec.c. The file is written under a temporary name and renamed.
 
     Returns:
         The path.
@@ -45,7 +45,7 @@ def save_word2vec_binary(vectors: WordVectors, path: str | Path) -> Path:
         ValueError: see `save_word2vec_text`.
     """
     _check(vectors, path)
-    with whole_file(Path(path)) as file:
+    with atomic_file(Path(path)) as file:
         file.write(_header(vectors))
         for word, row in zip(vectors.words, vectors.vectors.numpy().astype("<f4"), strict=True):
             file.write(word.encode() + b" " + row.tobytes() + b"\n")

@@ -83,18 +83,18 @@ def test_bad_folds(labels, folds, fold, seed, message):
 
 
 @pytest.mark.parametrize(
-    ("labels", "share", "message"),
+    ("labels", "fraction", "message"),
     [
-        (LABELS, 0.0, "share to hold out is 0.0"),
-        (LABELS, 1.0, "share to hold out is 1.0"),
+        (LABELS, 0.0, "fraction to hold out is 0.0"),
+        (LABELS, 1.0, "fraction to hold out is 1.0"),
         ([0] * 9 + [3], 0.3, "label 3 has one row"),
         ([0] * 9 + [3, 3], 0.1, "0.1 of 11 rows is 1 rows, but each of 2 labels"),
         ([], 0.5, "there are no rows"),
     ],
 )
-def test_bad_shares(labels, share, message):
+def test_bad_fractions(labels, fraction, message):
     with pytest.raises(ValueError, match=message):
-        hold_out(labels, np.arange(len(labels)), share, seed=0)
+        hold_out(labels, np.arange(len(labels)), fraction, seed=0)
 
 
 def test_blocks_are_neighbours_of_one_class():
@@ -111,13 +111,13 @@ def test_blocks_are_neighbours_of_one_class():
 
 
 @pytest.mark.parametrize(
-    ("share", "block", "message"),
+    ("fraction", "block", "message"),
     [
-        (0.0, 2, "share to hold out is 0.0"),
+        (0.0, 2, "fraction to hold out is 0.0"),
         (0.5, 0, "the block is 0; expected 1 row or more"),
-        (0.1, 10, "label 0 has 10 rows, too few to hold out a share of 0.1 in blocks of 10"),
+        (0.1, 10, "label 0 has 10 rows, too few to hold out a fraction of 0.1 in blocks of 10"),
     ],
 )
-def test_bad_blocks(share, block, message):
+def test_bad_blocks(fraction, block, message):
     with pytest.raises(ValueError, match=message):
-        hold_out_blocks([0] * 10 + [1] * 10, np.arange(20), share, block, seed=0)
+        hold_out_blocks([0] * 10 + [1] * 10, np.arange(20), fraction, block, seed=0)

@@ -179,7 +179,7 @@ def test_a_new_folder_is_entered_and_other_results_are_refused(
     Path("other.json").write_text(json.dumps(changed))
     with pytest.raises(SystemExit):
         main(["other", str(folder), "other.json"])
-    assert "is a word_embedding, but other.json tells of a bidaf" in capsys.readouterr().err
+    assert "is a word_embedding, but other.json is of a bidaf" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["other", str(folder)])
     assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from reports.recipe_figures import Rows, check_figures, draw_figures
+from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
-def first(settings: str, folder: Path) -> Rows:
+def first(settings: str, folder: Path) -> TableRows:
     (folder / "first.png").write_text("picture")
     return [["name", "value"], [settings, 1.5]]
 
 
-def second(settings: str, folder: Path) -> Rows:
+def second(settings: str, folder: Path) -> TableRows:
     return [["a, b"]]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ctxzoo.results.table_parts import (
     changed_settings,
-    markdown,
+    markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
@@ -29,7 +29,7 @@ def test_numbers_have_their_sign() -> None:
 
 
 def test_markdown_fills_short_rows_and_keeps_bars_in_their_cells() -> None:
-    lines = markdown(["a", "b", "c"], [["x|y"], ["1", "2", "3"]]).splitlines()
+    lines = markdown_table(["a", "b", "c"], [["x|y"], ["1", "2", "3"]]).splitlines()
     assert lines == ["| a | b | c |", "| --- | ---: | ---: |", "| x\\|y |  |  |", "| 1 | 2 | 3 |"]
 
 

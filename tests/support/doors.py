@@ -35,7 +35,7 @@ print(json.dumps({{"module": type(reader).__module__, "answer": answer, "ctxzoo"
 
 
 def open_all(source: str, env: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """What each door gives for a folder or Hub id: "package", "remote" and "pipeline"."""
+    """Return what each door gives for a folder or Hub id: "package", "remote" and "pipeline"."""
     texts = {"source": source, "question": QUESTION, "context": CONTEXT}
     programs = {
         "package": _MODEL.format(first="import ctxzoo", options="{}", **texts),
@@ -53,8 +53,8 @@ def assert_same_as_here(found: dict[str, dict[str, Any]], seed: int = 2) -> None
     model, tokenizer = tiny_model(seed), tiny_tokenizer()
     with torch.no_grad():
         outputs = model(**tokenizer(QUESTION, CONTEXT, return_tensors="pt"))
-    # Equal but for the last bit, which may depend on how weights are aligned in memory; those of a file lie as it has
-    # them.
+    # Equal but for the last bit, which may depend on how weights are aligned in memory; weights from a file are aligned
+    # as they are there.
     logits = [pytest.approx(x[0].tolist(), rel=1e-5, abs=1e-6) for x in (outputs.start_logits, outputs.end_logits)]
     assert found["package"]["module"] == "ctxzoo.models.modeling_bidaf"
     assert found["package"]["ctxzoo"] is True

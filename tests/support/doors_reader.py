@@ -1,4 +1,4 @@
-"""The three doors of a published reader, in the form in which `test_published` asks for them."""
+"""The three doors of a published reader, in the form in which `test_published` takes them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def open_with(program: str, source: Path, home: Path, first: str = "", options: 
 
 
 def scores_of(logits: list[list[list[float]]], tokenizer: Any) -> list[float]:
-    """What the pipeline makes of what the model gives for TEXTS: the probability of the best span of each."""
+    """Return what the pipeline makes of what the model gives for TEXTS: the probability of the best span of each."""
     scores = []
     for start, end in (torch.tensor(pair).softmax(dim=-1) for pair in logits):
         spans = torch.outer(start, end)[1:, 1:].triu().tril(LONGEST_ANSWER - 1)

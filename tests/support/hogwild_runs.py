@@ -1,4 +1,4 @@
-"""Small trainings of word vectors that can be stopped at a chosen place, in this process or in one of its own.
+"""Small trainings of word vectors that can be stopped at a chosen moment, in this process or in one of its own.
 
 `python -m tests.support.hogwild_runs <folder>` trains slowly until it is killed.
 """
@@ -24,12 +24,12 @@ from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 
 SPECIAL = 2
-CHUNK = 100  # words between two looks at a wish to stop
+CHUNK = 100  # words between two checks whether to stop
 CHECKPOINT = "last.safetensors"
 
 
 def corpus_of(folder: Path, lines: Iterable[str] | None = None, min_count: int = 1) -> Corpus:
-    """Of lines; without them, of a part of the generated sample."""
+    """Return the corpus of lines; without them, of a part of the generated sample."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "text.txt"
     path.write_text("\n".join(sample_corpus(0, 300) if lines is None else lines), encoding="utf-8")
@@ -37,25 +37,25 @@ def corpus_of(folder: Path, lines: Iterable[str] | None = None, min_count: int =
 
 
 def model_of(corpus: Corpus, **config: Any) -> WordEmbeddingForMaskedLM:
-    """As it starts; d = 8, b = 2 where nothing else is said."""
+    """Return a model as it starts; d = 8, b = 2 by default."""
     torch.manual_seed(0)
     sizes = {"word_dim": 8, "window": 2, "num_special_tokens": SPECIAL, **config}
     return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=len(corpus.words) + SPECIAL, **sizes))
 
 
 def settings(**changes: Any) -> WordEmbeddingTraining:
-    """Of a short training that draws all that can be drawn; one set of compiled loops serves all that keep them."""
+    """Return settings of a short training that draws all that can be drawn; one set of compiled loops serves all."""
     given = {"epochs": 2, "negative_samples": 3, "subsampling": 1e-2, "learning_rate": 0.1, "schedule": "linear"}
     return WordEmbeddingTraining.customary("attention_cbow", **{**given, "random_window": True, **changes})
 
 
 def trainer_of(corpus: Corpus, *, training: WordEmbeddingTraining | None = None, **options: Any) -> HogwildTrainer:
-    """Of a fresh model; `options` are those of the trainer."""
+    """Return the trainer of a fresh model; `options` are those of the trainer."""
     return HogwildTrainer(model_of(corpus), corpus, training or settings(), **options)
 
 
 def slowed(trainer: HogwildTrainer, seconds: float = 2e-3) -> HogwildTrainer:
-    """With a rest before each piece of text, so that there is time to stop it in the middle."""
+    """Slow a trainer down by a rest before each piece of text, so that there is time to stop it in the middle."""
     kernel: Callable[..., tuple[int, float, int]] = trainer.kernel
 
     def slow(*arguments: Any) -> tuple[int, float, int]:

@@ -43,7 +43,7 @@ class RequestRecord(NamedTuple):
 
 
 class CommitRecord(TypedDict):
-    """What one commit did: `files` are the paths it wrote, `deleted` those it removed, both sorted."""
+    """A record of what one commit did: `files` are the paths it wrote, `deleted` those it removed, both sorted."""
 
     oid: str
     message: str
@@ -62,7 +62,7 @@ class StoredFile(NamedTuple):
 
     @property
     def content_id(self) -> str:
-        """What the Hub compares to tell whether a file changed, and uses as its ETag."""
+        """The id that the Hub compares to find whether a file changed, and uses as its ETag."""
         return self.sha256 if self.is_lfs else self.git_oid
 
 
@@ -256,10 +256,10 @@ class HubServer:
         )
 
     def _create_repository(self, request: Request) -> Reply:
-        wanted = request.json()
-        if wanted.get("type", "model") != "model":
-            raise HubError(400, f"The loopback Hub holds models only, not {wanted['type']!r}")
-        repo_id = f"{wanted.get('organization') or USER_NAME}/{wanted['name']}"
+        requested = request.json()
+        if requested.get("type", "model") != "model":
+            raise HubError(400, f"The loopback Hub holds models only, not {requested['type']!r}")
+        repo_id = f"{requested.get('organization') or USER_NAME}/{requested['name']}"
         url = f"{self.url}/{repo_id}"
         if repo_id in self._repositories:
             return Reply.of_json({"error": "You already created this model repo", "url": url}, 409)
@@ -343,8 +343,8 @@ class HubServer:
     def _lfs_batch(self, request: Request, repo: str) -> Reply:
         self._branches(repo)
         answers = []
-        for wanted in request.json()["objects"]:
-            oid, size = wanted["oid"], wanted["size"]
+        for requested in request.json()["objects"]:
+            oid, size = requested["oid"], requested["size"]
             answer: dict[str, Any] = {"oid": oid, "size": size}
             if not self._blob_path(_checked_sha256(oid)).exists():
                 self._expected_uploads.add(oid)
@@ -413,9 +413,9 @@ class HubServer:
         reply.headers |= {"X-Repo-Commit": commit.record["oid"], "ETag": f'"{file.content_id}"'}
         if file.is_lfs:
             reply.headers |= {"X-Linked-ETag": f'"{file.content_id}"', "X-Linked-Size": str(file.size)}
-        wanted = _BYTE_RANGE.fullmatch(request.headers.get("Range", ""))
-        if wanted:
-            start, last = int(wanted[1]), min(int(wanted[2] or file.size - 1), file.size - 1)
+        requested = _BYTE_RANGE.fullmatch(request.headers.get("Range", ""))
+        if requested:
+            start, last = int(requested[1]), min(int(requested[2] or file.size - 1), file.size - 1)
             if start > last:
                 raise HubError(416, "Range not satisfiable", headers={"Content-Range": f"bytes */{file.size}"})
             reply.status, reply.body = 206, content[start : last + 1]

@@ -58,12 +58,12 @@ _LOADER_SEES = re.compile(r"^\s*(?:from\s+(\.\S*)\s+import|import\s+(\.\S+))", r
 
 
 def kind_of(stem: str) -> str:
-    """`modeling_bidaf` -> `modeling`; files with a rule of their own keep their name."""
+    """Return the kind of a file, as `modeling` of `modeling_bidaf`; files with a rule of their own keep their name."""
     return stem if stem in MODEL_ARROWS else stem.partition("_")[0]
 
 
 def violations_in_models(stem: str, source: str, siblings: set[str]) -> list[str]:
-    """What breaks the rule in `ctxzoo/models/<stem>.py`; `siblings` are the names of the files beside it."""
+    """Return what breaks the rule in `ctxzoo/models/<stem>.py`; `siblings` are the names of the files beside it."""
     found = []
     allowed = MODEL_ARROWS.get(kind_of(stem))
     if allowed is None:
@@ -167,15 +167,15 @@ def _names_auto_class(node: ast.Import | ast.ImportFrom) -> bool:
     )
 
 
-def violations_in_package(place: str, source: str) -> list[str]:
-    """What breaks the rule in a file of ctxzoo outside models/; `place` is its path inside ctxzoo ("data/cache.py")."""
+def violations_in_package(path: str, source: str) -> list[str]:
+    """Return what breaks the rule in a file of ctxzoo outside models/; `path` begins below ctxzoo ("data/cache.py")."""
     found = []
-    folder = place.split("/")[0].removesuffix(".py")
+    folder = path.split("/")[0].removesuffix(".py")
     allowed = PACKAGE_ARROWS.get(folder)
     if allowed is None:
-        return [f"{place}: unknown folder; known: {', '.join(PACKAGE_ARROWS)}"]
+        return [f"{path}: unknown folder; known: {', '.join(PACKAGE_ARROWS)}"]
     for node, names in _imports(source):
-        where = f"{place}:{node.lineno}"
+        where = f"{path}:{node.lineno}"
         if isinstance(node, ast.ImportFrom) and node.level:
             found.append(f"{where}: relative import; outside models/ imports are absolute")
             continue
@@ -189,15 +189,15 @@ def violations_in_package(place: str, source: str) -> list[str]:
                 if target in {"models", *PACKAGE_ARROWS} and target not in allowed and target != folder:
                     found.append(f"{where}: {folder} must not import {target}")
                 elif target == folder == "tasks":
-                    found += [f"{where}: {problem}" for problem in _task_problems(place, rest)]
+                    found += [f"{where}: {problem}" for problem in _task_problems(path, rest)]
             elif top in OPTIONAL_PACKAGES and _runs_at_import(ast.parse(source).body, node.lineno):
                 found.append(f"{where}: {top} is optional; import it inside the function that needs it")
     return found
 
 
-def _task_problems(place: str, imported: str) -> Iterator[str]:
-    """What breaks the rule between the problems; `imported` is a name below ctxzoo ("tasks.word_embeddings.run")."""
-    own = Path(place).parts[1].removesuffix(".py")
+def _task_problems(path: str, imported: str) -> Iterator[str]:
+    """Return what breaks the rule between problems; `imported` is a name below ctxzoo ("tasks.word_embeddings.run")."""
+    own = Path(path).parts[1].removesuffix(".py")
     target = imported.split(".")[1]
     if own in TASK_FILES:
         if target not in TASK_FILES[own]:
@@ -224,7 +224,7 @@ def imported_siblings(path: Path) -> set[str]:
 
 
 def _imports(source: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[str]]]:
-    """Every import, inside functions too, and the full names of what it imports."""
+    """Yield every import, inside functions too, and the full names of what it imports."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield node, [alias.name for alias in node.names]
@@ -234,7 +234,7 @@ def _imports(source: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[st
 
 
 def _may_be_missing(tree: ast.Module, line: int) -> bool:
-    """Whether the import in this line stands under `try` with an `except ImportError`."""
+    """Return whether the import in this line stands under `try` with an `except ImportError`."""
     return any(
         isinstance(node, ast.Try)
         and any(statement.lineno == line for statement in node.body)
@@ -244,7 +244,7 @@ def _may_be_missing(tree: ast.Module, line: int) -> bool:
 
 
 def _runs_at_import(body: list[ast.stmt], line: int) -> bool:
-    """Whether the import in this line is run when the file is imported: not in a function, nor under TYPE_CHECKING."""
+    """Return whether the import in this line runs when the file is imported: in no function nor under TYPE_CHECKING."""
     for statement in body:
         if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
             continue

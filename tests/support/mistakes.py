@@ -18,7 +18,7 @@ def drop(name: str) -> Callable[[Batch], None]:
 
 
 def changed(name: str, function: Any) -> Callable[[Batch], None]:
-    """Put `function` of an argument in its place."""
+    """Replace an argument by `function` of it."""
 
     def change(batch: Batch) -> None:
         batch[name] = function(batch[name])
@@ -27,7 +27,7 @@ def changed(name: str, function: Any) -> Callable[[Batch], None]:
 
 
 def all_changed(function: Any) -> Callable[[Batch], None]:
-    """Put `function` of every argument in its place."""
+    """Replace every argument by `function` of it."""
 
     def change(batch: Batch) -> None:
         for name in batch:
@@ -36,11 +36,11 @@ def all_changed(function: Any) -> Callable[[Batch], None]:
     return change
 
 
-def put(name: str, place: Any, value: int) -> Callable[[Batch], None]:
+def put(name: str, index: Any, value: int) -> Callable[[Batch], None]:
     """Put a value into an argument, at an index."""
 
     def change(batch: Batch) -> None:
         batch[name] = batch[name].clone()
-        batch[name][place] = value
+        batch[name][index] = value
 
     return change

@@ -42,7 +42,7 @@ class ModelCase(ABC):
 
     Attributes:
         sequences: mask input -> the inputs that share its second dimension (steps); empty for an architecture that
-            reads no sequences, whose batches then have as many rows as lengths are asked for.
+            reads no sequences, whose batches then have as many rows as lengths are requested.
         representative: the name of the config in which most parts of the model are present; costly checks take it
             alone, the other configs are marked slow there.
         trained_head: the head whose checkpoint is used where one must stand for all.
@@ -108,15 +108,15 @@ def find_case(architecture: str) -> ModelCase | None:
 
 
 def random_like(x: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
-    """`shape` filled with values drawn from x itself, so that ids stay inside their tables."""
-    places = torch.randint(x.numel(), tuple(shape), generator=generator)
-    return x.flatten()[places]
+    """Return `shape` filled with values drawn from x itself, so that ids stay inside their tables."""
+    positions = torch.randint(x.numel(), tuple(shape), generator=generator)
+    return x.flatten()[positions]
 
 
 def lengthen(
     batch: Batch, sequences: Mapping[str, Sequence[str]], extra: int, generator: torch.Generator | None = None
 ) -> Batch:
-    """`extra` more padded steps in every sequence: zeros, or with a generator any values under a mask of zeros."""
+    """Add `extra` more padded steps in every sequence: zeros, or with a generator any values under a mask of zeros."""
     longer = dict(batch)
     for mask_name, names in sequences.items():
         for name in (mask_name, *names):
@@ -132,7 +132,7 @@ def lengthen(
 
 
 def scramble_padding(batch: Batch, sequences: Mapping[str, Sequence[str]], generator: torch.Generator) -> Batch:
-    """Any values where the masks are zero."""
+    """Fill in any values where the masks are zero."""
     changed = dict(batch)
     for mask_name, names in sequences.items():
         real = batch[mask_name].bool()

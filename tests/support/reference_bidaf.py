@@ -1,7 +1,7 @@
 """BiDAF once more, from its equations: float64 NumPy, one example at a time, no padding, no code of ctxzoo.
 
 Everything is read from the state dict of `BidafForQuestionAnswering` and from the fields of its config. Recurrences are
-written out gate by gate, convolutions and similarities place by place. Dropout is absent (evaluation mode).
+written out gate by gate, convolutions and similarities position by position. Dropout is absent (evaluation mode).
 """
 
 from __future__ import annotations
@@ -125,17 +125,17 @@ def word_self_attention(state: State, config: Any, x: Array) -> Array:
 
 
 def word_from_characters(state: State, config: Any, characters: list[int]) -> Array:
-    """ReLU of the convolution at each of the L - w + 1 places, then the greatest value of each channel."""
+    """ReLU of the convolution at each of the L - w + 1 positions, then the greatest value of each channel."""
     table = state["bidaf.char_cnn.embedding.weight"]
     kernel, bias = state["bidaf.char_cnn.convolution.weight"], state["bidaf.char_cnn.convolution.bias"]
     length, width = config.max_word_length, config.char_kernel_size
     x = table[characters + [0] * (length - len(characters))]  # (L, e)
     best = np.full(len(bias), -math.inf)
-    for place in range(length - width + 1):
+    for position in range(length - width + 1):
         for channel in range(len(bias)):
             total = bias[channel]
             for offset in range(width):
-                total += kernel[channel, :, offset] @ x[place + offset]
+                total += kernel[channel, :, offset] @ x[position + offset]
             best[channel] = max(best[channel], max(total, 0.0))
     return best
 
@@ -179,7 +179,7 @@ def attention_flow(state: State, config: Any, c: Array, q: Array) -> tuple[Array
 
 
 def context_self_attention(state: State, flow: Array) -> Array:
-    """Lever 1: every word looks at all other words of the context, never at itself."""
+    """Self-attention over the context: every word looks at all other words of the context, never at itself."""
     name = "bidaf.context_self_attention"
     x = np.maximum(linear(state, f"{name}.reduce", flow), 0)
     r = both_directions(state, f"{name}.encoder", x, gru)
@@ -193,7 +193,7 @@ def context_self_attention(state: State, flow: Array) -> Array:
 
 
 def no_answer_score(state: State, modelled: Array, question: Array) -> float:
-    """Lever 4: one linear map of [attention-pooled M ; mean encoded question word]."""
+    """The no-answer head: one linear map of [attention-pooled M ; mean encoded question word]."""
     pooled = softmax(linear(state, "no_answer.pool", modelled)[:, 0]) @ modelled
     return float(linear(state, "no_answer.score", np.concatenate([pooled, question.mean(axis=0)]))[0])
 
@@ -209,7 +209,7 @@ def reference_bidaf(state: State, config: Any, context: Text, question: Text) ->
     if config.no_answer_head:
         start[0] = -math.inf
     end_input = modelled
-    if config.condition_end_on_start:  # lever 2
+    if config.condition_end_on_start:
         summary = np.tile(softmax(start) @ modelled, (len(modelled), 1))
         end_input = np.concatenate([modelled, summary, modelled * summary], axis=1)
     for_end = both_directions(state, "end_encoder", end_input)
@@ -228,8 +228,8 @@ def reference_loss(scores: Sequence[Scores], starts: Sequence[int], ends: Sequen
         if row.no_answer is None:
             losses.append(-(log_softmax(row.start)[start] + log_softmax(row.end)[end]))
             continue
-        places = range(1, len(row.start))
-        candidates = {(i, j): row.start[i] + row.end[j] for i in places for j in places}
+        positions = range(1, len(row.start))
+        candidates = {(i, j): row.start[i] + row.end[j] for i in positions for j in positions}
         candidates[0, 0] = row.no_answer
         total = sum(math.exp(value) for value in candidates.values())
         losses.append(-math.log(math.exp(candidates[start, end]) / total))

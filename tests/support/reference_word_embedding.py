@@ -1,4 +1,4 @@
-"""Word embeddings place by place and word by word, in float64: the equations of Ling et al. 2015 written out."""
+"""Word embeddings position by position and word by word, in float64: the equations of Ling et al. 2015 written out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Parameters = dict[str, torch.Tensor]
 
 
 def parameters_of(model: Any) -> Parameters:
-    """W, O, K, s and d of a `WordEmbeddingForMaskedLM`, those that it has."""
+    """Return W, O, K, s and d of a `WordEmbeddingForMaskedLM`, those that it has."""
     base = model.word_embedding
     found = {"W": base.word_vectors.weight, "O": model.output_vectors}
     if base.word_position_logits is not None:
@@ -25,24 +25,24 @@ def parameters_of(model: Any) -> Parameters:
     return {name: x.detach().double() for name, x in found.items()}
 
 
-def surroundings(sentence: Sequence[int], place: int, window: int, special: int) -> list[tuple[int, int]]:
-    """(column, word) of the words around a place."""
+def surroundings(sentence: Sequence[int], index: int, window: int, special: int) -> list[tuple[int, int]]:
+    """Return (column, word) of the words around an index of the sentence."""
     found = []
     for position in (*range(-window, 0), *range(1, window + 1)):
-        other = place + position
+        other = index + position
         if 0 <= other < len(sentence) and sentence[other] >= special:
             found.append((position + window if position < 0 else position + window - 1, sentence[other]))
     return found
 
 
-def shares(around: list[tuple[int, int]], p: Parameters) -> list[float]:
-    """a, in the order of `around`."""
+def weights_of_words(around: list[tuple[int, int]], p: Parameters) -> list[float]:
+    """Return a, the weights of the words in the order of `around`."""
     logits = [0.0] * len(around)
-    for place, (column, word) in enumerate(around):
+    for index, (column, word) in enumerate(around):
         if "K" in p:
-            logits[place] += float(p["K"][word, column])
+            logits[index] += float(p["K"][word, column])
         if "s" in p:
-            logits[place] += float(p["s"][column])
+            logits[index] += float(p["s"][column])
     exponentials = [float(torch.tensor(logit, dtype=torch.float64).exp()) for logit in logits]
     return [value / sum(exponentials) for value in exponentials]
 
@@ -58,31 +58,31 @@ def scores_of_each(
     if architecture == "structured_skip_gram":
         return [[float(O[column, target] @ W[word]) for target in targets] for column, word in around]
     c = torch.zeros(O.size(1), dtype=torch.float64)
-    for (column, word), share in zip(around, shares(around, p), strict=True):
+    for (column, word), weight in zip(around, weights_of_words(around, p), strict=True):
         if architecture == "cwindow":
             c[column * d : (column + 1) * d] = W[word]
         else:
-            c += share * (W[word] * p["d"][column] if "d" in p else W[word])
+            c += weight * (W[word] * p["d"][column] if "d" in p else W[word])
     return [[float(O[target] @ c) for target in targets]]
 
 
 def reference_logits(model: Any, sentence: Sequence[int]) -> torch.Tensor:
-    """(n, words): scores of every word that is no special token."""
+    """Return (n, words) the scores of every word that is no special token."""
     config, p = model.config, parameters_of(model)
     words = range(config.num_special_tokens, config.vocab_size)
     rows = []
-    for place in range(len(sentence)):
-        around = surroundings(sentence, place, config.window, config.num_special_tokens)
+    for index in range(len(sentence)):
+        around = surroundings(sentence, index, config.window, config.num_special_tokens)
         scores = scores_of_each(around, config.architecture, p, words) or [[0.0] * len(words)]
         rows.append(torch.tensor(scores, dtype=torch.float64).mean(dim=0))
     return torch.stack(rows)
 
 
-def reference_loss(model: Any, sentence: Sequence[int], place: int, label: int) -> float:
+def reference_loss(model: Any, sentence: Sequence[int], index: int, label: int) -> float:
     """-log p(label), of each word the mean where each predicts by itself."""
     config, p = model.config, parameters_of(model)
     words = range(config.num_special_tokens, config.vocab_size)
-    around = surroundings(sentence, place, config.window, config.num_special_tokens)
+    around = surroundings(sentence, index, config.window, config.num_special_tokens)
     losses = []
     for scores in scores_of_each(around, config.architecture, p, words) or [[0.0] * len(words)]:
         exponentials = torch.tensor(scores, dtype=torch.float64).exp()

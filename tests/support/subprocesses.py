@@ -1,4 +1,4 @@
-"""Run Python code in a fresh interpreter, if wanted one that cannot import ctxzoo."""
+"""Run Python code in a fresh interpreter, on request one that cannot import ctxzoo."""
 
 from __future__ import annotations
 

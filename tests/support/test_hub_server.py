@@ -263,7 +263,7 @@ def test_etag_of_a_text_file_is_its_git_name(server: HubServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "body", "content_range"),
+    ("requested", "status", "body", "content_range"),
     [
         ("bytes=7-", 206, b"789", "bytes 7-9/10"),
         ("bytes=2-3", 206, b"23", "bytes 2-3/10"),
@@ -271,10 +271,10 @@ def test_etag_of_a_text_file_is_its_git_name(server: HubServer) -> None:
         ("bytes=0-0", 206, b"0", "bytes 0-0/10"),
     ],
 )
-def test_byte_ranges(server: HubServer, wanted: str, status: int, body: bytes, content_range: str) -> None:
+def test_byte_ranges(server: HubServer, requested: str, status: int, body: bytes, content_range: str) -> None:
     create(server)
     commit(server, text_file("digits", b"0123456789"))
-    answer = call(server, "GET", f"/{REPO}/resolve/main/digits", headers={"Range": wanted})
+    answer = call(server, "GET", f"/{REPO}/resolve/main/digits", headers={"Range": requested})
     assert (*answer[:2], answer[2]["Content-Range"]) == (status, body, content_range)
 
 

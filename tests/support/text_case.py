@@ -1,4 +1,4 @@
-"""What classifiers of texts have in common in the shared model suite: batches, labels and callers' mistakes."""
+"""The common part of classifiers of texts in the shared model suite: batches, labels and callers' mistakes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TextCase(ModelCase):
 
 
 def drop_second_word(batch: Batch) -> None:
-    """Where the second word of the first text stood, there is padding."""
+    """Put padding where the second word of the first text stood."""
     batch["attention_mask"] = batch["attention_mask"].clone()
     batch["attention_mask"][0, 1] = 0
 

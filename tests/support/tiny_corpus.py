@@ -11,7 +11,7 @@ from ctxzoo.tasks.word_embeddings.corpus import Corpus
 
 
 def tiny_corpus(sentences: Sequence[Sequence[int]], vocabulary: int | None = None) -> Corpus:
-    """Of sentences of rows; words that do not occur count once, so that noise can be drawn."""
+    """Return the corpus of sentences of rows; words that do not occur count once, so that noise can be drawn."""
     rows = np.array([row for sentence in sentences for row in sentence], np.int32)
     counts = np.bincount(rows, minlength=vocabulary or 0).clip(min=1)
     words = [f"w{row}" for row in range(len(counts))]

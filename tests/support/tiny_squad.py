@@ -17,7 +17,7 @@ from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
 def question(
     key: str, context: str, question: str = "What is it?", answer: str | None = None, start: int | None = None
 ) -> dict[str, Any]:
-    """A row of SQuAD; `start` defaults to the first place of the answer."""
+    """Return a row of SQuAD; `start` defaults to the first occurrence of the answer."""
     if answer is None:
         answers: dict[str, Any] = {"text": [], "answer_start": []}
     else:
@@ -26,7 +26,7 @@ def question(
 
 
 def rows(*items: Mapping[str, Any]) -> datasets.Dataset:
-    """Rows as a split."""
+    """Return rows as a split."""
     return datasets.Dataset.from_list([dict(item) for item in items], features=squad_features())
 
 
@@ -49,7 +49,7 @@ def _official(item: Mapping[str, Any]) -> dict[str, Any]:
 def tiny_data(
     folder: Path, *, train: int = 40, validation: int = 16, test: int = 16, answerable: bool = False, **options: Any
 ) -> SquadDataModule:
-    """A DataModule over generated questions, written to and cached in `folder`.
+    """Return a DataModule over generated questions, written to and cached in `folder`.
 
     Args:
         folder: for the files; those of an earlier call are used again.

@@ -33,14 +33,14 @@ def pairs_corpus(lines: int = 120) -> Corpus:
 
 
 def model_of(**config: Any) -> WordEmbeddingForMaskedLM:
-    """As it starts; d = 8, b = 2 where nothing else is said."""
+    """Return a model as it starts; d = 8, b = 2 by default."""
     torch.manual_seed(0)
     sizes = {"word_dim": 8, "window": 2, "num_special_tokens": SPECIAL, **config}
     return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=WORDS + SPECIAL, **sizes))
 
 
 def settings(architecture: str = "attention_cbow", **changes: Any) -> WordEmbeddingTraining:
-    """Of a short training that draws all that can be drawn."""
+    """Return settings of a short training that draws all that can be drawn."""
     given = {"epochs": 3, "negative_samples": 3, "subsampling": 0.1, "learning_rate": 0.1, "schedule": "linear"}
     return WordEmbeddingTraining.customary(architecture, **{**given, "random_window": True, **changes})
 
@@ -69,8 +69,8 @@ def train_together(folder: Path, devices: int) -> None:
     trainer = trainer_of(folder / "run", settings(epochs=2), devices=devices)
     reached = trainer.fit()
     rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
-    told = {"weights": trainer.model.state_dict(), "read": read, "losses": reached.epoch_losses}
-    torch.save(told, folder / f"process{rank}.pt")
+    outcome = {"weights": trainer.model.state_dict(), "read": read, "losses": reached.epoch_losses}
+    torch.save(outcome, folder / f"process{rank}.pt")
 
 
 if __name__ == "__main__":

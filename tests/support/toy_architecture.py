@@ -99,7 +99,7 @@ class ToyModel(ToyPreTrainedModel):
             with torch.no_grad():
                 self.words.weight.mul_(3)
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **asked: Any) -> BaseModelOutput:
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **requested: Any) -> BaseModelOutput:
         flaw = self.config.flaw
         if flaw != "takes_any_id" and not torch.compiler.is_compiling() and int(input_ids.max()) >= 20:
             raise ValueError(f"id {int(input_ids.max())} is outside the table")
@@ -128,7 +128,11 @@ class ToyForSequenceClassification(ToyPreTrainedModel):
         self.post_init()
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor | None = None, **asked: Any
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        labels: torch.Tensor | None = None,
+        **requested: Any,
     ) -> SequenceClassifierOutput:
         x = self.toy(input_ids, attention_mask).last_hidden_state.sum(dim=1)
         logits = self.classifier(x.to(self.classifier.weight.dtype)).to(x.dtype)

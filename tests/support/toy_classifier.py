@@ -59,7 +59,7 @@ def toy_data(folder: Path, *, train: int = 30, validation: int = 21, test: int =
     for split, size in {"train": train, "validation": validation, "test": test}.items():
         file = folder / "texts" / f"{split}.csv"
         file.parent.mkdir(parents=True, exist_ok=True)
-        labels = [LABELS[place % 2 if place % 7 else 2] for place in range(size)]
+        labels = [LABELS[number % 2 if number % 7 else 2] for number in range(size)]
         texts = [" ".join(generator.choice(WORDS, generator.integers(1, 10))) for _ in range(size)]
         if not file.exists():
             with file.open("w", newline="") as opened:

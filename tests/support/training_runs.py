@@ -1,4 +1,4 @@
-"""A small training that can be stopped at a chosen place and resumed, in this process or in one of its own.
+"""A small training that can be stopped at a chosen moment and resumed, in this process or in one of its own.
 
 `python -m tests.support.training_runs <data> <output> [key=value …]` is the same as a program.
 """
@@ -26,24 +26,24 @@ EPOCHS, STEPS_PER_EPOCH, CHECKPOINT_EVERY = 3, 5, 2
 
 @dataclass(frozen=True)
 class Stop:
-    """Where this process sends itself a signal.
+    """The moment at which this process sends itself a signal.
 
     Attributes:
         signal: its number; 0 raises an error instead.
-        place: "step" (a batch is done, nothing else of its end), "validation" (its first batch is done), "epoch end"
+        moment: "step" (a batch is done, nothing else of its end), "validation" (its first batch is done), "epoch end"
             (before anything else of it), or "writing" (half of a checkpoint is on disk).
         step: optimiser steps done by then.
         times: how often the signal is sent.
     """
 
     signal: int
-    place: str
+    moment: str
     step: int
     times: int = 1
 
 
 class StoppedError(Exception):
-    """In place of a signal."""
+    """Raised instead of sending a signal."""
 
 
 class _StopHere(lightning.Callback):
@@ -61,7 +61,7 @@ class _StopHere(lightning.Callback):
         self._come_to("epoch end", trainer)
 
     def on_save_checkpoint(self, trainer: Any, *args: Any) -> None:
-        if self.stop.place == "writing" and trainer.global_step >= self.stop.step:
+        if self.stop.moment == "writing" and trainer.global_step >= self.stop.step:
             write = torch.save
 
             def write_half(content: Any, target: Any) -> None:
@@ -74,8 +74,8 @@ class _StopHere(lightning.Callback):
 
             torch.save = write_half
 
-    def _come_to(self, place: str, trainer: Any) -> None:
-        if (place, trainer.global_step) == (self.stop.place, self.stop.step):
+    def _come_to(self, moment: str, trainer: Any) -> None:
+        if (moment, trainer.global_step) == (self.stop.moment, self.stop.step):
             self._now()
 
     def _now(self) -> None:
@@ -137,7 +137,7 @@ def train(
 
 
 def train_apart(data_folder: Path, output: Path, stop: Stop | None = None, **settings: Any) -> int | None:
-    """`train` in a process of its own; its exit status."""
+    """Run `train` in a process of its own; return its exit status."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.support.training_runs"])  # import torch once for all processes
     process = context.Process(target=train, args=(data_folder, output, stop), kwargs=settings)
@@ -148,26 +148,26 @@ def train_apart(data_folder: Path, output: Path, stop: Stop | None = None, **set
 
 
 def result(output: Path) -> dict[str, Any]:
-    """What a training leaves: trained and averaged weights, optimiser, schedule, counters and the best epoch."""
+    """Return what a training leaves: trained and averaged weights, optimiser, schedule, counters and the best epoch."""
     last = torch.load(output / "lightning" / LAST, weights_only=True)
     best = torch.load(output / "lightning" / BEST, weights_only=True)
     kept = ("state_dict", "current_model_state", "averaging_state", "optimizer_states", "lr_schedulers", "epoch")
     return {name: last[name] for name in (*kept, "global_step")} | {f"best {name}": best[name] for name in kept}
 
 
-def differences(one: Any, other: Any, place: str = "") -> list[str]:
-    """Places in which two results differ by as much as a bit."""
+def differences(one: Any, other: Any, name: str = "") -> list[str]:
+    """Return the names of the entries in which two results differ by as much as a bit."""
     if isinstance(one, torch.Tensor):
-        return [] if torch.equal(one, other) else [place]
+        return [] if torch.equal(one, other) else [name]
     if isinstance(one, dict):
         if one.keys() != other.keys():
-            return [f"{place}: {sorted(one)} and {sorted(other)}"]
-        return [found for key in one for found in differences(one[key], other[key], f"{place}/{key}")]
+            return [f"{name}: {sorted(one)} and {sorted(other)}"]
+        return [found for key in one for found in differences(one[key], other[key], f"{name}/{key}")]
     if isinstance(one, (list, tuple)):
         if len(one) != len(other):
-            return [f"{place}: {len(one)} and {len(other)} entries"]
-        return [found for number in range(len(one)) for found in differences(one[number], other[number], place)]
-    return [] if one == other else [f"{place}: {one} and {other}"]
+            return [f"{name}: {len(one)} and {len(other)} entries"]
+        return [found for number in range(len(one)) for found in differences(one[number], other[number], name)]
+    return [] if one == other else [f"{name}: {one} and {other}"]
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ DIM = 6
 
 
 def small_vectors(words: Sequence[str] = WORDS, dim: int = DIM, seed: int = 0) -> WordVectors:
-    """Random ones in which France is to Paris as Italy to Rome, and good words are told from bad ones."""
+    """Return random vectors in which France is to Paris as Italy to Rome, and good words differ from bad ones."""
     matrix = torch.randn(len(words), dim, generator=torch.Generator().manual_seed(seed))
-    row = {word: place for place, word in enumerate(words)}
+    row = {word: index for index, word in enumerate(words)}
     if "rome" in row:
         matrix[row["rome"]] = matrix[row["paris"]] - matrix[row["france"]] + matrix[row["italy"]]
     for sign, word in ((3.0, "good"), (3.0, "fine"), (-3.0, "bad"), (-3.0, "awful")):
@@ -37,7 +37,7 @@ def small_vectors(words: Sequence[str] = WORDS, dim: int = DIM, seed: int = 0) -
 
 
 def write_vectors(path: Path, vectors: WordVectors) -> Path:
-    """As word2vec text."""
+    """Write vectors as word2vec text."""
     lines = [f"{len(vectors)} {vectors.dim}"]
     lines += [
         f"{word} {' '.join(map(repr, row.tolist()))}" for word, row in zip(vectors.words, vectors.vectors, strict=True)
@@ -49,7 +49,7 @@ def write_vectors(path: Path, vectors: WordVectors) -> Path:
 def write_checkpoint(
     folder: Path, vectors: WordVectors, *, prefix: str = "", fold_digits: bool = False, **config: Any
 ) -> Path:
-    """A folder as the architecture WordEmbedding leaves it: special tokens have rows too."""
+    """Write a folder as the architecture WordEmbedding leaves it: special tokens have rows too."""
     folder.mkdir(parents=True)
     tokenizer = build_word_tokenizer(vectors.words, lower_case=False).backend_tokenizer
     tokenizer.add_special_tokens(["[PAD]", "[MASK]"])

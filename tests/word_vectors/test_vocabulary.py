@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ctxzoo.word_vectors.vectors import WordVectors
-from ctxzoo.word_vectors.vocabulary import frequent_characters, frequent_words, vector_table
+from ctxzoo.word_vectors.vocabulary import frequent_characters, frequent_words, table_with_special_rows
 
 WORDS = ["the", "rare", "tea", "absent"]
 COUNTS = np.array([5, 1, 2, 0], np.int32)
@@ -32,5 +32,5 @@ def test_a_character_twice_in_a_word_counts_twice_and_ties_go_by_code_point():
 
 def test_vectors_stand_below_two_rows_of_zeros():
     vectors = WordVectors(words=["a", "b", "c"], vectors=torch.arange(6.0).view(3, 2) + 1, name="x", fingerprint="")
-    table = vector_table(vectors)
+    table = table_with_special_rows(vectors)
     assert table.tolist() == [[0, 0], [0, 0], [1, 2], [3, 4], [5, 6]]

@@ -16,7 +16,7 @@ from ctxzoo.tasks.question_answering.type_tables import TypeTables
 
 @dataclass(frozen=True)
 class LengthLimits:
-    """Longest context, question and (in training) answer, in words."""
+    """The longest context, question and (in training) answer, in words."""
 
     context: int
     question: int
@@ -24,8 +24,7 @@ class LengthLimits:
 
 
 # oneDNN keeps compiled code for every length it meets, some 15 MB for a training step of BiDAF; with all lengths
-# rounded
-# up there are few of them.
+# rounded up there are few of them.
 LENGTH_MULTIPLE = 8
 
 TRAINING_LIMITS = LengthLimits(context=400, question=50, answer=30)
@@ -33,7 +32,7 @@ EVALUATION_LIMITS = LengthLimits(context=1000, question=100)
 
 
 def rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.int64]:
-    """The rows that training keeps: nothing in them is longer than the limits."""
+    """Return the rows that training keeps: nothing in them is longer than the limits."""
     keep = (split.contexts.lengths()[split.context_of] <= limits.context) & (
         split.questions.lengths() <= limits.question
     )
@@ -43,7 +42,7 @@ def rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.in
 
 
 class SquadBatches(Dataset[dict[str, torch.Tensor]]):
-    """`batches[rows]` is a whole batch: dict of tensors, names as in `BidafForQuestionAnswering.forward`, and `row`.
+    """A dataset of which `batches[rows]` is a batch: the inputs of `BidafForQuestionAnswering.forward`, and `row`.
 
     Contexts and questions beyond the limits are cut; an answer that is cut off counts as "no answer" in the labels.
 
@@ -66,11 +65,11 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         return len(self.rows)
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Context words of each row, for bucketing."""
+        """The number of context words of each row, shape (n,), for bucketing."""
         return self.split.contexts.lengths()[self.split.context_of[self.rows]]
 
-    def __getitem__(self, places: Sequence[int]) -> dict[str, torch.Tensor]:
-        rows = self.rows[np.asarray(places)]
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows = self.rows[np.asarray(numbers)]
         context, context_lengths = self._pad(self.split.contexts, self.split.context_of[rows], self.limits.context)
         question, question_lengths = self._pad(self.split.questions, rows, self.limits.question)
         tables = self.tables
@@ -86,7 +85,7 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
         if tables.forms is not None:
             batch["word_features"] = tables.features(context, context_lengths, question)
             batch["question_word_features"] = tables.features(question, question_lengths, context)
-        # One is added for the extra token; "no answer", -1, becomes its place 0.
+        # One is added for the extra token; "no answer", -1, becomes its position 0.
         spans = self.split.spans[rows].astype(np.int64) + 1
         spans[spans[:, 1] > self.limits.context] = 0
         batch |= {"start_positions": spans[:, 0], "end_positions": spans[:, 1], "row": rows}

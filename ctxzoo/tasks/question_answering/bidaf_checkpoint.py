@@ -15,17 +15,17 @@ from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 
 LEARNED = "learned"
 UNKNOWN_VECTORS = "of the checkpoint"
-# Fields that tell the named variants apart from each other, and from settings that have no name.
+# Fields by which the named variants differ from each other, and from settings that have no name.
 _OF_VARIANTS = ("position_embedding", "self_attention", "position_scale", "scale_embeddings", "self_attention_residual")
 
 
 @dataclass(frozen=True)
 class BidafCheckpoint:
-    """What results tell of a reader.
+    """What results say of a reader.
 
     Attributes:
         variant: its name in `BidafConfig.variants`.
-        levers: names of `LEVERS`, sorted.
+        levers: names of options in `LEVERS`, sorted.
         query_to_context, squad_version: as in its config.
         word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
             say it, or "learned".
@@ -71,6 +71,6 @@ def _variant(config: BidafConfig, path: str) -> str:
 
 def _vectors_of_card(path: str) -> str:
     card = cached_file(path, CARD, _raise_exceptions_for_missing_entries=False)
-    told = {} if card is None else card_settings(Path(card).read_text(encoding="utf-8"))
-    name = told.get("word_vectors", LEARNED)
+    settings = {} if card is None else card_settings(Path(card).read_text(encoding="utf-8"))
+    name = settings.get("word_vectors", LEARNED)
     return UNKNOWN_VECTORS if name == LEARNED else name  # older cards call given vectors of a continued run learned

@@ -1,4 +1,4 @@
-"""Which reader of the BiDAF family a training makes: the one asked for, or that of the checkpoint it goes on from."""
+"""Which reader of the BiDAF family a training makes: the requested one, or that of the checkpoint it goes on from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BidafChoice:
 
     Attributes:
         variant: one of `BidafConfig.variants`.
-        levers: names of `LEVERS`, sorted.
+        levers: names of options in `LEVERS`, sorted.
         query_to_context: as in `BidafConfig`.
         start: the checkpoint that the training goes on from.
     """
@@ -36,16 +36,16 @@ def choose_bidaf(
     init_from: str | None,
     word_vectors: str | None,
 ) -> BidafChoice:
-    """What the settings of a training ask for; what they leave open is the default, or as the checkpoint is.
+    """Return the reader that the settings request; what they leave open is the default, or as the checkpoint is.
 
     Args:
-        variant, levers, query_to_context: as asked for; None, or no levers: left open.
+        variant, levers, query_to_context: as requested; None, or no levers: left open.
         init_from: checkpoint folder or Hub id that the training goes on from, which is read once.
         word_vectors: file of word vectors.
 
     Raises:
         OSError: there is no such checkpoint.
-        ValueError: what is asked for contradicts the checkpoint; see also `bidaf_checkpoint`.
+        ValueError: what is requested contradicts the checkpoint; see also `bidaf_checkpoint`.
     """
     if init_from is None:
         return BidafChoice(variant or VARIANT, tuple(sorted(levers)), query_to_context or QUERY_TO_CONTEXT, None)
@@ -55,9 +55,9 @@ def choose_bidaf(
             "one of the two out"
         )
     start = bidaf_checkpoint(init_from)
-    asked = {"variant": variant, "levers": sorted(levers), "query_to_context": query_to_context}
+    requested = {"variant": variant, "levers": sorted(levers), "query_to_context": query_to_context}
     found = {"variant": start.variant, "levers": list(start.levers), "query_to_context": start.query_to_context}
-    for name, value in asked.items():
+    for name, value in requested.items():
         if value and value != found[name]:
             raise ValueError(
                 f"{name}={value!r} beside init_from={init_from!r}: that checkpoint has {found[name]!r}; leave "

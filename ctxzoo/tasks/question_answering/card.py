@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
-from ctxzoo.hub.markdown import markdown_table
+from ctxzoo.hub.card_table import card_table
 from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -75,9 +75,9 @@ print(reader(question=question, context=context))"""
 
 
 def untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
-    """First and last row of a table of learned positions that no training example reached.
+    """Return the first and last row of a table of learned positions that no training example reached.
 
-    None if there is none, or if the checkpoint does not say what training reached (`trained_positions`).
+    It is None if there is no such row, or if the checkpoint does not say what training reached (`trained_positions`).
     """
     trained = getattr(config, "trained_positions", None)
     if trained is None or getattr(config, "position_embedding", None) != "learned":
@@ -118,7 +118,7 @@ class QuestionAnsweringCard(TaskCard):
             for row in PAPER
         ]
         rows = [row for row in rows if row[0] == result.variant]
-        return markdown_table(["paper (Patel 2022)", "course split", "F1", "EM"], rows) if rows else ""
+        return card_table(["paper (Patel 2022)", "course split", "F1", "EM"], rows) if rows else ""
 
     def data_lines(self, result: RunResult) -> Iterable[str]:
         if result.settings.get("finish_source"):
@@ -141,8 +141,8 @@ class QuestionAnsweringCard(TaskCard):
             )
         if hasattr(config, "max_answer_length"):
             yield f"Answers are at most {config.max_answer_length} words long."
-        places = getattr(config, "trained_positions", None)
-        trained = "" if places is None else f"trained on texts of up to {places - 1} words and "
+        positions = getattr(config, "trained_positions", None)
+        trained = "" if positions is None else f"trained on texts of up to {positions - 1} words and "
         yield f"It was {trained}scored on up to {EVALUATION_LIMITS.context}; the pipeline reads longer ones in windows."
         untrained = untrained_positions(config)
         if untrained is not None:
@@ -165,9 +165,9 @@ class QuestionAnsweringCard(TaskCard):
         return answer
 
     def split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:
-        """The first answerable question of a split."""
+        """Return the first answerable question of a split."""
         rows = data.texts(split)
-        row = next((place for place, answers in enumerate(rows["answers"]) if answers["text"]), 0)
+        row = next((number for number, answers in enumerate(rows["answers"]) if answers["text"]), 0)
         question, context, answers = (rows[row][name] for name in ("question", "context", "answers"))
         return {"question": question, "context": context, "gold": answers["text"]}
 
@@ -186,7 +186,7 @@ class QuestionAnsweringCard(TaskCard):
     def draw_figures(
         self, task: QuestionAnsweringTask, data: SquadDataModule, example: Mapping[str, Any], folder: Path
     ) -> None:
-        """attention.png: S of the example as a picture, its answer marked."""
+        """Draw attention.png: S of the example as a picture, its answer marked."""
         inputs = data.tokenizer(
             example["question"], example["context"], return_tensors="pt", return_offsets_mapping=True, truncation=False
         ).to(task.model.device)
@@ -194,13 +194,12 @@ class QuestionAnsweringCard(TaskCard):
         question_offsets = data.tokenizer(example["question"], return_offsets_mapping=True)["offset_mapping"]
         with torch.inference_mode():
             attentions = task.model(**inputs, output_attentions=True).attentions
-        # The logarithm of S1 differs from S by a constant for each context word, which the figure's softmax takes out
-        # again.
+        # The logarithm of S1 differs from S by a constant for each context word, which the figure's softmax removes.
         similarity = attentions[0][0].float().clamp(min=1e-30).log().cpu().numpy()
         answer = [
-            place
-            for place, (begin, end) in enumerate(offsets)
-            if place > 0 and begin < example["end"] and end > example["start"]
+            index
+            for index, (begin, end) in enumerate(offsets)
+            if index > 0 and begin < example["end"] and end > example["start"]
         ]
         plot_similarity(
             similarity[1:, 1:],

@@ -12,7 +12,7 @@ from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS
 def cut_vocabulary(
     model: ZooPreTrainedModel, tokenizer: WordCharTokenizer, keep_words: int
 ) -> tuple[ZooPreTrainedModel, WordCharTokenizer]:
-    """The same reader with the first words of its table alone; scores of texts of kept words stay as they are.
+    """Return the reader with the first words of its table alone; scores of texts of kept words stay as they are.
 
     Tables begin with the most frequent words: of the training texts, or of those that given word vectors are from. A
     word that is left out has the row of another of its forms (lower case and so on) where that is kept.
@@ -50,7 +50,7 @@ def cut_vocabulary(
 
 
 def _table_name(model: ZooPreTrainedModel) -> str:
-    """The name of the word table among the weights."""
+    """Return the name of the word table among the weights."""
     table = model.get_input_embeddings().weight
     names: list[str] = [name for name, parameter in model.named_parameters() if parameter is table]
     return names[0]

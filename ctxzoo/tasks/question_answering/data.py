@@ -13,6 +13,7 @@ import torch
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.formats import Rows
 from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
@@ -21,13 +22,10 @@ from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedS
 from ctxzoo.tasks.question_answering.reader import SquadSplits, read_squad
 from ctxzoo.tasks.question_answering.type_tables import TypeTables, build_type_tables
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, vector_table
+from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, table_with_special_rows
 
 LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
 HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
-
-
-Rows = npt.NDArray[np.int64]
 
 
 class SquadDataModule(lightning.LightningDataModule):
@@ -48,13 +46,13 @@ class SquadDataModule(lightning.LightningDataModule):
         characters: give `char_ids`.
         min_char_count: a character needs this many occurrences in the training split.
         max_word_length: L.
-        word_features: give word features (lever 3).
+        word_features: give word features (the option `word_features` of BiDAF).
         batch_size, eval_batch_size: questions in a batch.
         train_source: keep only training rows with this value in the column `source`.
         left_out_source: train on no row with this value in the column `source`; these rows are a split of their own,
             `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
         pool_batches: training batches whose rows are sorted by length together; 1 gives random batches.
-        seed: of the order of batches and of the held-out share.
+        seed: of the order of batches and of the held-out fraction.
         num_workers: processes that build batches; 0 builds them in the training process.
         cache_dir: folder of prepared data.
         tokenizer: use this one instead of building one from the data.
@@ -116,7 +114,7 @@ class SquadDataModule(lightning.LightningDataModule):
         self._vectors: WordVectors | None = None
         self._rows: dict[str, Rows] = {}
 
-    # -- what a recipe asks for ------------------------------------------------------------------------------------
+    # -- what a recipe reads ----------------------------------------------------------------------------------------
 
     @property
     def tokenizer(self) -> WordCharTokenizer:
@@ -126,12 +124,12 @@ class SquadDataModule(lightning.LightningDataModule):
 
     @property
     def squad_version(self) -> Literal["1.1", "2.0"]:
-        """1.1 or 2.0, as asked for or as found."""
+        """The version 1.1 or 2.0, as requested or as found."""
         return self._loaded().squad_version
 
     @property
     def fingerprint(self) -> str:
-        """Content hashes of the splits, as text."""
+        """The content hashes of the splits, as text."""
         return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, int | bool]:
@@ -147,30 +145,30 @@ class SquadDataModule(lightning.LightningDataModule):
         }
 
     def trained_positions(self) -> int:
-        """Places that training reads: the words of its longest context or question, and the extra token."""
+        """The number of positions that training reads: words of its longest context or question and the extra token."""
         split, rows = self.prepared("train"), self.rows("train")
         contexts, questions = split.contexts.lengths()[split.context_of[rows]], split.questions.lengths()[rows]
         return 1 + int(max(contexts.max(), questions.max()))
 
     def vector_table(self) -> torch.Tensor | None:
-        """(vocab_size, dim) pretrained vectors, or None when they are learned."""
-        return vector_table(self._vectors) if self._vectors else None
+        """Return the pretrained vectors (vocab_size, dim), or None when they are learned."""
+        return table_with_special_rows(self._vectors) if self._vectors else None
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, or "learned"."""
         return self._vectors.name if self._vectors else "learned"
 
     def texts(self, split: str) -> datasets.Dataset:
-        """The rows of a split with their texts; `row` of a batch counts in here."""
+        """Return the rows of a split with their texts, to which `row` of a batch refers."""
         return self._loaded().splits[self._source(split)]
 
     def prepared(self, split: str) -> PreparedSplit:
-        """The words of a split; `row` of a batch counts in here."""
+        """Return the words of a split, to whose rows `row` of a batch refers."""
         assert self._prepared is not None, "call setup() first"
         return self._prepared.splits[self._source(split)]
 
     def row_counts(self, split: str) -> npt.NDArray[np.int64]:
-        """(rows of the word table,) how often the questions and distinct contexts of a split read each of them."""
+        """Count (rows of the word table,) how often the questions and distinct contexts of a split read each row."""
         assert self._prepared is not None, "call setup() first"
         assert self._tables is not None, "call setup() first"
         counts = self._prepared.counts[self._source(split)]
@@ -183,19 +181,19 @@ class SquadDataModule(lightning.LightningDataModule):
         return tuple(self._rows)
 
     def rows(self, split: str) -> Rows:
-        """The rows that a split reads, after the training filter."""
+        """Return the rows that a split reads, after the training filter."""
         return self._rows[split]
 
     def answers(
         self, split: str, rows: torch.Tensor, spans: AnswerSpans, may_refuse: bool
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Decoded spans as the predictions and references that `SquadV2` takes.
+        """Return decoded spans as the predictions and references that `SquadV2` takes.
 
         The text is always that of the best span; the no-answer score says whether it counts (`may_refuse=False`, SQuAD
         1.1: it always does).
 
         Args:
-            split: where the rows count.
+            split: the split whose rows are meant.
             rows: (B,) rows of the split.
             spans: of the batch, positions with the extra token.
             may_refuse: whether "no answer" is possible.
@@ -217,11 +215,11 @@ class SquadDataModule(lightning.LightningDataModule):
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
     def prepare_data(self) -> None:
-        """Read, check and cut into words; once, on one process of each machine."""
+        """Read, check and cut into words, once on each machine."""
         self._prepare()
 
     def setup(self, stage: str | None = None) -> None:
-        """Open the prepared data, build the vocabulary; on every process."""
+        """Open the prepared data and build the vocabulary, on every process."""
         if self._tables is not None:
             return
         self._prepare()
@@ -241,7 +239,7 @@ class SquadDataModule(lightning.LightningDataModule):
         return self._loader("test", shuffle=False)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Any split in evaluation order and with evaluation limits, whatever the dataset calls it."""
+        """Return a loader of any split in evaluation order with evaluation limits, whatever the dataset calls it."""
         if split not in self._rows:
             self._rows[split] = np.arange(len(self.prepared(split)))
         return self._loader(split, shuffle=False)
@@ -259,7 +257,7 @@ class SquadDataModule(lightning.LightningDataModule):
             self._prepared = prepare_squad(data.splits, data.fingerprint, self.cache_dir)
 
     def _source(self, split: str) -> str:
-        """The dataset's own split that `split` reads."""
+        """Return the name of the dataset's own split that `split` reads."""
         names = self._loaded().splits
         if split == LEFT_OUT and self.left_out_source is not None:
             return "train"
@@ -299,7 +297,7 @@ class SquadDataModule(lightning.LightningDataModule):
         return chosen
 
     def _is_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
-        """Of each row of the dataset's training split, whether its column `source` holds this value."""
+        """Return (rows,) whether the column `source` of each row of the dataset's training split holds this value."""
         texts = self.texts("train")
         if "source" not in texts.column_names:
             raise ValueError(f"{option}={source!r}: {self.dataset!r} has no column 'source'")
@@ -310,7 +308,7 @@ class SquadDataModule(lightning.LightningDataModule):
         return found
 
     def _without(self, rows: Rows, split: str, is_left_out: npt.NDArray[np.bool_]) -> Rows:
-        """Rows of a split without those left out, where it reads the dataset's training split."""
+        """Return the rows of a split without those left out, where it reads the dataset's training split."""
         return rows[~is_left_out[rows]] if self._source(split) == "train" else rows
 
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:

@@ -11,7 +11,7 @@ from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_sq
 
 
 def load_reader(checkpoint: str) -> QuestionAnsweringPipeline:
-    """The question-answering pipeline of a checkpoint folder or Hub id."""
+    """Return the question-answering pipeline of a checkpoint folder or Hub id."""
     return QuestionAnsweringPipeline(
         model=AutoModelForQuestionAnswering.from_pretrained(checkpoint),
         tokenizer=AutoTokenizer.from_pretrained(checkpoint),
@@ -35,7 +35,7 @@ def answer_questions(
 
     Returns:
         Id to answer, "" for no answer, and id to no-answer score (0 to 1): the two files of the official SQuAD 2.0
-        script, which looks for the best threshold only in answers that were given: for that, ask with threshold 1.
+        script. The script looks for the best threshold only in answers that were given: for it, set the threshold to 1.
     """
     options = {} if no_answer_threshold is None else {"no_answer_threshold": no_answer_threshold}
     answers = reader(questions, batch_size=batch_size, **options)
@@ -45,13 +45,13 @@ def answer_questions(
 
 
 def read_questions(file: Path) -> list[dict[str, str]]:
-    """Id, question and context of every question of a SQuAD JSON file; answers are not needed.
+    """Return id, question and context of every question of a SQuAD JSON file; answers are not needed.
 
     Raises:
         FileNotFoundError: no such file.
         DatasetFileError: not UTF-8 or not JSON.
         SquadFormatError: not of SQuAD's form, no question, an id twice, or a question or context without a word; the
-            message names the place.
+            message names the question.
     """
     rows, _ = read_squad_json(file, answers=False)
     questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]

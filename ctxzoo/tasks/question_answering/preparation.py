@@ -20,10 +20,10 @@ from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
 
 PREPARATION_VERSION = "1"
-CHUNK = 4096  # texts that are cut in one call; bounds the memory that offsets take as Python tuples
 NO_ANSWER = -1
 
 IntArray = npt.NDArray[np.int32]
@@ -44,7 +44,7 @@ class PreparedTexts:
     pointers: npt.NDArray[np.int64]
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Words of each text."""
+        """The number of words of each text, shape (texts,)."""
         return np.diff(self.pointers)
 
 
@@ -183,8 +183,8 @@ def _cut(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(texts), CHUNK):
-        yield list(texts[start : start + CHUNK])
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        yield list(texts[start : start + TEXTS_AT_ONCE])
 
 
 def _refuse_empty(name: str, split: _Columns, contexts: PreparedTexts, questions: PreparedTexts) -> None:

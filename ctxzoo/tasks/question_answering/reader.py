@@ -21,8 +21,8 @@ from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVe
 
 logger = logging.getLogger(__name__)
 
-TEXT_COLUMNS = ("id", "title", "context", "question")
-COLUMNS = (*TEXT_COLUMNS, "answers")
+STRING_COLUMNS = ("id", "title", "context", "question")
+COLUMNS = (*STRING_COLUMNS, "answers")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SquadSplits:
             `answer_start`: list of int32, character offsets), then any further columns of the source.
         squad_version: "2.0" if questions may be unanswerable, else "1.1".
         fingerprint: content hash per split, the same on every machine.
-        fixed_answer_starts: per split, how many answer offsets were moved (all 0 unless asked for).
+        fixed_answer_starts: per split, how many answer offsets were moved (all 0 unless requested).
     """
 
     splits: dict[str, datasets.Dataset]
@@ -51,7 +51,7 @@ def read_squad(
     config: str | None = None,
     fix_answer_start: bool = False,
 ) -> SquadSplits:
-    """Reads and checks a dataset.
+    """Read and check a dataset.
 
     Args:
         source: "sample" (the generated corpus); an official SQuAD JSON file (one split, named by "train",
@@ -60,7 +60,7 @@ def read_squad(
         data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
         squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
         config: name of the configuration, for datasets that have several.
-        fix_answer_start: where an answer is not at its offset, move the offset to the nearest place where it is.
+        fix_answer_start: where an answer is not at its offset, move the offset to its nearest occurrence.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -102,7 +102,7 @@ def check_squad(
     origin: Mapping[str, str] | None = None,
     declared_version: SquadVersion | None = None,
 ) -> SquadSplits:
-    """Checks splits that are already loaded and puts their columns into the one form.
+    """Check splits that are already loaded and put their columns into the one form.
 
     Args:
         splits: name to dataset.
@@ -137,8 +137,8 @@ def check_squad(
 def _version(
     requested: Literal["1.1", "2.0", "auto"], declared: SquadVersion | None, unanswerable: str | None
 ) -> SquadVersion:
-    wanted = declared if requested == "auto" else requested
-    if wanted == "1.1" and unanswerable is not None:
+    version = declared if requested == "auto" else requested
+    if version == "1.1" and unanswerable is not None:
         raise SquadFormatError(
             f"{unanswerable}: no answers, but SQuAD 1.1 has answerable questions only; leave it out "
             "(or set `squad_version` to 2.0)"
@@ -148,11 +148,11 @@ def _version(
             "squad_version='2.0', but every question of every split has an answer; add some without "
             "(or set `squad_version` to auto)"
         )
-    return wanted or ("1.1" if unanswerable is None else "2.0")
+    return version or ("1.1" if unanswerable is None else "2.0")
 
 
 def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
-    """The dataset with the five columns in order and in their types; a copy only where a type differs."""
+    """Return the dataset with the five columns in order and in their types; a copy only where a type differs."""
     missing = [column for column in COLUMNS if column not in dataset.column_names]
     if missing:
         raise SquadFormatError(
@@ -163,11 +163,11 @@ def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
         raise SquadFormatError(f"{where}: no rows")
     extra = [column for column in dataset.column_names if column not in COLUMNS]
     dataset = dataset.select_columns([*COLUMNS, *extra])
-    wanted = squad_features()
-    if all(dataset.features[column] == wanted[column] for column in COLUMNS):
+    expected = squad_features()
+    if all(dataset.features[column] == expected[column] for column in COLUMNS):
         return dataset
     table: pa.Table = dataset.with_format("arrow")[:]
-    schema = wanted.arrow_schema
+    schema = expected.arrow_schema
     for index, column in enumerate(COLUMNS):
         found, target = table.schema.field(column).type, schema.field(column).type
         if column == "answers":
@@ -177,12 +177,12 @@ def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
         else:
             raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
         table = table.set_column(index, column, values)
-    features = datasets.Features({**wanted, **{column: dataset.features[column] for column in extra}})
+    features = datasets.Features({**expected, **{column: dataset.features[column] for column in extra}})
     return _in_memory(table, features)
 
 
 def _answers(where: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Answers with text of any width and offsets of any whole-number type, in the one type."""
+    """Return answers with text of any width and offsets of any whole-number type, in the one type."""
     target = squad_features().arrow_schema.field("answers").type
     found = column.type
     try:
@@ -213,7 +213,7 @@ class _Rows:
         self._table: pa.Table = dataset.with_format("arrow")[:].combine_chunks()
 
     def check(self) -> None:
-        """Everything but the answer offsets."""
+        """Check everything but the answer offsets."""
         for column in COLUMNS:
             self._refuse(pc.is_null(self._table.column(column)), f"{column} is null")
         for column in ("id", "context", "question"):
@@ -237,13 +237,13 @@ class _Rows:
             )
 
     def first_unanswerable(self) -> str | None:
-        """Place of the first question without answers."""
+        """Say where the first question without answers is; None where all have some."""
         empty = pc.equal(pc.list_value_length(self._answer_column("text")), 0)
         row = pc.index(empty, True).as_py()
-        return None if row < 0 else self._place(row)
+        return None if row < 0 else self._row_name(row)
 
     def with_checked_offsets(self, fix: bool) -> tuple[datasets.Dataset, int]:
-        """The dataset, answers at their offsets, and how many offsets had to be moved."""
+        """Return the dataset, answers at their offsets, and how many offsets had to be moved."""
         encoded = self._table.column("context").combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().chunk(0)
@@ -259,7 +259,7 @@ class _Rows:
                 continue
             nearest = _nearest(context, text, start)
             if nearest is None or not fix:
-                raise SquadFormatError(f"{self._place(row)}: {_misplaced(context, text, start, nearest)}")
+                raise SquadFormatError(f"{self._row_name(row)}: {_misplaced(context, text, start, nearest)}")
             flat_starts[position] = nearest
             moved += 1
         return (self._moved(flat_starts) if moved else self._dataset), moved
@@ -287,18 +287,18 @@ class _Rows:
         repeated = next(value for value, count in Counter(values).items() if count > 1)
         first = values.index(repeated)
         raise SquadFormatError(
-            f"{self._place(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
+            f"{self._row_name(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
         )
 
     def _refuse(self, bad: pa.Array, reason: str | Callable[[int], str], parents: pa.Array | None = None) -> None:
-        """Raises for the first true element of `bad`; `parents` maps elements to rows."""
+        """Raise for the first true element of `bad`; `parents` maps elements to rows."""
         index = pc.index(bad, True).as_py()
         if index < 0:
             return
         row = index if parents is None else parents[index].as_py()
-        raise SquadFormatError(f"{self._place(row)}: {reason if isinstance(reason, str) else reason(row)}")
+        raise SquadFormatError(f"{self._row_name(row)}: {reason if isinstance(reason, str) else reason(row)}")
 
-    def _place(self, row: int) -> str:
+    def _row_name(self, row: int) -> str:
         return f"{self._where}, row {row} (id {self._table.column('id')[row].as_py()!r})"
 
 
@@ -307,7 +307,7 @@ def _is_blank(texts: pa.Array) -> pa.Array:
 
 
 def _nearest(context: str, text: str, start: int) -> int | None:
-    """Offset of the occurrence of `text` that is closest to `start`; of two equally close, the first."""
+    """Return the offset of the occurrence of `text` that is closest to `start`; of two equally close, the first."""
     best: int | None = None
     found = context.find(text)
     while found >= 0:
@@ -330,7 +330,7 @@ def _misplaced(context: str, text: str, start: int, nearest: int | None) -> str:
 
 
 def _json_files(path: Path) -> list[Path]:
-    """The SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
+    """Return the SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
     if path.is_file():
         if path.suffix != ".json":
             raise ValueError(f"{path} is not a .json file; name a SQuAD JSON file, a folder, or a Hub id")
@@ -342,7 +342,7 @@ def _json_files(path: Path) -> list[Path]:
 
 
 def _refuse_saved_to_disk(path: Path) -> None:
-    """Its JSON files describe Arrow files; they hold no questions."""
+    """Refuse a folder of `save_to_disk`: its JSON files describe Arrow files and hold no questions."""
     if (path / "dataset_dict.json").is_file():
         kind, steps = "DatasetDict", "write each split with `split.to_parquet('<new folder>/<split name>.parquet')`"
     elif (path / "state.json").is_file() and (path / "dataset_info.json").is_file():
@@ -364,7 +364,7 @@ def _split_name(file: Path) -> str:
 
 
 def _read_json(file: Path) -> tuple[datasets.Dataset, SquadVersion | None]:
-    """The questions of an official SQuAD file and the version that the file names."""
+    """Return the questions of an official SQuAD file and the version that the file names."""
     rows, version = read_squad_json(file)
     columns = {column: [row[column] for row in rows] for column in COLUMNS}
     return datasets.Dataset.from_dict(columns, features=squad_features()), version

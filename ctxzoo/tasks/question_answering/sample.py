@@ -4,7 +4,7 @@ A paragraph states facts about a few invented entities (companies, towns, people
 for one relation in words that the paragraph does not use. The same relation of other entities, and other values of the
 same kind, stand beside the answer, so a reader that only looks for "a year" or "a name" fails. A third of the questions
 has no answer: the entity lacks the relation that another one has, or is not in the paragraph at all. Relation and
-wording are drawn before answerability, so the question alone does not tell it.
+wording are drawn before answerability, so the question alone does not give it away.
 
 Paragraphs are short and relations few, so that a small reader learns the corpus in minutes on a processor.
 
@@ -72,7 +72,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A generated paragraph with everything it states and the questions asked about it."""
+    """A generated paragraph with everything it states and the questions about it."""
 
     title: str
     context: str
@@ -104,7 +104,7 @@ class _Draws:
 
 
 def _names_of_split(kind: str, split: str) -> list[str]:
-    """Of eight pairs of words six are names for training, one for validation, one for test: only words recur."""
+    """Return names of a kind for a split: of eight, six are for training; splits share words, but no name."""
     words = NAME_KINDS[kind]
     proper_words = words.proper if split == "train" else words.proper + words.unseen
     return [
@@ -137,7 +137,7 @@ class _Writer:
                 number += 1
 
     def _value(self, kind: str, used: set[str]) -> str:
-        """A value that stands nowhere else in the paragraph, so that each answer has one place."""
+        """Return a value that stands nowhere else in the paragraph, so that each answer has one offset."""
         draws = self._draws
         while True:
             if kind in NAME_KINDS:
@@ -173,7 +173,7 @@ class _Writer:
             present[entity_type] = entities = [self._entity(entity_type, used) for _ in range(count)]
             own = draws.shuffled(self._relations[entity_type])[: 2 + draws.below(2)]
             for relation in own:
-                # Mostly all but one have it: values to confuse, and one entity to ask for in vain.
+                # Mostly all entities but one have it: values to confuse, and one entity whose question has no answer.
                 have = max(1, count - 1) if draws.chance(0.8) else 1 + draws.below(count)
                 holders[relation] = draws.shuffled(entities)[:have]
             for entity in entities:
@@ -183,7 +183,7 @@ class _Writer:
         return Paragraph(title, context, facts, self._questions(holders, present, facts, used))
 
     def _write(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
-        """The paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
+        """Return the paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
         draws = self._draws
         runs: list[list[tuple[Entity, Relation]]] = []
         entities = [entity for owners in holders.values() for entity in owners]
@@ -219,13 +219,13 @@ class _Writer:
         facts: tuple[Fact, ...],
         used: set[str],
     ) -> tuple[Question, ...]:
-        """Three to six questions. Relation, wording and answerability are independent draws."""
+        """Return three to six questions, whose relation, wording and answerability are independent draws."""
         draws = self._draws
-        wanted = 3 + draws.below(4)
+        number = 3 + draws.below(4)
         by_key = {(fact.entity, fact.relation): fact for fact in facts}
         questions: dict[tuple[Entity, Relation], Question] = {}
         relations = list(holders)
-        while len(questions) < wanted:
+        while len(questions) < number:
             relation = draws.pick(relations)
             wording = draws.pick(relation.questions)
             if draws.chance(0.7):
@@ -240,14 +240,14 @@ class _Writer:
 
 
 def _clause(template: str, entity: Entity, value: str, continued: bool) -> tuple[str, int]:
-    """The clause and the offset of its value."""
+    """Return the clause and the offset of its value."""
     subject, other = entity.pronouns if continued else (entity.name, entity.name)
     before, after = (part.format(s=subject, o=other) for part in template.split("{v}"))
     return before + value + after, len(before)
 
 
 def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph]:
-    """The paragraphs of one split with their fact tables, cut to exactly `questions` questions.
+    """Return the paragraphs of one split with their fact tables, cut to exactly `questions` questions.
 
     Raises:
         ValueError: unknown split, negative seed, or fewer than one question.
@@ -270,7 +270,7 @@ def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph
 
 
 def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: int = 400) -> datasets.DatasetDict:
-    """The generated corpus; the same arguments give the same rows on every machine.
+    """Return the generated corpus; the same arguments give the same rows on every machine.
 
     The splits are independent of each other's size, and no named entity of one split occurs in another, though
     most words of their names do.
@@ -300,7 +300,7 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
 
 
 def squad_features() -> datasets.Features:
-    """Columns and types of SQuAD on the Hub."""
+    """Return the columns and types of SQuAD on the Hub."""
     string = datasets.Value("string")
     return datasets.Features(
         {

@@ -13,7 +13,7 @@ class Relation:
         subject: entity type the relation belongs to.
         name: name of the relation, unique within the type.
         kind: kind of its values, a key of `NAME_KINDS`, `THINGS`, `NUMBERS`, or "year".
-        statements: clauses with {v} (value) and {s} (entity as subject) or {o} (entity in any other place).
+        statements: clauses with {v} (value) and {s} (entity as subject) or {o} (entity in any other position).
         questions: questions with {s}; they share no content word with the statements.
     """
 

@@ -18,20 +18,20 @@ class SquadFormatError(ValueError):
 
 
 def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str, Any]], SquadVersion | None]:
-    """The questions of one file, and the version that the file names, if it does.
+    """Return the questions of one file, and the version that the file names, if it does.
 
     Args:
         file: in the official form.
-        answers: whether they are needed; if not, they are not looked at.
+        answers: whether answers are needed; if not, they are not read.
 
     Returns:
-        One row for each question, in order: title ("" where there is none), context, id, question, and, when asked for,
+        One row for each question, in order: title ("" where there is none), context, id, question, and, on request,
         answers with `text` and `answer_start`.
 
     Raises:
         FileNotFoundError: no such file.
         DatasetFileError: the file is not UTF-8 or not JSON.
-        SquadFormatError: it is not of SQuAD's form; the message names the place.
+        SquadFormatError: it is not of SQuAD's form; the message says where.
     """
     if not file.is_file():
         raise FileNotFoundError(f"no file {str(file)!r}; expected a SQuAD JSON file")
@@ -63,39 +63,39 @@ def _rows(file: str, content: object, answers: bool) -> Iterator[dict[str, Any]]
             in_paragraph = f"{in_article}.paragraphs[{p}]"
             context = _member(file, paragraph, "context", str, in_paragraph)
             for q, question in enumerate(_member(file, paragraph, "qas", list, in_paragraph)):
-                place = f"row {row}, {in_paragraph}.qas[{q}]"
-                identifier = _member(file, question, "id", str, place)
-                place = f"{place} (id {identifier!r})"
-                fields = {"id": identifier, "question": _member(file, question, "question", str, place)}
+                where = f"row {row}, {in_paragraph}.qas[{q}]"
+                identifier = _member(file, question, "id", str, where)
+                where = f"{where} (id {identifier!r})"
+                fields = {"id": identifier, "question": _member(file, question, "question", str, where)}
                 if answers:
-                    fields["answers"] = _answers(file, question, place)
+                    fields["answers"] = _answers(file, question, where)
                 yield {"title": title, "context": context, **fields}
                 row += 1
 
 
-def _answers(file: str, question: object, place: str) -> dict[str, list[Any]]:
-    answers = _member(file, question, "answers", list, place)
-    texts = [_member(file, answer, "text", str, f"{place}.answers[{i}]") for i, answer in enumerate(answers)]
-    starts = [_member(file, answer, "answer_start", int, f"{place}.answers[{i}]") for i, answer in enumerate(answers)]
-    if _mapping(file, question, place).get("is_impossible") is True and answers:
-        raise SquadFormatError(f"{file}, {place}: is_impossible is true, but there are answers: {texts}")
+def _answers(file: str, question: object, where: str) -> dict[str, list[Any]]:
+    answers = _member(file, question, "answers", list, where)
+    texts = [_member(file, answer, "text", str, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
+    starts = [_member(file, answer, "answer_start", int, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
+    if _mapping(file, question, where).get("is_impossible") is True and answers:
+        raise SquadFormatError(f"{file}, {where}: is_impossible is true, but there are answers: {texts}")
     return {"text": texts, "answer_start": starts}
 
 
-def _mapping(file: str, value: object, place: str) -> dict[str, Any]:
+def _mapping(file: str, value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise SquadFormatError(f"{file}, {place}: {_short(value)}; expected a JSON object")
+        raise SquadFormatError(f"{file}, {where}: {_short(value)}; expected a JSON object")
     return value
 
 
-def _member(file: str, value: object, key: str, kind: type, place: str) -> Any:
-    mapping = _mapping(file, value, place)
+def _member(file: str, value: object, key: str, kind: type, where: str) -> Any:
+    mapping = _mapping(file, value, where)
     if key not in mapping:
-        raise SquadFormatError(f"{file}, {place}: no key {key!r}; found {', '.join(mapping) or 'none'}")
+        raise SquadFormatError(f"{file}, {where}: no key {key!r}; found {', '.join(mapping) or 'none'}")
     found = mapping[key]
     if not isinstance(found, kind) or isinstance(found, bool):
         names = {list: "a list", str: "text", int: "a whole number"}
-        raise SquadFormatError(f"{file}, {place}: {key!r} is {_short(found)}; expected {names[kind]}")
+        raise SquadFormatError(f"{file}, {where}: {key!r} is {_short(found)}; expected {names[kind]}")
     return found
 
 

@@ -41,7 +41,7 @@ class TypeTables:
     def features(
         self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
-        """Word features (lever 3) of a batch, as `word_features` of the tokenizer computes them one text at a time.
+        """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
 
         Args:
             types: (B, n) with the extra token in front and padding behind.
@@ -56,18 +56,18 @@ class TypeTables:
         words = (types != self.extra) & (types != self.padding)
         features = np.zeros((*types.shape, 4 + NUM_WORD_SHAPES), np.float32)
         keys = [(types, other), *((self.forms[types, kind], self.forms[other, kind]) for kind in range(2))]
-        for place, (mine, theirs) in enumerate(keys):
-            features[..., place] = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
+        for index, (mine, theirs) in enumerate(keys):
+            features[..., index] = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
         lower = self.forms[types, 0]
         features[..., 3] = (lower[:, :, None] == lower[:, None, :]).sum(axis=2) / np.maximum(lengths, 1)[:, None]
-        rows, places = np.nonzero(words)
-        features[rows, places, 4 + self.shapes[types[rows, places]]] = 1
+        rows, positions = np.nonzero(words)
+        features[rows, positions, 4 + self.shapes[types[rows, positions]]] = 1
         features[~words] = 0
         return features
 
 
 def build_type_tables(types: Sequence[str], tokenizer: WordCharTokenizer) -> TypeTables:
-    """The tables of these types for a tokenizer's vocabulary, characters and features."""
+    """Return the tables of these types for a tokenizer's vocabulary, characters and features."""
     extra_word = tokenizer.unk_token_id
     word_ids = [*(tokenizer.word_id(word) for word in types), extra_word, tokenizer.pad_token_id]
     char_ids = None

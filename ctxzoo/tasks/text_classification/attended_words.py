@@ -18,7 +18,7 @@ class Occurrences:
     Attributes:
         labels: (N,) the label of its text.
         ids: (N,) the word.
-        weights: (N,) how much it counts, in the mean over heads, as a multiple of an even share of its text.
+        weights: (N,) how much it counts, in the mean over heads, as a multiple of the even weight in its text.
     """
 
     labels: npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ class Occurrences:
     weights: npt.NDArray[np.float64]
 
     def of_word(self, word_id: int, label: int) -> npt.NDArray[np.float64]:
-        """Weights of one word in the texts of one label."""
+        """Return the weights of one word in the texts of one label."""
         found: npt.NDArray[np.float64] = self.weights[(self.ids == word_id) & (self.labels == label)]
         return found
 
@@ -51,16 +51,16 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
             weights = model.token_weights(
                 batch["input_ids"].to(model.device), batch["attention_mask"].to(model.device)
             ).cpu()
-        shares = weights.double().mean(dim=1) * mask.sum(dim=1, keepdim=True)
+        multiples = weights.double().mean(dim=1) * mask.sum(dim=1, keepdim=True)
         labels = batch["labels"].unsqueeze(1).expand_as(mask)
-        parts.append(tuple(values[mask].numpy() for values in (labels, batch["input_ids"], shares)))
+        parts.append(tuple(values[mask].numpy() for values in (labels, batch["input_ids"], multiples)))
     return Occurrences(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def top_words(
     occurrences: Occurrences, words: Sequence[str], label: int, count: int, at_least: int
 ) -> list[tuple[str, float, int]]:
-    """The words that count most in the texts of a label.
+    """Return the words that count most in the texts of a label.
 
     Args:
         occurrences: of `read_occurrences`.
@@ -70,7 +70,7 @@ def top_words(
         at_least: occurrences in these texts that a word needs.
 
     Returns:
-        Word, mean weight (a multiple of an even share) and number of occurrences, the highest weight first.
+        Word, mean weight (a multiple of the even weight) and number of occurrences, the highest weight first.
     """
     chosen = occurrences.labels == label
     ids = occurrences.ids[chosen]

@@ -52,7 +52,7 @@ print(classifier(text, truncation=True))  # no more words than it was trained on
 
 
 def _what_is_right(example: Mapping[str, Any], words: str) -> str:
-    """Nothing for a text of our own, which no one has labelled."""
+    """Say what is right; nothing for a text of our own, which no one has labelled."""
     return words.format(example["gold"]) if "gold" in example else ""
 
 
@@ -102,7 +102,7 @@ class TextClassificationCard(TaskCard):
         return prediction
 
     def split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
-        """The first text of a split."""
+        """Return the first text of a split."""
         row, label = int(data.rows(split)[0]), int(data.labels(split)[0])
         return {"text": data.texts(split)[row]["text"], "gold": data.label_names[label]}
 
@@ -117,10 +117,10 @@ class TextClassificationCard(TaskCard):
         example: Mapping[str, Any],
         folder: Path,
     ) -> None:
-        """token_weights.png, where the model can say how much each word counts."""
+        """Draw token_weights.png, where the model can say how much each word counts."""
         token_weights = getattr(task.model, "token_weights", None)
         inputs = data.tokenizer(example["text"], return_tensors="pt", return_offsets_mapping=True)
-        # Hashed n-grams stand behind the words and in no place of the text.
+        # Hashed n-grams come after the words and have no position in the text.
         every = [(begin, end) for begin, end in inputs.pop("offset_mapping")[0].tolist() if end > begin]
         offsets = every[:DRAWN_WORDS]
         if token_weights is None or not offsets:

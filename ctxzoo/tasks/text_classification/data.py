@@ -14,11 +14,11 @@ from scipy import sparse
 from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
-from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.formats import SPLITS, Rows
 from ctxzoo.data.missing_path import refuse_missing_path
-from ctxzoo.data.text_encoding import EncodedTexts, Rows, TextBatches, check_tokenizer, encode_texts
+from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
-from ctxzoo.data.text_words import count_words, frequent_words
+from ctxzoo.data.text_words import count_words, frequent_words_of_texts
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 from ctxzoo.tasks.text_classification.naive_bayes import naive_bayes_of_means
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
@@ -60,9 +60,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
         min_word_count: a word needs this many occurrences.
         min_words: texts with fewer words, known or not, are left out.
-        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
+        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`;
+            `cutter` names the pre-tokenizer.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
-            that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
+            that of the given `WordTokenizer`. `truncated` counts those cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
         word_vectors: file of pretrained vectors for `vector_table`.
         vectors_std: standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
@@ -180,7 +181,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
 
-    # -- what a recipe asks for ------------------------------------------------------------------------------------
+    # -- what a recipe reads ----------------------------------------------------------------------------------------
 
     @property
     def tokenizer(self) -> TokenizersBackend:
@@ -190,17 +191,17 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     @property
     def label_names(self) -> list[str]:
-        """The name of each label."""
+        """The name of each label, in the order of their numbers."""
         return self._loaded().label_names
 
     @property
     def num_labels(self) -> int:
-        """L."""
+        """The number of labels, L."""
         return len(self.label_names)
 
     @property
     def fingerprint(self) -> str:
-        """Content hashes of the dataset's own splits, as text."""
+        """The content hashes of the dataset's own splits, as text."""
         return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, int]:
@@ -212,7 +213,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:
-        """(num_ids, dim) vectors of `word_vectors` or by word2vec, or None without either.
+        """Return (num_ids, dim) the vectors of `word_vectors` or by word2vec, or None without either.
 
         See `word_vector_table` and `word2vec_table`.
         """
@@ -225,10 +226,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return word_vector_table(tokenizer, self._vectors, self.seed, self.vectors_std)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes over `train`.
+        """Return features (num_ids, F) of words and buckets and weights (L, F) of their means, by naive Bayes.
 
         Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0.
-        See `naive_bayes_of_means`.
+        Counts are those of the rows of `train`; see `naive_bayes_of_means`.
         """
         tokenizer = _of_words(self.tokenizer, "naive_bayes")
         texts = self._encoded_texts("train")
@@ -251,16 +252,16 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of those that are there; after `setup`."""
+        """The names of the splits that are there; after `setup`."""
         return tuple(self._rows)
 
     def texts(self, split: str) -> datasets.Dataset:
-        """The rows with `text` and `label` among which a split has its own; `row` of a batch counts in here."""
+        """Return the rows with `text` and `label` among which a split has its own, to which `row` of a batch refers."""
         self.rows(split)
         return self._texts[split]
 
     def rows(self, split: str) -> Rows:
-        """The rows of `texts(split)` that belong to the split, ascending."""
+        """Return the rows of `texts(split)` that belong to the split, ascending."""
         if split not in self._rows:
             raise ValueError(
                 f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)} (or set `split`)"
@@ -268,21 +269,21 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return self._rows[split]
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
-        """The label of each of `rows(split)`."""
+        """Return the label of each of `rows(split)`."""
         return _labels(self.texts(split))[self.rows(split)]
 
     def truncated(self, split: str) -> int:
-        """How many texts of a split are longer than `max_length`."""
+        """Count the texts of a split that are longer than `max_length`."""
         return int(self._encoded_texts(split).truncated[self.rows(split)].sum())
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
     def prepare_data(self) -> None:
-        """Read and check; once, on one process of each machine."""
+        """Read and check the dataset, once on each machine."""
         self._loaded()
 
     def setup(self, stage: str | None = None) -> None:
-        """Choose the rows of each split, build the vocabulary; on every process."""
+        """Choose the rows of each split and build the vocabulary, on every process."""
         if self._rows:
             return
         splits = self._long_enough(self._loaded().splits)
@@ -312,7 +313,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         return self._loader("test", shuffle=False)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Any split in evaluation order."""
+        """Return a loader of any split in evaluation order."""
         return self._loader(split, shuffle=False)
 
     # -- inside --------------------------------------------------------------------------------------------------------
@@ -379,7 +380,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     def _build_tokenizer(self, texts: datasets.Dataset, rows: Rows) -> WordTokenizer:
         backend = word_cutter(self.lower_case, self.cutter)
-        words = frequent_words(backend, texts.select(rows)["text"][:], self.min_word_count)
+        words = frequent_words_of_texts(backend, texts.select(rows)["text"][:], self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(rows)} training texts of {self.dataset!r}; "
@@ -397,7 +398,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         )
 
     def _words(self) -> list[str]:
-        """The words of the tokenizer from id 1 on."""
+        """Return the words of the tokenizer from id 1 on."""
         words: list[str] = self.tokenizer.convert_ids_to_tokens(range(1, len(self.tokenizer)))
         return words
 
@@ -437,12 +438,12 @@ def _labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
     return labels
 
 
-def _of_words(tokenizer: TokenizersBackend, asked: str) -> WordTokenizer:
-    """The tokenizer, if its ids are those of words."""
+def _of_words(tokenizer: TokenizersBackend, requested: str) -> WordTokenizer:
+    """Return the tokenizer if its ids are those of words; `requested` is what needs them."""
     if not isinstance(tokenizer, WordTokenizer):
         raise ValueError(
-            f"{asked}: a {type(tokenizer).__name__} has no vocabulary of words; give a WordTokenizer, or no tokenizer "
-            "to build one from the data"
+            f"{requested}: a {type(tokenizer).__name__} has no vocabulary of words; give a WordTokenizer, or no "
+            "tokenizer to build one from the data"
         )
     return tokenizer
 

@@ -10,23 +10,24 @@ YELP = "Yelp/yelp_review_full"
 DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
     "reuters8": {"dataset": "ctxzoo-data/reuters8", "dev_share": 0.1825},
     "imdb": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "cutter": "english"},
-    # Of IMDB's training reviews those of one film stand side by side: validation in blocks knows fewer of the films.
+    # IMDB's training reviews of one film stand side by side: validation in blocks shares fewer films with training.
     "imdb_blocks": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "dev_block": 50, "cutter": "english"},
     "yelp": {"dataset": YELP, "cutter": "english"},
     "yelp_long": {"dataset": YELP, "cutter": "english", "min_words": 119},
     "news_aggregator": {"dataset": "ctxzoo-data/news_aggregator", "text_column": "title", "cutter": "english"},
     "sample": {"dataset": "sample"},
 }
-PARTS = {"yelp_long": "long", "imdb_blocks": "blocks"}  # what tells their results from others of the Hub id
+TAGS = {"yelp_long": "long", "imdb_blocks": "blocks"}  # what distinguishes their results from others of the Hub id
 
 
 def document_dataset(name: str) -> dict[str, Any]:
-    """The arguments of one of `DOCUMENT_DATASETS`; any other Hub id, folder or file is read with English rules."""
+    """Return the arguments of one of `DOCUMENT_DATASETS`; another Hub id, folder or file is read with English rules."""
     return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
 
 
 def tag_of(name: str, run: str = "") -> str:
-    """What tells results on it from those on another dataset of the same Hub id, and by the name of the run, from those
-    with other settings; may be empty.
+    """Return what distinguishes results on a dataset, and those of the run `run`, from others; may be empty.
+
+    Several datasets have one Hub id, and several runs of a dataset differ in settings only.
     """
-    return "-".join(part for part in (PARTS.get(name, ""), run) if part)
+    return "-".join(part for part in (TAGS.get(name, ""), run) if part)

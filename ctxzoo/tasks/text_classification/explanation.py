@@ -25,10 +25,10 @@ class Explanation:
         offsets: first character and the one after the last of each word that was read, from left to right.
         weights: (rows, words): how much each of these words counts for each head or step.
         row_name: what a row is: "head" or "step".
-        num_ngrams: hashed n-grams that were read too; they stand at no place of the text.
+        num_ngrams: hashed n-grams that were read too; they have no position in the text.
         ngram_weight: how much all of them together count, the mean over the rows; 0 where the attention does not see
             n-grams and they decide in another way.
-        has_other_ways: whether words, or n-grams, also decide in a way that the weights do not tell of.
+        has_other_ways: whether words, or n-grams, also decide in a way that the weights do not show.
         num_cut_off: known words behind the tokenizer's limit, which were not read.
     """
 
@@ -49,44 +49,44 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        """Its probability."""
+        """The probability of the most probable label."""
         return self.probabilities[self.label]
 
     @property
     def uniform_weight(self) -> float:
-        """What each word would have if all that is weighed counted alike."""
+        """The weight of each word if all that is weighed counted alike."""
         weighed = len(self.offsets) + (self.num_ngrams if self.ngram_weight > 0 else 0)
         return 1 / max(1, weighed)
 
     def mean_weights(self) -> NDArray[np.float64]:
-        """(words,): mean over the rows."""
+        """The weights (words,), each the mean over the rows."""
         mean: NDArray[np.float64] = self.weights.mean(axis=0)
         return mean
 
     def pieces(self) -> Iterator[tuple[str, int | None]]:
-        """The whole text in pieces, each with its number among the words, or None for what was not read."""
+        """Return the whole text in pieces, each with its number among the words, or None for what was not read."""
         end = 0
-        for place, (begin, stop) in enumerate(self.offsets):
+        for word, (begin, stop) in enumerate(self.offsets):
             if begin > end:
                 yield self.text[end:begin], None
-            yield self.text[begin:stop], place
+            yield self.text[begin:stop], word
             end = stop
         if end < len(self.text):
             yield self.text[end:], None
 
     def top_words(self, weights: NDArray[np.float64], count: int = 5) -> list[tuple[str, float]]:
-        """The words of the greatest of the (words,) weights, each once, in lower case."""
+        """Return the words of the greatest of the (words,) weights, each once, in lower case."""
         found: dict[str, float] = {}
-        for place in np.argsort(-weights, kind="stable"):
-            begin, end = self.offsets[place]
-            found.setdefault(self.text[begin:end].lower(), float(weights[place]))
+        for word in np.argsort(-weights, kind="stable"):
+            begin, end = self.offsets[word]
+            found.setdefault(self.text[begin:end].lower(), float(weights[word]))
             if len(found) == count:
                 break
         return list(found.items())
 
 
 def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) -> Explanation:
-    """Classify a text and ask the model what it looked at.
+    """Classify a text and read what the model attended to.
 
     Args:
         model: a text classifier with `token_weights`, in evaluation mode.
@@ -108,24 +108,24 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
         raise ValueError("the model is in training mode, in which dropout changes its answers; call model.eval() first")
 
     encoded = tokenizer([text], truncation=True, return_offsets_mapping=True, return_overflowing_tokens=True)
-    places = encoded["offset_mapping"][0]
-    offsets = [(begin, end) for begin, end in places if end > begin]  # n-grams come after the words, at (0, 0)
+    spans = encoded["offset_mapping"][0]
+    offsets = [(begin, end) for begin, end in spans if end > begin]  # n-grams come after the words, at (0, 0)
     inputs = {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
-    # Models need one place at least; without a word it is padding.
+    # Models need one position at least; without a word it is padding.
     tensors = tokenizer.pad(
-        inputs, padding="max_length", max_length=max(1, len(places)), return_tensors="pt", verbose=False
+        inputs, padding="max_length", max_length=max(1, len(spans)), return_tensors="pt", verbose=False
     )
     tensors = tensors.to(model.device)
     with torch.inference_mode():
         probabilities = model(**tensors).logits[0].double().softmax(dim=-1).tolist()
-        weights = token_weights(**tensors)[0, :, : len(places)].double().cpu().numpy()
+        weights = token_weights(**tensors)[0, :, : len(spans)].double().cpu().numpy()
     return Explanation(
         text=text,
-        probabilities={model.config.id2label[place]: share for place, share in enumerate(probabilities)},
+        probabilities={model.config.id2label[label]: probability for label, probability in enumerate(probabilities)},
         offsets=offsets,
         weights=weights[:, : len(offsets)],
         row_name=_row_name(model.config),
-        num_ngrams=len(places) - len(offsets),
+        num_ngrams=len(spans) - len(offsets),
         ngram_weight=float(weights[:, len(offsets) :].sum(axis=1).mean()),
         has_other_ways=getattr(model.config, "decides_beyond_attention", False),
         num_cut_off=encoded["num_truncated_tokens"][0],
@@ -133,7 +133,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
 
 
 def intensities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(words,): from 0 for the least weight to 1 for the greatest; 0 throughout where all are the same."""
+    """Return (words,) from 0 for the least weight to 1 for the greatest; 0 throughout where all are the same."""
     if not weights.size:
         return weights
     least, most = weights.min(), weights.max()
@@ -144,11 +144,11 @@ def intensities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return scaled
 
 
-def percent(share: float) -> str:
-    """A small share with three digits: 0.0123 -> "1.23%"."""
-    if 0 < share < 1e-5:
+def percent(fraction: float) -> str:
+    """Write a small fraction with three digits: 0.0123 -> "1.23%"."""
+    if 0 < fraction < 1e-5:
         return "<0.001%"
-    return f"{100 * share:#.3g}".rstrip(".") + "%" if share else "0%"
+    return f"{100 * fraction:#.3g}".rstrip(".") + "%" if fraction else "0%"
 
 
 def _row_name(config: Any) -> str:

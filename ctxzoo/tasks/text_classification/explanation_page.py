@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.results.result import write_atomically
+from ctxzoo.data.atomic_write import write_atomically
 from ctxzoo.tasks.text_classification.explanation import Explanation, intensities, percent
 
 MOST_OPEN_ROWS = 5  # with more, each opens on request
@@ -63,7 +63,7 @@ STYLE = """
 
 
 def explanation_html(explanations: Sequence[Explanation]) -> str:
-    """The part of a page that shows texts, for `IPython.display.HTML` or a page of your own.
+    """Return the part of a page that shows texts, for `IPython.display.HTML` or a page of your own.
 
     Raises:
         ValueError: no explanation.
@@ -83,7 +83,7 @@ def explanation_html(explanations: Sequence[Explanation]) -> str:
 
 
 def write_explanation_page(explanations: Sequence[Explanation], out: str | Path) -> None:
-    """Write the page, whole or not at all.
+    """Write the page, atomically.
 
     Raises:
         ValueError: no explanation, or the name of the file does not end in .html.
@@ -127,9 +127,9 @@ def _article(number: int, explanation: Explanation) -> list[str]:
         return [*parts, _mean("weight of each word", explanation, rows[0]), "</article>"]
     parts.append(_mean(f"mean over {len(rows)} {name}s", explanation, explanation.mean_weights()))
     opened = " open" if len(rows) <= MOST_OPEN_ROWS else ""
-    for place, weights in enumerate(rows, start=1):
+    for number, weights in enumerate(rows, start=1):
         parts.append(
-            f'<details class="row"{opened}><summary><h3>{name} {place}</h3> {_top(explanation, weights)}</summary>'
+            f'<details class="row"{opened}><summary><h3>{name} {number}</h3> {_top(explanation, weights)}</summary>'
             f"{_scale(explanation, weights)}{_text(explanation, weights, unread=False)}</details>"
         )
     return [*parts, "</article>"]
@@ -143,15 +143,15 @@ def _labels(explanation: Explanation) -> str:
     ordered = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
     lines = [
         f"<bdi>{_escape(label)}</bdi>"
-        f'<div class="bar" aria-hidden="true"><span style="width:{100 * share:.2f}%"></span></div>'
-        f'<span class="share">{share:.1%}</span>'
-        for label, share in ordered
+        f'<div class="bar" aria-hidden="true"><span style="width:{100 * probability:.2f}%"></span></div>'
+        f'<span class="share">{probability:.1%}</span>'
+        for label, probability in ordered
     ]
     return "\n".join(['<div class="labels">', *lines, "</div>"])
 
 
 def _notes(explanation: Explanation) -> list[str]:
-    """What the colours mean, and what the model did not read."""
+    """Say what the colours mean, and what the model did not read."""
     notes = ["The model knows no word of this text."]
     if explanation.offsets:
         same = percent(explanation.uniform_weight)
@@ -185,7 +185,7 @@ def _mean(title: str, explanation: Explanation, weights: NDArray[np.float64]) ->
 
 
 def _top(explanation: Explanation, weights: NDArray[np.float64]) -> str:
-    words = [f"<bdi>{_escape(word)}</bdi> {percent(share)}" for word, share in explanation.top_words(weights)]
+    words = [f"<bdi>{_escape(word)}</bdi> {percent(weight)}" for word, weight in explanation.top_words(weights)]
     return f'<span class="top">{", ".join(words)}</span>'
 
 
@@ -197,7 +197,7 @@ def _scale(explanation: Explanation, weights: NDArray[np.float64]) -> str:
 
 
 def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None, *, unread: bool = True) -> str:
-    """The text as given, its words highlighted where there are weights; what is beyond the limit struck through.
+    """Return the text as given, its words highlighted where there are weights; what is beyond the limit struck through.
 
     Without `unread` dots stand for that, so that a long text is on the page once and not once for each row.
     """
@@ -205,11 +205,11 @@ def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None, 
     end = explanation.offsets[-1][1] if explanation.num_cut_off else len(explanation.text)
     parts = []
     begin = 0
-    for piece, place in explanation.pieces():
+    for piece, word in explanation.pieces():
         written = _escape(piece)
-        if place is not None and weights is not None and colours is not None:
-            title = percent(float(weights[place]))
-            written = f'<mark style="--w:{colours[place]:.2f}" title="{title}">{written}</mark>'
+        if word is not None and weights is not None and colours is not None:
+            title = percent(float(weights[word]))
+            written = f'<mark style="--w:{colours[word]:.2f}" title="{title}">{written}</mark>'
         elif begin >= end and unread:
             written = f'<span class="unread">{written}</span>'
         elif begin >= end:

@@ -29,10 +29,10 @@ FAINTEST, STRONGEST = np.array([255, 247, 235]) / 255, np.array([245, 158, 11]) 
 
 @dataclass
 class Piece:
-    """A part of the text on its way into the picture; `place` is its number among the words that were read."""
+    """A part of the text on its way into the picture; `word` is its number among the words that were read."""
 
     shown: str
-    place: int | None
+    word: int | None
     blank_before: bool
     line_breaks: int
     left: float = 0.0
@@ -61,7 +61,7 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int =
     height = top + len(blocks) * block_height + MARGIN
 
     figure = new_figure(WIDTH, height)
-    figure.set_layout_engine("none")  # every place is computed here
+    figure.set_layout_engine("none")  # every position is computed here
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
@@ -70,19 +70,19 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int =
     )
     for number, note in enumerate(_notes(explanation)):
         _write(axes, WIDTH - MARGIN, 1.4 * MARGIN + number * LINE, note, size=9, color=SMALL_PRINT, ha="right")
-    for number, (label, share) in enumerate(labels):
+    for number, (label, probability) in enumerate(labels):
         y = 2 * MARGIN + (number + 0.9) * LINE
         _write(axes, MARGIN, y, shown_word(label))
-        for width, colour in ((BAR_WIDTH, TRACK), (share * BAR_WIDTH, BAR)):
+        for width, colour in ((BAR_WIDTH, TRACK), (probability * BAR_WIDTH, BAR)):
             _fill(axes, BAR_LEFT, y - 0.06, width, 0.12, colour)
-        _write(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{share:.1%}")
+        _write(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{probability:.1%}")
     for number, (title, weights) in enumerate(blocks):
         _draw_block(axes, top + number * block_height, title, weights, pieces)
     save_figure(figure, out)
 
 
 def _notes(explanation: Explanation) -> list[str]:
-    """At most three lines."""
+    """Return at most three lines of notes."""
     notes = ["grey words were not read"]
     if explanation.has_other_ways:
         notes[0] += "; colours are not all that decides"
@@ -94,7 +94,7 @@ def _notes(explanation: Explanation) -> list[str]:
 
 
 def _blocks(explanation: Explanation, most_rows: int) -> list[tuple[str, NDArray[np.float64]]]:
-    """Titles and weights of what is drawn."""
+    """Return the titles and weights of what is drawn."""
     rows, name = explanation.weights, explanation.row_name
     if not explanation.offsets:
         return [("the model knows no word of this text", rows[0])]
@@ -108,23 +108,23 @@ def _blocks(explanation: Explanation, most_rows: int) -> list[tuple[str, NDArray
 
 
 def _pieces(explanation: Explanation) -> Iterator[Piece]:
-    """Words, and what stands between them, as far as the picture holds them."""
+    """Return words, and what stands between them, as far as the picture holds them."""
     blank, breaks, count = False, 0, 0
-    for text, place in explanation.pieces():
+    for text, word in explanation.pieces():
         # What was not read may be many words.
-        for part in [text] if place is not None else re.findall(r"\s+|\S+", text):
-            if place is None and part.isspace():
+        for part in [text] if word is not None else re.findall(r"\s+|\S+", text):
+            if word is None and part.isspace():
                 blank, breaks = True, min(2, len(part.splitlines()) - 1 + part.endswith(("\n", "\r")))
                 continue
             count += 1
-            yield Piece(shown_word(part) if count <= MOST_PIECES else "…", place, blank, breaks if count > 1 else 0)
+            yield Piece(shown_word(part) if count <= MOST_PIECES else "…", word, blank, breaks if count > 1 else 0)
             if count > MOST_PIECES:
                 return
             blank, breaks = False, 0
 
 
 def _set_lines(pieces: list[Piece]) -> None:
-    """Measure the pieces and give each its place, in lines as wide as the picture."""
+    """Measure the pieces and give each its position, in lines as wide as the picture."""
     from matplotlib.font_manager import FontProperties
 
     figure: Any = new_figure(1, 1)
@@ -156,9 +156,9 @@ def _draw_block(axes: Axes, top: float, title: str, weights: NDArray[np.float64]
     _write(axes, WIDTH - MARGIN, top, scale, size=9, color=SMALL_PRINT, ha="right")
     for piece in pieces:
         y = top + (piece.line + 1.15) * LINE
-        known = piece.place is not None
-        if piece.place is not None:
-            colour = FAINTEST + colours[piece.place] * (STRONGEST - FAINTEST)
+        known = piece.word is not None
+        if piece.word is not None:
+            colour = FAINTEST + colours[piece.word] * (STRONGEST - FAINTEST)
             _fill(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(colour))
         _write(axes, piece.left, y, piece.shown, color=INK if known else SMALL_PRINT)
 

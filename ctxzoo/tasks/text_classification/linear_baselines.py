@@ -22,7 +22,7 @@ from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
 DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
 MAJORITY_CLASS = "majority_class"
-# Those whose C can be chosen: name -> its parameter of the classifier. The choice is a baseline of its own.
+# Baselines whose C can be chosen: name -> the classifier's parameter. With the choice each is a baseline of its own.
 COSTS = {"words_characters_svm": "C", "bigram_nbsvm": "C", "words_svm": "C", "bigram_nblr": "classifier__C"}
 TUNED = "_tuned"
 TUNED_LINEAR = tuple(f"{name}{TUNED}" for name in LINEAR_BASELINES if name in COSTS)
@@ -32,7 +32,7 @@ C_FOLDS = 3
 
 
 class WordCutter:
-    """From a text to its words, as `WordTokenizer` with this cutter cuts it; what scikit-learn calls a tokenizer."""
+    """Cuts a text into words as `WordTokenizer` with this pre-tokenizer does; what scikit-learn calls a tokenizer."""
 
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
@@ -64,11 +64,11 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
         # Of two classes one classifier is enough: the other's is its negative.
-        wanted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        self.ratios_ = log_count_ratios(X, labels, wanted)
+        fitted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        self.ratios_ = log_count_ratios(X, labels, fitted)
         classifier = LinearSVC(C=self.C, random_state=0) if self.classifier is None else self.classifier
         weights, intercepts = [], []
-        for label, ratios in zip(wanted, self.ratios_, strict=True):
+        for label, ratios in zip(fitted, self.ratios_, strict=True):
             model = clone(classifier).fit(X @ sparse.diags(ratios), labels == label)
             weights.append(model.coef_[0] * ratios)
             intercepts.append(model.intercept_[0])
@@ -76,22 +76,22 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         return self
 
     def decision_function(self, X: sparse.csr_matrix) -> npt.NDArray[np.float64]:
-        """(rows, classes), or (rows,) for the second of two classes."""
+        """Return scores (rows, classes), or (rows,) for the second of two classes."""
         scores: npt.NDArray[np.float64] = X @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: sparse.csr_matrix) -> npt.NDArray[Any]:
         scores = self.decision_function(X)
-        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        predicted: npt.NDArray[Any] = self.classes_[places]
+        indices = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        predicted: npt.NDArray[Any] = self.classes_[indices]
         return predicted
 
 
 def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
-    """An untrained scikit-learn pipeline from texts to classes.
+    """Return an untrained scikit-learn pipeline from texts to classes.
 
-    One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words as
-    `cutter` says (see `build_word_tokenizer`).
+    One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words by
+    the pre-tokenizer `cutter` (see `build_word_tokenizer`).
 
     With `_tuned` behind the names of `COSTS`, C is that of `C_VALUES` with the best accuracy in a cross-validation of
     the texts that the pipeline is fitted on: three stratified folds of neighbouring rows, as scikit-learn cuts them.
@@ -135,13 +135,13 @@ def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
 
 
 def number_of_weights(model: Pipeline) -> int:
-    """Numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
+    """Count the numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
     fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
     classifier = getattr(model[-1], "best_estimator_", model[-1])
     return sum(getattr(classifier, name).size for name in fitted if hasattr(classifier, name))
 
 
 def chosen_cost(model: Pipeline) -> float | None:
-    """The C that a fitted `linear_baseline` has chosen; None of one that had none to choose."""
+    """Return the C that a fitted `linear_baseline` has chosen; None where it had none to choose."""
     values: dict[str, float] = getattr(model[-1], "best_params_", {})
     return next(iter(values.values()), None)

@@ -12,12 +12,12 @@ SMOOTHING = 1.0  # alpha, added to every count
 
 
 def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """r = log((p / |p|) / (q / |q|)) with p = 1 + counts of the features in a class, q = 1 + counts outside it.
+    """Return r = log((p / |p|) / (q / |q|)) with p = 1 + counts of the features in a class, q = 1 + counts outside it.
 
     Args:
         counts: (rows, features), a scipy sparse matrix or an array.
         labels: (rows,) class of each row.
-        classes: (C,) those that are asked for, each against all others.
+        classes: (C,) the requested classes, each against all others.
 
     Returns:
         (C, features); above 0 where a feature speaks for the class.
@@ -34,7 +34,7 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
 def naive_bayes_of_means(
     counts: Any, labels: npt.ArrayLike, num_labels: int, groups: Sequence[slice]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """A linear classifier of a row's mean over its features: class scores are weights times the mean of their ratios.
+    """Build a linear classifier of a row's mean over its features: class scores are weights times mean ratios.
 
     A group of features has ratios of its own, of their presence in the rows, in columns of their own, which are 0 for
     the features of other groups: each group is a naive Bayes classifier, and their scores are added. The weights are
@@ -53,9 +53,9 @@ def naive_bayes_of_means(
     classes = [1] if num_labels == 2 else list(range(num_labels))
     columns = len(classes)
     ratios = np.zeros((counts.shape[1], columns * len(groups)))
-    for place, group in enumerate(groups):
+    for number, group in enumerate(groups):
         present = (counts[:, group] > 0).astype(np.float64)
-        ratios[group, place * columns : (place + 1) * columns] = log_count_ratios(present, labels, classes).T
+        ratios[group, number * columns : (number + 1) * columns] = log_count_ratios(present, labels, classes).T
     lengths = np.asarray(counts.sum(axis=1)).clip(min=1)
     sizes = np.abs((counts @ ratios) / lengths).mean(axis=0)
     of_column = 1 / np.maximum(sizes, np.finfo(np.float64).tiny)

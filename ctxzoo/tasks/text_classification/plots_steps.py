@@ -16,7 +16,7 @@ def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
     """Draw how much each word counts in each step or for each head: one row for each of them, one column for a word.
 
     Args:
-        weights: (rows, n), shares of a row's weight; of a step, the mean over features.
+        weights: (rows, n), fractions of a row's weight; of a step, the mean over features.
         words: n words.
         out: the PNG file to write.
         title: printed as it is, above the picture.

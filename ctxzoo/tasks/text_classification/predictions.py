@@ -10,7 +10,7 @@ from ctxzoo.models.tokenization_word import WordTokenizer
 
 
 def load_classifier(checkpoint: str) -> TextClassificationPipeline:
-    """The text-classification pipeline of a checkpoint folder or Hub id."""
+    """Return the text-classification pipeline of a checkpoint folder or Hub id."""
     return TextClassificationPipeline(
         model=AutoModelForSequenceClassification.from_pretrained(checkpoint),
         tokenizer=AutoTokenizer.from_pretrained(checkpoint),
@@ -20,7 +20,7 @@ def load_classifier(checkpoint: str) -> TextClassificationPipeline:
 def classify_texts(
     classifier: TextClassificationPipeline, texts: list[str], *, batch_size: int = 32
 ) -> list[dict[str, Any]]:
-    """The most probable `label` of each text and its probability `score`, in their order.
+    """Return the most probable `label` of each text and its probability `score`, in their order.
 
     Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
     `words_left_out`, the number of known words behind it.
@@ -34,7 +34,7 @@ def classify_texts(
 
 
 def words_left_out(tokenizer: WordTokenizer, texts: list[str]) -> list[int]:
-    """Known words of each text behind the limit of the tokenizer, which its model does not read."""
+    """Count the known words of each text behind the limit of the tokenizer, which its model does not read."""
     if tokenizer.word_limit is None:
         return [0] * len(texts)
     found: list[int] = tokenizer(texts, truncation=True, return_overflowing_tokens=True)["num_truncated_tokens"]
@@ -42,7 +42,7 @@ def words_left_out(tokenizer: WordTokenizer, texts: list[str]) -> list[int]:
 
 
 def left_out_note(tokenizer: WordTokenizer, texts: list[str]) -> str | None:
-    """What to tell of texts that are longer than the limit of the tokenizer; None where none is."""
+    """Write a note on texts that are longer than the limit of the tokenizer; None where none is."""
     numbers = [number for number in words_left_out(tokenizer, texts) if number]
     if not numbers:
         return None

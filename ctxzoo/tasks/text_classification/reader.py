@@ -48,7 +48,7 @@ class TextSplits:
 def read_texts(
     dataset: str, data_dir: str | None = None, text_column: str | None = None, label_column: str | None = None
 ) -> TextSplits:
-    """Reads and checks a dataset.
+    """Read and check a dataset.
 
     Labels are those of a `ClassLabel` column; or integers 0..L-1, each in use, named by a column `label_text` where
     there is one; or text, numbered in alphabetical order.
@@ -90,7 +90,7 @@ def check_texts(
     label_column: str | None = None,
     origin: Mapping[str, str] | None = None,
 ) -> TextSplits:
-    """Checks splits that are already loaded and puts their columns into the one form.
+    """Check splits that are already loaded and put their columns into the one form.
 
     Args:
         splits: name to dataset.
@@ -112,7 +112,7 @@ def check_texts(
 
 @dataclass(frozen=True)
 class _Columns:
-    """One split: its texts, its labels as integers or text, and the names of labels as far as it tells them."""
+    """One split: its texts, its labels as integers or text, and the names of labels as far as it names them."""
 
     where: str
     texts: pa.ChunkedArray
@@ -170,23 +170,23 @@ class _Columns:
         return datasets.Dataset(datasets.table.InMemoryTable(table))
 
 
-def _column(where: str, present: Sequence[str], what: str, asked: str | None, usual: Sequence[str]) -> str:
-    for name in usual if asked is None else [asked]:
+def _column(where: str, present: Sequence[str], what: str, requested: str | None, usual: Sequence[str]) -> str:
+    for name in usual if requested is None else [requested]:
         if name in present:
             return name
-    wanted = f"no column of the usual names {', '.join(usual)}" if asked is None else f"no column {asked!r}"
-    raise TextFormatError(f"{where}: {wanted} for the {what}; rename one of {list(present)} (or set `{what}_column`)")
+    missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
+    raise TextFormatError(f"{where}: {missing} for the {what}; rename one of {list(present)} (or set `{what}_column`)")
 
 
 def _refuse(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: str) -> None:
-    """Raises for the first row for which `bad` is true; `reason` may hold {value}."""
+    """Raise for the first row for which `bad` is true; `reason` may hold {value}."""
     row = pc.index(bad, True).as_py()
     if row >= 0:
         raise TextFormatError(f"{where}, row {row}: {reason.format(value=values[row].as_py())}")
 
 
 def _label_names(columns: Sequence[_Columns]) -> list[str]:
-    """The names of labels 0, 1, ..., the same in all splits."""
+    """Return the names of labels 0, 1, ..., the same in all splits."""
     first = columns[0]
     for split in columns:
         if split.class_names != first.class_names or split.labels.type.id != first.labels.type.id:
@@ -212,7 +212,7 @@ def _label_names(columns: Sequence[_Columns]) -> list[str]:
 
 
 def _texts_of_numbers(columns: Sequence[_Columns], count: int) -> list[str]:
-    """What the column `label_text` calls the numbers; where there is none, the numbers themselves."""
+    """Return what the column `label_text` calls the numbers; where there is none, the numbers themselves."""
     names: dict[int, str] = {}
     for split in columns:
         for row, (number, name) in enumerate(zip(split.labels.to_pylist(), split.label_texts or [], strict=False)):
@@ -250,7 +250,7 @@ def _read_file(path: Path, text_column: str | None, label_column: str | None) ->
 
 
 def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.Table:
-    """Numbers are recognised, but not in the column of the texts."""
+    """Read a file of delimited columns; numbers are recognised, but not in the column of the texts."""
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     with pa.csv.open_csv(path, parse_options=parse) as reader:
         names = reader.schema.names
@@ -266,8 +266,8 @@ def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
         raise DatasetFileError(f"{path}: several columns are called {repeated[0]!r}; give each a name of its own")
 
 
-def _read_json_lines(path: Path, wanted: Container[str | None]) -> pa.Table:
-    """Columns that are not wanted stay empty: they may hold anything."""
+def _read_json_lines(path: Path, requested: Container[str | None]) -> pa.Table:
+    """Read JSON lines; columns that are not requested stay empty, since they may hold anything."""
     rows = [
         json_object(line, f"{path}, line {number}")
         for number, line in enumerate(read_utf8(path).split("\n"), start=1)
@@ -276,14 +276,14 @@ def _read_json_lines(path: Path, wanted: Container[str | None]) -> pa.Table:
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table(
         {
-            name: _array(path, name, [row.get(name) for row in rows]) if name in wanted else pa.nulls(len(rows))
+            name: _array(path, name, [row.get(name) for row in rows]) if name in requested else pa.nulls(len(rows))
             for name in names
         }
     )
 
 
 def _array(path: Path, name: str, values: list[Any]) -> pa.Array:
-    """The values of one type.
+    """Return values of one type as an Arrow array.
 
     Raises:
         TextFormatError: they are of several types, or a number is too large.

@@ -1,6 +1,6 @@
 """A generated corpus for text classification: short reviews of things, negative or positive.
 
-Half of the reviews can be told by their adjectives. In a quarter a negation turns the adjective round. In the last
+Half of the reviews are decided by their adjectives. In a quarter a negation turns the adjective round. In the last
 quarter two clauses disagree, and what counts is the one after "but", or the one that does not begin with "although" or
 "even though". A weighted sum over the words therefore gets less than two thirds right; a model that reads the order of
 words gets all.
@@ -37,7 +37,7 @@ OPENERS = ("", "", "after a week , ", "to be honest , ", "out of the box , ")
 
 
 def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: int = 300) -> datasets.DatasetDict:
-    """The generated corpus; the same arguments give the same rows on every machine.
+    """Return the generated corpus; the same arguments give the same rows on every machine.
 
     No text occurs twice, in one split or in two. Labels alternate. A larger split begins with a smaller one's rows.
 
@@ -66,17 +66,17 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
 
 
 def _texts(seed: int, split: str) -> list[Iterator[str]]:
-    """For each label its texts of this split."""
+    """Generate for each label its texts of this split."""
     return [_different(random.Random(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS]
 
 
 def _different(draws: random.Random, split: str, name: str) -> Iterator[str]:
-    """Texts that were not there before; their hash says to which split they belong."""
+    """Yield texts that were not there before; their hash says to which split they belong."""
     seen = set()
     while True:
         text = _review(draws, LABELS.index(name))
-        share = hashlib.sha256(text.encode()).digest()[0] % 8
-        if text not in seen and SPLITS[max(0, share - 5)] == split:
+        eighth = hashlib.sha256(text.encode()).digest()[0] % 8
+        if text not in seen and SPLITS[max(0, eighth - 5)] == split:
             seen.add(text)
             yield text
 
@@ -98,7 +98,7 @@ def _review(draws: random.Random, label: int) -> str:
 
 
 def _clause(draws: random.Random, label: int, *, negated: bool) -> str:
-    """A clause that speaks for `label`."""
+    """Return a clause that speaks for `label`."""
     subject = f"{_pick(draws, ARTICLES)} {_pick(draws, THINGS)}"
     adjective = _pick(draws, ADJECTIVES[1 - label if negated else label])
     return f"{subject} {_pick(draws, NEGATED if negated else PLAIN)} {adjective}"

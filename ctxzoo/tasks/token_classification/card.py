@@ -93,7 +93,7 @@ class TokenClassificationCard(TaskCard):
         return {"tags": " ".join(word["tag"] for word in words)}
 
     def split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
-        """The first sentence of a split."""
+        """Return the first sentence of a split."""
         sentence = data.texts(split)[int(data.rows(split)[0])]
         gold = " ".join(data.label_names[label] for label in sentence["labels"])
         return {"text": " ".join(sentence["tokens"]), "gold": gold}

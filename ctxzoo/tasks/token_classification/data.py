@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
-from ctxzoo.data.text_encoding import EncodedTexts, Rows, encode_texts
-from ctxzoo.data.text_words import frequent_words
+from ctxzoo.data.formats import Rows
+from ctxzoo.data.text_encoding import EncodedTexts, encode_texts
+from ctxzoo.data.text_words import frequent_words_of_texts
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.batches import TokenBatches
@@ -91,7 +92,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         self._encoded: dict[str, EncodedTexts] = {}
         self._vectors: WordVectors | None = None
 
-    # -- what a recipe asks for ------------------------------------------------------------------------------------
+    # -- what a recipe reads ----------------------------------------------------------------------------------------
 
     @property
     def tokenizer(self) -> WordTokenizer:
@@ -101,12 +102,12 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
 
     @property
     def label_names(self) -> list[str]:
-        """The tag of each label."""
+        """The tag of each label, in the order of their numbers."""
         return self._loaded().label_names
 
     @property
     def fingerprint(self) -> str:
-        """Content hashes of the dataset's own splits and of the word vectors, as text."""
+        """The content hashes of the dataset's own splits and of the word vectors, as text."""
         hashes = sorted(self._loaded().fingerprint.items())
         if self._vectors is not None:
             hashes.append(("word vectors", self._vectors.fingerprint))
@@ -118,30 +119,30 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
 
     def vector_table(self) -> torch.Tensor | None:
-        """(num_ids, dim) vectors of `word_vectors`, or None without them; see `word_vector_table`."""
+        """Return (num_ids, dim) the vectors of `word_vectors`, or None without them; see `word_vector_table`."""
         return None if self._vectors is None else word_vector_table(self.tokenizer, self._vectors, self.seed)
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of those that are there; after `setup`."""
+        """The names of the splits that are there; after `setup`."""
         return tuple(self._rows)
 
     def texts(self, split: str) -> datasets.Dataset:
-        """The sentences (`tokens`, `labels`) among which a split has its own; `row` of a batch counts in here."""
-        return self._loaded().splits[self._place(split)[0]]
+        """Return the sentences (`tokens`, `labels`) that hold those of a split, to which `row` of a batch refers."""
+        return self._loaded().splits[self._source_rows(split)[0]]
 
     def rows(self, split: str) -> Rows:
-        """The rows of `texts(split)` that belong to the split, ascending."""
-        return self._place(split)[1]
+        """Return the rows of `texts(split)` that belong to the split, ascending."""
+        return self._source_rows(split)[1]
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
     def prepare_data(self) -> None:
-        """Read and check; once, on one process of each machine."""
+        """Read and check the dataset, once on each machine."""
         self._loaded()
 
     def setup(self, stage: str | None = None) -> None:
-        """Choose the rows of each split, build the vocabulary; on every process."""
+        """Choose the rows of each split and build the vocabulary, on every process."""
         if self._rows:
             return
         try:
@@ -156,8 +157,8 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
                     f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one "
                     "(or set `tokenizer`)"
                 )
-            source, places = rows["train"]
-            self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(places)[TOKENS][:])
+            source, in_source = rows["train"]
+            self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(in_source)[TOKENS][:])
         self._rows = rows
 
     def train_dataloader(self) -> ResumableLoader:
@@ -170,7 +171,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         return self._loader("test", shuffle=False)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Any split in evaluation order."""
+        """Return a loader of any split in evaluation order."""
         return self._loader(split, shuffle=False)
 
     # -- inside --------------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
             self._data = read_tokens(self.dataset, self.data_dir, self.tag_column)
         return self._data
 
-    def _place(self, split: str) -> tuple[str, Rows]:
+    def _source_rows(self, split: str) -> tuple[str, Rows]:
         if split not in self._rows:
             raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
         return self._rows[split]
@@ -190,7 +191,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
 
         def at_least(count: int) -> list[str]:
             cutter = word_cutter(self.lower_case, fold_digits=self.fold_digits)
-            return frequent_words(cutter, texts, count)
+            return frequent_words_of_texts(cutter, texts, count)
 
         words = dict.fromkeys(at_least(self.min_word_count))
         if self._vectors is not None:
@@ -209,7 +210,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         )
 
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        source, rows = self._place(split)
+        source, rows = self._source_rows(split)
         labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
         batches = TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
         return bucket_loader(
@@ -222,7 +223,7 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         )
 
     def _encoded_sentences(self, source: str) -> EncodedTexts:
-        """The sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
+        """Return the sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
         if source not in self._encoded:
             sentences = self._loaded().splits[source][TOKENS][:]
             encoded = encode_texts(self.tokenizer, sentences, None, is_split_into_words=True)

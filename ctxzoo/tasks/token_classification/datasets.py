@@ -12,7 +12,7 @@ TOKEN_DATASETS = {
 
 
 def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
-    """Arguments for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
+    """Return the arguments for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
 
     Args:
         name: of the corpus.

@@ -8,7 +8,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenCl
 
 
 def load_tagger(checkpoint: str) -> TokenClassificationPipeline:
-    """The token-classification pipeline of a checkpoint folder or Hub id."""
+    """Return the token-classification pipeline of a checkpoint folder or Hub id."""
     return TokenClassificationPipeline(
         model=AutoModelForTokenClassification.from_pretrained(checkpoint),
         tokenizer=AutoTokenizer.from_pretrained(checkpoint),
@@ -18,7 +18,7 @@ def load_tagger(checkpoint: str) -> TokenClassificationPipeline:
 def tag_texts(
     tagger: TokenClassificationPipeline, texts: list[str], *, batch_size: int = 32
 ) -> list[list[dict[str, Any]]]:
-    """For each text, in their order, `word` as it is written, its most probable `tag` and the probability `score`.
+    """Return for each text in order `word` as it is written, its most probable `tag` and the probability `score`.
 
     Words are what white space sets apart.
     """

@@ -17,7 +17,7 @@ from ctxzoo.tasks.token_classification.sample import sample_tags
 
 TOKENS = "tokens"
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags")
-FILE = "file"  # the document that a sentence is from
+FILE_COLUMN = "file"  # the document that a sentence is from
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TokenSplits:
 
 
 def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | None = None) -> TokenSplits:
-    """Reads and checks a dataset.
+    """Read and check a dataset.
 
     Args:
         dataset: "sample" (the generated corpus), or a folder or Hub id that `datasets` can load, with a column `tokens`
@@ -60,7 +60,7 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
 def check_tokens(
     splits: Mapping[str, datasets.Dataset], tag_column: str | None = None, *, origin: str = "the data"
 ) -> TokenSplits:
-    """Checks splits that are already loaded and puts their columns into the one form.
+    """Check splits that are already loaded and put their columns into the one form.
 
     Args:
         splits: name to dataset.
@@ -95,8 +95,8 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
     tag_name = tag_name if tag_column is None else tag_column
     for what, name in (("words", TOKENS), ("tags", tag_name)):
         if name not in table.column_names:
-            wanted = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
-            raise TextFormatError(f"{where}: no {wanted} for the {what}; there are {table.column_names}")
+            missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
+            raise TextFormatError(f"{where}: no {missing} for the {what}; there are {table.column_names}")
     assert tag_name is not None
     tokens, tags = (_list_column(where, name, table) for name in (TOKENS, tag_name))
     class_names = _class_names(split.features[tag_name])
@@ -114,7 +114,7 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
         )
     _refuse_value(where, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
     _refuse_value(where, tag_name, tags, r"^\s*$", "expected a tag")
-    files = table.column(FILE).combine_chunks() if FILE in table.column_names else None
+    files = table.column(FILE_COLUMN).combine_chunks() if FILE_COLUMN in table.column_names else None
     return _Columns(tokens, tags, files, class_names)
 
 
@@ -150,23 +150,23 @@ def _refuse_row(where: str, bad: pa.Array, reason: str) -> None:
 
 
 def _refuse_value(where: str, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
-    """Raises for the first entry that is missing or in which the pattern is found."""
+    """Raise for the first entry that is missing or in which the pattern is found."""
     values = lists.flatten()
     bad = pc.or_kleene(pc.is_null(values), pc.match_substring_regex(values, pattern))
-    place = pc.index(bad, True).as_py()
-    if place >= 0:
+    index = pc.index(bad, True).as_py()
+    if index >= 0:
         raise TextFormatError(
-            f"{where}, row {_row_of(lists, place)}: {values[place].as_py()!r} in column {column!r}; {expected}"
+            f"{where}, row {_row_of(lists, index)}: {values[index].as_py()!r} in column {column!r}; {expected}"
         )
 
 
-def _row_of(lists: pa.Array, place: int) -> int:
-    row: int = pc.list_parent_indices(lists)[place].as_py()
+def _row_of(lists: pa.Array, index: int) -> int:
+    row: int = pc.list_parent_indices(lists)[index].as_py()
     return row
 
 
 def _label_names(origin: str, splits: Mapping[str, datasets.Dataset], columns: Mapping[str, _Columns]) -> list[str]:
-    """The names of labels 0, 1, ..., the same in all splits."""
+    """Return the names of labels 0, 1, ..., the same in all splits."""
     given = [one.class_names for one in columns.values()]
     if any(names != given[0] for names in given):
         raise TextFormatError(f"{origin}: the tags of the splits {list(splits)} have other names; expected the same")
@@ -182,12 +182,12 @@ def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
     content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
     if columns.files is not None:
-        content[FILE] = columns.files
+        content[FILE_COLUMN] = columns.files
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
 def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
-    """Lists of the same lengths with other values."""
+    """Return lists of the same lengths with other values."""
     lengths = pc.list_value_length(lists)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     return pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), values)

@@ -1,7 +1,7 @@
 """A generated corpus for tagging: short sentences whose words have parts of speech.
 
-Many words are a noun after an article and a verb after a pronoun, so that a word alone does not tell its tag. Names are
-put together from syllables, and most of those in validation and test are not in train; numbers have any digits.
+Many words are a noun after an article and a verb after a pronoun, so that a word alone does not decide its tag. Names
+are put together from syllables, and most of those in validation and test are not in train; numbers have any digits.
 
 Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
 bytes everywhere.
@@ -35,7 +35,7 @@ COARSE = {
 
 
 def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: int = 200) -> datasets.DatasetDict:
-    """The generated corpus; the same arguments give the same rows on every machine.
+    """Return the generated corpus; the same arguments give the same rows on every machine.
 
     A larger split begins with a smaller one's rows.
 
@@ -77,7 +77,7 @@ def _sentence(draws: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def _clause(draws: random.Random) -> Iterator[tuple[str, str]]:
-    """They can ring the old clock; the guide sold 17 boats."""
+    """Return words and tags of a clause, such as "They can ring the old clock" or "the guide sold 17 boats"."""
     if draws.random() < 0.5:
         yield _pick(draws, PRONOUNS), "PRP"
         if draws.random() < 0.6:

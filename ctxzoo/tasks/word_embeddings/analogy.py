@@ -35,7 +35,7 @@ class Analogies:
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """What the questions of a category, or of several, give.
+    """The score on the questions of a category, or of several.
 
     Attributes:
         correct: questions whose answer is the nearest word.
@@ -49,17 +49,17 @@ class AnalogyScore:
 
     @property
     def accuracy(self) -> float | None:
-        """Percentage of the known questions that are right; None where there are none."""
+        """The percentage of the known questions that are right; None where there are none."""
         return 100 * self.correct / self.known if self.known else None
 
     @property
     def coverage(self) -> float:
-        """Percentage of questions that were asked."""
+        """The percentage of questions whose words all have a vector."""
         return 100 * self.known / self.questions
 
 
 def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, Analogies], str]:
-    """Questions by category, in the order of the rows, and a hash of their content.
+    """Return questions by category, in the order of the rows, and a hash of their content.
 
     Categories of the set "google" have their own names, those of another set "<set>/<category>".
 
@@ -78,8 +78,8 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
     for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
         questions.setdefault((one, category), []).append((a, b, c, d))
     found = {
-        _prefix(one) + category: Analogies(asked, one, _kind(one, category))
-        for (one, category), asked in questions.items()
+        _prefix(one) + category: Analogies(words, one, _kind(one, category))
+        for (one, category), words in questions.items()
     }
     return found, dataset_fingerprint(rows["test"])
 
@@ -87,7 +87,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
 def evaluate_analogies(
     vectors: WordVectors, categories: dict[str, Analogies], restrict_vocabulary: int | None = None
 ) -> dict[str, AnalogyScore]:
-    """3CosAdd (Mikolov et al. 2013): the word nearest to b - a + c by cosine, other than a, b and c.
+    """Score 3CosAdd (Mikolov et al. 2013): the word nearest to b - a + c by cosine, other than a, b and c.
 
     All vectors are brought to length 1 first.
 
@@ -111,7 +111,7 @@ def evaluate_analogies(
 
 
 def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
-    """Of the questions of several categories together."""
+    """Return the score of the questions of several categories together."""
     all_of_them = list(scores)
     return AnalogyScore(
         sum(score.correct for score in all_of_them),
@@ -123,7 +123,7 @@ def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
 def semantic_and_syntactic(
     scores: Mapping[str, AnalogyScore], categories: Mapping[str, Analogies]
 ) -> dict[str, AnalogyScore]:
-    """Sums over the categories of each kind, each if there, and "all".
+    """Return the sums over the categories of each kind that is there, and "all".
 
     "semantic" and "syntactic" are those of the Google set; of another set they are "<set>/semantic" and
     "<set>/syntactic", or "<set>" where its kinds are not known.
@@ -140,20 +140,20 @@ def _prefix(dataset: str) -> str:
 
 
 def _kind(dataset: str, category: str) -> str | None:
-    """Of the questions of a category."""
+    """Return the kind of the questions of a category, None where it is not known."""
     if dataset == MSR or (dataset == GOOGLE and category.startswith("gram")):
         return "syntactic"
     return "semantic" if dataset == GOOGLE else None
 
 
 def _correct(unit: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:
-    """How many of the questions (n, 4), rows of `unit`, are answered right."""
+    """Count the questions (n, 4), rows of `unit`, that are answered right."""
     correct = 0
     size = max(1, _COSINES_AT_ONCE // max(1, len(unit)))
     for begin in range(0, len(questions), size):
         a, b, c, d = questions[begin : begin + size].T
-        cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # up to a factor of each question
-        for asked in (a, b, c):
-            cosines[np.arange(len(asked)), asked] = -np.inf
+        cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # times a factor that each question has for itself
+        for given in (a, b, c):
+            cosines[np.arange(len(given)), given] = -np.inf
         correct += int((cosines.argmax(axis=1) == d).sum())
     return correct

@@ -19,10 +19,10 @@ INSTALL = "pip install numba"
 
 
 class EmbeddingTrainer(Protocol):
-    """Trains a model in place."""
+    """Trains a model, whose weights it changes."""
 
     def fit(self, resume: bool = False) -> EmbeddingProgress:
-        """To the end; with `resume` from the checkpoint, if there is one."""
+        """Train to the end; with `resume` from the checkpoint, if there is one."""
 
 
 class EmbeddingBackend(Protocol):
@@ -30,7 +30,7 @@ class EmbeddingBackend(Protocol):
 
     @property
     def told(self) -> dict[str, Any]:
-        """The settings that decide the result, as a results file tells them."""
+        """The settings that decide the result, as a results file reports them."""
 
     def trainer(
         self,
@@ -40,7 +40,7 @@ class EmbeddingBackend(Protocol):
         folder: Path,
         report: Callable[[EmbeddingProgress], None],
     ) -> EmbeddingTrainer:
-        """Of one training, whose checkpoints are in `folder`."""
+        """Return the trainer of one training, whose checkpoints are in `folder`."""
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,16 @@ class TorchBackend:
         return TorchEmbeddingTrainer(model, corpus, training, folder=folder, report=report, **vars(self))
 
 
-def choose_backend_name(asked: str | None) -> str:
-    """`asked`, or for None numba where it is installed, else torch with a notice.
+def choose_backend_name(requested: str | None) -> str:
+    """Return `requested`, or for None numba where it is installed, else torch with a notice.
 
     Raises:
         ValueError: an unknown name, or numba where it is not installed.
     """
     has_numba = find_spec("numba") is not None
-    if asked is None and not has_numba:
+    if requested is None and not has_numba:
         print(f"numba is not installed: torch trains, which is slower on a CPU; {INSTALL}")
-    name = asked or ("numba" if has_numba else "torch")
+    name = requested or ("numba" if has_numba else "torch")
     if name not in ("numba", "torch"):
         raise ValueError(f"backend is {name!r}; expected numba or torch")
     if name == "numba" and not has_numba:

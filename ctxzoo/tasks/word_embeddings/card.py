@@ -84,7 +84,7 @@ class FillMaskCard(TaskCard):
         return best
 
     def split_example(self, data: Any, split: str) -> dict[str, Any]:
-        """A text of frequent words: one of the corpus itself would be somebody's."""
+        """Return a text of frequent words: one of the corpus itself would be somebody's."""
         before, after = data.words[:3], data.words[3:6]
         return {"text": " ".join([*before, MASK_TOKEN, *after])}
 

@@ -27,28 +27,28 @@ def check_precision(precision: str) -> None:
 
 
 def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
-    """What a centre costs a model that knows nothing, at most, in nats: log 2 for the centre and each noise word.
+    """Return the most nats that a centre costs a model that knows nothing: log 2 for the centre and each noise word.
 
-    Where each context word predicts by itself it is that of a full window.
+    Where each context word predicts by itself, the loss of a full window counts.
     """
     predictions = model.config.num_positions if model.config.predicts_from_each_word else 1
     return predictions * (negative_samples + 1) * math.log(2)
 
 
-def check_loss(loss: float, untrained: float, place: str) -> None:
+def check_loss(loss: float, untrained: float, progress: str) -> None:
     """Raise where training has gone astray.
 
     Args:
         loss: the mean of the centres of this pass until now.
         untrained: see `untrained_loss`.
-        place: where training is, with the learning rate there and what to do, for the message.
+        progress: where training is, with the learning rate there and what to do, for the message.
 
     Raises:
         FloatingPointError: the loss is not finite, or more than `FAR_ABOVE` times that of a model that knows nothing.
     """
     if not loss <= FAR_ABOVE * untrained:
         above = f" (a model that knows nothing: at most {untrained:.3g})" if math.isfinite(loss) else ""
-        raise FloatingPointError(f"the loss is {loss:.4g}{above} {place}")
+        raise FloatingPointError(f"the loss is {loss:.4g}{above} {progress}")
 
 
 def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
@@ -61,7 +61,7 @@ def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
 
 
 def model_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
-    """What the configuration of word embeddings adds to that of all models."""
+    """Return the fields that the configuration of word embeddings adds to that of all models."""
     config = model.config.to_dict()
     return {name: config[name] for name in type(model.config).__annotations__}
 

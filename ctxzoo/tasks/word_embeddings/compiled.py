@@ -11,17 +11,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Outside the interpreter's lock, in any order of sums (fastmath), without checks of indices."""
+    """Compile a function that runs outside the interpreter's lock, sums in any order and does not check indices."""
     return cast(Function, _njit()(function))
 
 
 def compiled_once(function: Function) -> Function:
-    """As `compiled`; the code is kept beside the file of the function, for every process that has the file."""
+    """Compile as `compiled` and keep the code beside the file of the function, for every process that has the file."""
     return cast(Function, _njit(cache=True)(function))
 
 
-def compiled_in_place(function: Function) -> Function:
-    """As `compiled`, and always part of the code of its caller, in which LLVM would else have the choice.
+def compiled_into_caller(function: Function) -> Function:
+    """Compile as `compiled`, always as part of the code of the caller, in which LLVM would else have the choice.
 
     Otherwise its sums could have one order where its caller was compiled and another where kept code is read: in the
     first process it would be called where it was compiled by itself.
@@ -30,7 +30,7 @@ def compiled_in_place(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Into compiled functions."""
+    """Write the function out in the compiled functions that call it."""
     return cast(Function, njit(inline="always")(function))
 
 

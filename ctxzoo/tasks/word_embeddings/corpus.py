@@ -18,8 +18,8 @@ from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
 from ctxzoo.models.tokenization_word import cut_words
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
-LONGEST = 1000  # words of a sentence; what is longer is cut
-CHUNK = 1 << 18  # words in memory at once
+LONGEST_SENTENCE = 1000  # words of a sentence; what is longer is cut
+WORDS_AT_ONCE = 1 << 18  # words in memory at once
 IDS, POINTERS, WORDS = "ids.int32", "pointers.int64", "words.json"
 
 Ids = npt.NDArray[np.int32]
@@ -45,16 +45,16 @@ class Corpus:
 
     @cached_property
     def ids(self) -> Ids:
-        """(all known words,) rows of `words`, sentence after sentence."""
+        """The known words of the text (all known words,) as rows of `words`, sentence after sentence."""
         return np.frombuffer(self._maps[IDS], np.int32)
 
     @cached_property
     def pointers(self) -> npt.NDArray[np.int64]:
-        """(sentences + 1,): sentence s is `ids[pointers[s] : pointers[s + 1]]`; none is empty or over 1,000 words."""
+        """The bounds (sentences + 1,): sentence s is `ids[pointers[s] : pointers[s + 1]]`, 1 to 1,000 words."""
         return np.frombuffer(self._maps[POINTERS], np.int64)
 
     def release(self) -> None:
-        """Give back the memory of what was read; it is read from the files again where it is wanted again.
+        """Give back the memory of what was read; it is read from the files again where it is needed again.
 
         Without that a pass would hold all of the text in the end, if only in pages that the system may take away.
         """
@@ -81,7 +81,7 @@ def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cach
 
     Args:
         source: the text; it is read line by line.
-        cutter: a `word_cutter`.
+        cutter: the pre-tokenizer, a `word_cutter`.
         min_count: a word is known that occurs so often, 1 or more.
         cache: folder for the result; default `default_cache_folder()`.
 
@@ -94,14 +94,16 @@ def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cach
     key = content_hash(["corpus 1", fingerprint, cutter.to_str(), str(min_count)])
     folder = cached_folder(
         (cache or default_cache_folder()) / f"corpus-{key}",
-        lambda place: _write(source, cutter, min_count, place),
+        lambda temporary: _write(source, cutter, min_count, temporary),
     )
-    told = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-    return Corpus(folder, told["words"], np.array(told["counts"], np.int64), told["raw_words"], fingerprint)
+    vocabulary = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+    return Corpus(
+        folder, vocabulary["words"], np.array(vocabulary["counts"], np.int64), vocabulary["raw_words"], fingerprint
+    )
 
 
 def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path) -> None:
-    """Two passes: over the text, for ids in the order of first appearance, and over these, for the final ones."""
+    """Write a corpus in two passes: over the text, for ids by first appearance, and over these, for the final ids."""
     rough, ends = folder / "rough", folder / "ends"
     found: dict[str, int] = {}
     raw_words = 0
@@ -114,7 +116,7 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path
     if not found:
         raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
     counts = np.zeros(len(found), np.int64)
-    for start in range(0, raw_words, CHUNK):
+    for start in range(0, raw_words, WORDS_AT_ONCE):
         counts += np.bincount(_piece(rough, start), minlength=len(found))
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_count]
@@ -129,19 +131,19 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path
     rough.unlink()
     ends.unlink()
     names = list(found)
-    told = {"words": [names[row] for row in order], "counts": counts[order].tolist(), "raw_words": raw_words}
-    (folder / WORDS).write_text(json.dumps(told, ensure_ascii=False), encoding="utf-8")
+    vocabulary = {"words": [names[row] for row in order], "counts": counts[order].tolist(), "raw_words": raw_words}
+    (folder / WORDS).write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
 
 
 def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]]:
-    """The words of some lines at a time."""
+    """Yield the words of some lines at a time."""
     lines: list[list[str]] = []
     waiting = 0
     for line in source.lines():
         words = cut_words(cutter, line)
         lines.append(words)
         waiting += len(words)
-        if waiting >= CHUNK:
+        if waiting >= WORDS_AT_ONCE:
             yield lines
             lines, waiting = [], 0
     if lines:
@@ -149,19 +151,19 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
 
 
 def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
-    """`ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
+    """Write `ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
     line_ends = np.frombuffer(_mapped(ends), np.int64)
     before = 0  # known words up to here
     last = np.zeros(1, np.int64)  # pointer that was written
     with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
         last.tofile(pointers_file)
-        for start in range(0, raw_words, CHUNK):
+        for start in range(0, raw_words, WORDS_AT_ONCE):
             ids = final[_piece(rough, start)]
             kept = np.concatenate([[0], np.cumsum(ids >= 0)])
             here = line_ends[
-                np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + CHUNK, "right")
+                np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + WORDS_AT_ONCE, "right")
             ]
-            # Lines without a known word are none.
+            # Lines without a known word are no sentences.
             pointers = _cut_long(np.unique(np.concatenate([last, before + kept[here - start]])))
             pointers[1:].tofile(pointers_file)
             last = pointers[-1:]
@@ -170,15 +172,15 @@ def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Pa
 
 
 def _cut_long(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Pointers with further ones inside of sentences of more than 1,000 words."""
-    long = np.flatnonzero(np.diff(pointers) > LONGEST)
-    cuts = [np.arange(pointers[row] + LONGEST, pointers[row + 1], LONGEST) for row in long]
+    """Return pointers with further ones inside of sentences of more than 1,000 words."""
+    long = np.flatnonzero(np.diff(pointers) > LONGEST_SENTENCE)
+    cuts = [np.arange(pointers[row] + LONGEST_SENTENCE, pointers[row + 1], LONGEST_SENTENCE) for row in long]
     return np.unique(np.concatenate([pointers, *cuts]))
 
 
 def _piece(path: Path, start: int) -> Ids:
-    """Up to `CHUNK` of the int32 of a file, from number `start` on."""
-    return np.fromfile(path, np.int32, CHUNK, offset=4 * start)
+    """Return up to `WORDS_AT_ONCE` of the int32 of a file, from number `start` on."""
+    return np.fromfile(path, np.int32, WORDS_AT_ONCE, offset=4 * start)
 
 
 def _mapped(path: Path) -> mmap.mmap:

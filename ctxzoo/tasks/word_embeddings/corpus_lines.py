@@ -38,11 +38,11 @@ class CorpusSource:
 
     @property
     def has_splits(self) -> bool:
-        """Whether it is a dataset."""
+        """Whether the source is a dataset."""
         return self.name != "sample" and not self._is_file()
 
     def lines(self) -> Iterator[str]:
-        """Every line, without its end; blank ones too.
+        """Yield every line, without its end; blank ones too.
 
         Raises:
             OSError: the file or dataset is not there.
@@ -58,7 +58,7 @@ class CorpusSource:
                 yield from (text or "").split("\n")
 
     def fingerprint(self) -> str:
-        """SHA-256 (hexadecimal) of the content; raises as `lines`."""
+        """Return the SHA-256 (hexadecimal) of the content; raises as `lines`."""
         if self.has_splits:
             return dataset_fingerprint(self._dataset().select_columns([self.column]))
         digest = hashlib.sha256()
@@ -102,7 +102,7 @@ def _file_lines(path: Path) -> Iterator[str]:
 
 
 def _byte_lines(path: Path) -> Iterator[bytes]:
-    """Lines without their ends."""
+    """Yield lines without their ends."""
     with pa.input_stream(str(path), compression=PACKED.get(path.suffix)) as stream:
         rest = b""
         while block := stream.read(BLOCK):

@@ -1,16 +1,16 @@
-"""Windows of a corpus for Lightning, in batches that go on in the middle of an epoch."""
+"""Windows of a corpus for Lightning, in batches that resume in the middle of an epoch."""
 
 from __future__ import annotations
 
 import lightning
 
-from ctxzoo.data.bucketing import ResumableLoader, process_place, resumable_loader
+from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumable_loader
 from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceSampler
 from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
 
 
 class WindowDataModule(lightning.LightningDataModule):
-    """All sentences of a corpus in each epoch, in a new order; what is in a batch see `WindowBatches`.
+    """All sentences of a corpus in each epoch, in a new order; `WindowBatches` says what is in a batch.
 
     All that is drawn for a batch follows from seed, epoch and the number of the batch, so that a resumed run reads what
     an uninterrupted one does. Among several processes each has batches of its own.
@@ -37,7 +37,7 @@ class WindowDataModule(lightning.LightningDataModule):
         self.num_workers = num_workers
 
     def train_dataloader(self) -> ResumableLoader:
-        rank, world_size = process_place()
+        rank, world_size = rank_and_world_size()
         sampler = SentenceSampler(
             len(self.batches.corpus), self.block_size, seed=self.seed, rank=rank, world_size=world_size
         )

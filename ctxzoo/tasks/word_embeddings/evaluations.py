@@ -19,7 +19,7 @@ POS_TAGS = ("upos", "pos_tags")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """What evaluations are told.
+    """The options of evaluations.
 
     Attributes:
         data_dir: folder of datasets, as in `resolve_dataset`.
@@ -56,7 +56,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a task gives.
+    """The result of an evaluation.
 
     Attributes:
         dataset, split: what was scored.
@@ -74,19 +74,19 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class EmbeddingTask:
-    """A task.
+    """An evaluation by name.
 
     Attributes:
-        run: the evaluation.
-        settings: what decides its numbers beside the vectors, before it runs.
+        run: scores word vectors.
+        settings: what decides the numbers beside the vectors, known before it runs.
     """
 
     run: Callable[[WordVectors, EvaluationOptions], Evaluation]
     settings: Callable[[EvaluationOptions], dict[str, Any]]
 
 
-def evaluate_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """V-measure for each set of tags: the score is the median over restarts."""
+def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Score POS induction by V-measure for each set of tags: the score is the median over restarts."""
     sentences, fingerprint = pos_induction.read_tagged_sentences(
         options.pos_tags, options.pos_dataset, options.data_dir
     )
@@ -116,8 +116,8 @@ def evaluate_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> 
     return Evaluation(options.pos_dataset, ALL_SPLITS, fingerprint, scores, metrics)
 
 
-def evaluate_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Spearman's correlation for each set."""
+def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Score word similarity by Spearman's correlation for each set."""
     sets, fingerprint = word_similarity.read_word_pairs(data_dir=options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
@@ -127,8 +127,8 @@ def evaluate_similarity(vectors: WordVectors, options: EvaluationOptions) -> Eva
     return Evaluation(word_similarity.DATASET, "test", fingerprint, scores, metrics)
 
 
-def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Accuracy of semantic and syntactic questions; results hold that of each category too."""
+def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Score analogies by the accuracy of semantic and syntactic questions; metrics hold each category too."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
     found = word_analogy.evaluate_analogies(vectors, categories)
     parts = word_analogy.semantic_and_syntactic(found, categories)
@@ -142,8 +142,8 @@ def evaluate_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evalua
     return Evaluation(word_analogy.DATASET, "test", fingerprint, scores, metrics)
 
 
-def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Accuracy of the classifier chosen by validation."""
+def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Score sentiment by the accuracy of the classifier chosen by validation."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     found = sentiment.evaluate_sentiment(vectors, texts)
     detail = f"validation {found.validation_accuracy:.2f}, C = {found.strength:g}"
@@ -161,8 +161,8 @@ def evaluate_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Eval
     )
 
 
-def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
-    """Accuracy for each mean, with the penalty chosen by cross-validation on the training part."""
+def run_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+    """Score sentiment by the accuracy for each mean, its penalty chosen by cross-validation on the training part."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
@@ -180,7 +180,7 @@ def evaluate_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -
 
 TASKS: dict[str, EmbeddingTask] = {
     "pos_induction": EmbeddingTask(
-        evaluate_pos_induction,
+        run_pos_induction,
         lambda options: {
             "tags": list(options.pos_tags),
             "restarts": options.restarts,
@@ -188,11 +188,11 @@ TASKS: dict[str, EmbeddingTask] = {
             "variance": pos_induction.VARIANCE,
         },
     ),
-    "similarity": EmbeddingTask(evaluate_similarity, lambda options: {}),
-    "analogy": EmbeddingTask(evaluate_analogy, lambda options: {}),
-    "sentiment": EmbeddingTask(evaluate_sentiment, lambda options: {}),
+    "similarity": EmbeddingTask(run_similarity, lambda options: {}),
+    "analogy": EmbeddingTask(run_analogy, lambda options: {}),
+    "sentiment": EmbeddingTask(run_sentiment, lambda options: {}),
     "sentiment_means": EmbeddingTask(
-        evaluate_sentiment_means,
+        run_sentiment_means,
         lambda options: {"means": list(sentiment_means.MEANS), "folds": sentiment_means.FOLDS},
     ),
 }
@@ -200,14 +200,14 @@ HEADINGS = ("task", "set", "score", "coverage", "")
 
 
 def check_tasks(names: Sequence[str], known: Sequence[str] = tuple(TASKS)) -> None:
-    """Raise ValueError for a name that is no task."""
+    """Raise ValueError for a name that is no evaluation."""
     for name in names:
         if name not in known:
             raise ValueError(f"unknown task {name!r}; known: {', '.join(known)}")
 
 
 def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
-    """Cells of the printed table, under `HEADINGS`."""
+    """Return the cells of the printed table, under `HEADINGS`."""
     return [
         [
             task,
@@ -221,10 +221,10 @@ def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
 
 
 def _fingerprint(texts: TextSplits) -> str:
-    """Of the content of all splits."""
+    """Return the fingerprint of the content of all splits."""
     return ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items()))
 
 
 def _metrics(name: str, **values: float | None) -> dict[str, float]:
-    """Of a set of the split test; a value that is not defined is left out."""
+    """Return the metrics of a set of the split test; a value that is not defined is left out."""
     return {f"test/{name}/{metric}": value for metric, value in values.items() if value is not None}

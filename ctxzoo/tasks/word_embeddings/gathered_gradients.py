@@ -11,8 +11,8 @@ import torch.distributed as dist
 def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     """Make the gradient of each parameter the sum of those of all processes, the same to the bit in each of them.
 
-    Of sparse gradients the rows that are there are sent, which every backend can do; dense ones of a large table would
-    be a thousand times as long, and NCCL cannot add sparse ones. Does nothing in a single process.
+    Sparse gradients are sent as the rows that are there, which every backend can do; dense ones of a large table would
+    be a thousand times as long, and NCCL cannot add sparse ones. A single process changes nothing.
 
     Args:
         parameters: in the same order everywhere; all have gradients.
@@ -32,12 +32,12 @@ def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
 
 
 def _all_rows(rows: torch.Tensor) -> torch.Tensor:
-    """(n, ...) of each process, one after the other; n may differ."""
+    """Return the rows (n, ...) of each process, one after the other; n may differ."""
     number = torch.tensor(len(rows), device=rows.device)
     numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]
     dist.all_gather(numbers, number)
     lengths = [int(one) for one in numbers]
-    # Collectives want the same shape from all.
+    # Collectives need the same shape from all.
     padded = rows.new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows
     gathered = [torch.empty_like(padded) for _ in lengths]

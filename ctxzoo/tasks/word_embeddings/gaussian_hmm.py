@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ctxzoo.tasks.word_embeddings.hidden_markov import Floats, Ints, best_paths, expectations
+from ctxzoo.tasks.word_embeddings.hidden_markov import Float64Array, Ints, best_paths, expectations
 from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences, pack_sequences
 
 MAX_ITERATIONS = 50
@@ -36,7 +36,7 @@ class VectorSequences:
             finite.
     """
 
-    vectors: Floats
+    vectors: Float64Array
     words: Ints
     lengths: Sequence[int]
 
@@ -55,7 +55,7 @@ class VectorSequences:
 
     @cached_property
     def counts(self) -> Ints:
-        """(types,) occurrences."""
+        """The number of occurrences of each type, (types,)."""
         return np.bincount(self.words, minlength=len(self.vectors))
 
     @cached_property
@@ -66,7 +66,7 @@ class VectorSequences:
 
 @dataclass(frozen=True, eq=False)
 class _Pack:
-    """Some of the sequences: their order, their words in this order, and (types, tokens) which token is of a type."""
+    """A pack of sequences: their order, their words in this order, and (types, tokens) which token is of a type."""
 
     packed: PackedSequences
     words: Ints
@@ -74,14 +74,14 @@ class _Pack:
 
     @classmethod
     def of(cls, packed: PackedSequences, words: Ints, types: int) -> _Pack:
-        own = words[packed.places]
+        own = words[packed.positions]
         tokens = np.arange(len(own))
         return cls(packed, own, sparse.csr_matrix((np.ones(len(own)), (own, tokens)), shape=(types, len(own))))
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianHmm:
-    """K states.
+    """A hidden Markov model with K states and normal emissions.
 
     Attributes:
         start: (K,) probabilities of first states.
@@ -90,24 +90,24 @@ class GaussianHmm:
         variance: sigma^2 of every number of a vector, in every state.
     """
 
-    start: Floats
-    transitions: Floats
-    means: Floats
+    start: Float64Array
+    transitions: Float64Array
+    means: Float64Array
     variance: float
 
-    def log_emissions(self, vectors: Floats) -> Floats:
-        """(types, K) log densities."""
+    def log_emissions(self, vectors: Float64Array) -> Float64Array:
+        """Return the log densities (types, K) of vectors in each state."""
         squares = (vectors**2).sum(axis=1)[:, None] - 2 * vectors @ self.means.T + (self.means**2).sum(axis=1)
         scale: float = 0.5 * vectors.shape[1] * math.log(2 * math.pi * self.variance)
-        densities: Floats = squares / (-2 * self.variance) - scale
+        densities: Float64Array = squares / (-2 * self.variance) - scale
         return densities
 
     def states(self, sequences: VectorSequences) -> Ints:
-        """(tokens,) the state of every token on the most probable path of its sequence, in running text."""
+        """Return (tokens,) the state of every token on the most probable path of its sequence, in running text."""
         emissions = self.log_emissions(sequences.vectors)
         states = np.empty(len(sequences.words), np.int64)
         for pack in sequences.packs:
-            states[pack.packed.places] = best_paths(self.start, self.transitions, emissions, pack.words, pack.packed)
+            states[pack.packed.positions] = best_paths(self.start, self.transitions, emissions, pack.words, pack.packed)
         return states
 
 
@@ -173,7 +173,7 @@ def _start(sequences: VectorSequences, states: int, variance: float, seed: int) 
 
 
 def _iterate(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, GaussianHmm]:
-    """The log-likelihood of a model, and the model after one update."""
+    """Return the log-likelihood of a model, and the model after one update."""
     emissions = model.log_emissions(sequences.vectors)
     log_likelihood = 0.0
     first, pairs = np.zeros_like(model.start), np.zeros_like(model.transitions)
@@ -192,7 +192,7 @@ def _iterate(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, Gau
     )
 
 
-def _quotients(sums: Floats, totals: Floats, otherwise: Floats) -> Floats:
-    """Rows of `sums` by their totals, those of `otherwise` where a total is 0."""
+def _quotients(sums: Float64Array, totals: Float64Array, otherwise: Float64Array) -> Float64Array:
+    """Divide rows of `sums` by their totals; where a total is 0, give the row of `otherwise`."""
     found: npt.NDArray[np.bool_] = totals > 0
     return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], otherwise)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences
 
-Floats = npt.NDArray[np.float64]
+Float64Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# A sum of products below this may have lost states to underflow, and is taken again in logarithms.
+# A sum of products below this may have lost states to underflow; it is computed again in logarithms.
 _LOST = 1e-200
 _SMALLEST = 1e-300  # divides where a predicted probability is 0
 
@@ -32,15 +32,15 @@ class Expectations:
     """
 
     log_likelihood: float
-    first: Floats
-    pairs: Floats
-    posteriors: Floats
+    first: Float64Array
+    pairs: Float64Array
+    posteriors: Float64Array
 
 
 def expectations(
-    start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences
+    start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Expectations:
-    """Forward and backward pass over all sequences of a pack at once, scaled at every token.
+    """Run the forward and the backward pass over all sequences of a pack at once, scaled at every token.
 
     The backward pass works on posteriors, p(s_t = i | all) = p(s_t = i | to t) sum_j A_ij p(s_t+1 = j | all) /
     p(s_t+1 = j | to t), and so needs no emissions.
@@ -88,8 +88,12 @@ def expectations(
     return Expectations(log_likelihood, posteriors[packed.steps[0]].sum(axis=0), pairs * transitions, posteriors)
 
 
-def best_paths(start: Floats, transitions: Floats, log_emissions: Floats, words: Ints, packed: PackedSequences) -> Ints:
-    """(tokens,) the states of each sequence's most probable path (Viterbi), of equals that with the lowest states.
+def best_paths(
+    start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
+) -> Ints:
+    """Return (tokens,) the states of each sequence's most probable path (Viterbi).
+
+    Of equally probable paths it is the one with the lowest states.
 
     Args:
         start, transitions, log_emissions, words, packed: as in `expectations`.

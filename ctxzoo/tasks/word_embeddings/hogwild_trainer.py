@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from ctxzoo.data.whole_file import whole_path
+from ctxzoo.data.atomic_write import atomic_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.checks import (
     check_at_least,
@@ -28,15 +28,14 @@ from ctxzoo.tasks.word_embeddings.checks import (
 )
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.progress import REPORT_SECONDS, EmbeddingProgress
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
 from ctxzoo.training.interrupted import TrainingInterrupted
 
-CHUNK_WORDS = 20_000  # after so many words a thread looks up: at the rate, at a wish to stop, at its loss
-REPORT_SECONDS = 0.5
-LARGEST = 2.0**32 - 1
+CHUNK_WORDS = 20_000  # after so many words a thread updates its rate, looks whether to stop, and reports its loss
+LARGEST_UINT32 = 2.0**32 - 1
 
 
 @dataclass
@@ -112,7 +111,7 @@ class HogwildTrainer:
         self.weights = weights_of(model)
         self.progress = EmbeddingProgress(total_words=training.epochs * len(corpus.ids))
         self._stop = threading.Event()
-        # On no sentences: compiles before the clock starts.
+        # A call without sentences compiles before the clock starts.
         self.kernel(self.text, 0, 0, self.weights, workspace(self.plan, len(self.corpus.words)), _seed(0, 0), 0.0, 0.0)
         self._lock = threading.Lock()
         self._shards: list[_Shard] = []
@@ -148,7 +147,7 @@ class HogwildTrainer:
         return self.progress
 
     def _run_epoch(self, pool: ThreadPoolExecutor) -> None:
-        """The rest of the present pass, with pauses in which the checkpoint is written."""
+        """Train for the rest of the present pass, with pauses in which the checkpoint is written."""
         while any(shard.position < shard.end for shard in self._shards):
             began, before = time.perf_counter(), self.progress.seconds
             running: list[Future[None]] = []
@@ -164,7 +163,7 @@ class HogwildTrainer:
                     if any(one.done() and one.exception() for one in running):
                         break
             finally:
-                # Also where `report` raises or Ctrl-C is pressed: what is trained until then is kept.
+                # Where `report` raises or Ctrl-C is pressed, too, what is trained until then is kept.
                 self._stop.set()
                 for one in running:
                     one.result()
@@ -173,13 +172,13 @@ class HogwildTrainer:
                 self._save()
 
     def _work(self, shard: _Shard) -> None:
-        """What a thread does until its part is done or a pause is wanted."""
+        """Train on a thread's part until it is done or a pause is requested."""
         pointers = self.corpus.pointers
         while shard.position < shard.end and not self._stop.is_set():
-            wanted = pointers[shard.position] + CHUNK_WORDS
-            last = min(shard.end, max(shard.position + 1, int(np.searchsorted(pointers, wanted))))
-            share = self.progress.words / self.progress.total_words
-            rate = self.training.rate_at(share)
+            until = pointers[shard.position] + CHUNK_WORDS
+            last = min(shard.end, max(shard.position + 1, int(np.searchsorted(pointers, until))))
+            fraction = self.progress.words / self.progress.total_words
+            rate = self.training.rate_at(fraction)
             words, loss, centres = self.kernel(
                 self.text,
                 shard.position,
@@ -188,7 +187,7 @@ class HogwildTrainer:
                 shard.work,
                 shard.state,
                 rate,
-                self.training.logit_rate_at(share),
+                self.training.logit_rate_at(fraction),
             )
             shard.position = last
             shard.loss += loss
@@ -196,11 +195,11 @@ class HogwildTrainer:
             with self._lock:
                 self.progress.words += words
                 self.progress.rate = rate
-                told = sum(one.centres for one in self._shards)
-                self.progress.loss = sum(one.loss for one in self._shards) / told if told else float("nan")
-            if told:
-                place = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
-                check_loss(self.progress.loss, self._untrained_loss, place)
+                counted = sum(one.centres for one in self._shards)
+                self.progress.loss = sum(one.loss for one in self._shards) / counted if counted else float("nan")
+            if counted:
+                progress = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
+                check_loss(self.progress.loss, self._untrained_loss, progress)
 
     def _text(self) -> Text:
         counts = self.corpus.counts
@@ -208,11 +207,11 @@ class HogwildTrainer:
             limits, others = alias_table(noise_probabilities(counts))
         else:
             limits, others = np.zeros(len(counts), np.uint32), np.zeros(len(counts), np.int32)
-        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST).astype(np.uint32)
+        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST_UINT32).astype(np.uint32)
         return Text(self.corpus.ids, self.corpus.pointers, keep, limits, others)
 
     def _new_shards(self, states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:
-        """Parts of about as many words each."""
+        """Cut the text into parts of about as many words each."""
         pointers = self.corpus.pointers
         cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], self.threads + 1))
         works = [shard.work for shard in self._shards] or [
@@ -224,9 +223,9 @@ class HogwildTrainer:
         ]
 
     def _identity(self) -> str:
-        """What must be the same for a checkpoint to fit."""
-        told = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
-        return json.dumps({**model_fields(self.model), **self.training.told(), **told})
+        """Return what must be the same for a checkpoint to fit, as text."""
+        run = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
+        return json.dumps({**model_fields(self.model), **self.training.told(), **run})
 
     def _save(self) -> None:
         if self.checkpoint is None:
@@ -235,7 +234,7 @@ class HogwildTrainer:
         shards = np.array([[one.position, one.loss, one.centres] for one in self._shards])
         tensors |= {"shards": shards, "states": np.concatenate([one.state for one in self._shards])}
         metadata = {"training": self._identity(), "progress": json.dumps(vars(self.progress))}
-        with whole_path(self.checkpoint) as temporary:
+        with atomic_path(self.checkpoint) as temporary:
             save_file(tensors, temporary, metadata)
 
     def _load(self, path: Path) -> None:
@@ -258,5 +257,5 @@ class HogwildTrainer:
 
 
 def _seed(seed: int, thread: int) -> npt.NDArray[np.uint64]:
-    """(1,) where the generator of a thread starts; never 0, where it would stay."""
+    """Return (1,) where the generator of a thread starts; never 0, where it would stay."""
     return np.maximum(np.random.SeedSequence([seed, thread]).generate_state(1, np.uint64), np.uint64(1))

@@ -27,21 +27,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
-from ctxzoo.tasks.word_embeddings.corpus import LONGEST
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
-Floats = npt.NDArray[np.float32]
+Float32Array = npt.NDArray[np.float32]
 
-SHARING_CENTRES = 16  # that share noise words where they are shared
+SHARING_CENTRES = 16  # centres with the same noise words, where `shared_noise`
 LOSS_EVERY = 16  # centres: the loss is an estimate, since its logarithms would take a tenth of the time
-NO_PLACE = np.float32(-1e30)  # logit of the centre, which is no context of its own
+NO_POSITION = np.float32(-1e30)  # logit of the centre, which is no context of its own
 LOOPS = Path(__file__).with_name("kernel_loops.py")
-# What decides the compiled code, beside the plan.
+# The files that decide the compiled code, beside the plan.
 SOURCES = ("compiled.py", "prefetch.py", "kernel_draws.py", "kernel.py", LOOPS.name)
 Kernel = Callable[..., tuple[int, float, int]]
 
 
 class Weights(NamedTuple):
-    """What is trained; D is the width of a vector rounded up, its further columns stay 0.
+    """The weights that are trained; D is the width of a vector rounded up, its further columns stay 0.
 
     Attributes:
         input: (V, D), W.
@@ -51,21 +51,21 @@ class Weights(NamedTuple):
         position_logits: (2b + 1,), s.
         position_vectors: (2b + 1, D), or empty.
 
-    The column in the middle belongs to the centre, which is no context of its own: s has `NO_PLACE` there, and the rest
-    is of no effect and stays as it is.
+    The column in the middle belongs to the centre, which is no context of its own: s has `NO_POSITION` there, and the
+    rest is of no effect and stays as it is.
     """
 
-    input: Floats
-    output: Floats
-    word_logits: Floats
-    word_factors: Floats
-    position_factors: Floats
-    position_logits: Floats
-    position_vectors: Floats
+    input: Float32Array
+    output: Float32Array
+    word_logits: Float32Array
+    word_factors: Float32Array
+    position_factors: Float32Array
+    position_logits: Float32Array
+    position_vectors: Float32Array
 
 
 class Text(NamedTuple):
-    """What is read: ids and pointers of a `Corpus`, and what is drawn by.
+    """The text that is read: ids and pointers of a `Corpus`, and the probabilities of draws.
 
     Attributes:
         ids: (all words,).
@@ -82,13 +82,13 @@ class Text(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of one thread: rows of the sentence's words, B, s and d, as they are and as they were read.
+    """The memory of one thread: rows of the sentence's words, B, s and d, as they are and as they were read.
 
-    B, s and d are in every step: threads that changed them in place would wait for each other's lines of the cache.
+    B, s and d are in every step: threads that changed the shared ones would wait for each other's lines of the cache.
 
     Attributes:
-        sentence: the word in each place.
-        slots: the row of the block that is the word's in that place, the same wherever the word stands.
+        sentence: the word at each position.
+        slots: the row of the block that is the word's at that position, the same wherever the word stands.
         words: the word of each row of the block.
         slot_of: (V,), for each word where `words` may hold it; what is left from other sentences is not there.
         rows: of W.
@@ -100,21 +100,21 @@ class Workspace(NamedTuple):
     slots: npt.NDArray[np.int32]
     words: npt.NDArray[np.int32]
     slot_of: npt.NDArray[np.int32]
-    rows: Floats
-    rows_before: Floats
-    logits: Floats
-    logits_before: Floats
-    position_factors: Floats
-    position_factors_before: Floats
-    position_logits: Floats
-    position_logits_before: Floats
-    position_vectors: Floats
-    position_vectors_before: Floats
+    rows: Float32Array
+    rows_before: Float32Array
+    logits: Float32Array
+    logits_before: Float32Array
+    position_factors: Float32Array
+    position_factors_before: Float32Array
+    position_logits: Float32Array
+    position_logits_before: Float32Array
+    position_vectors: Float32Array
+    position_vectors_before: Float32Array
 
 
 @dataclass(frozen=True)
 class KernelPlan:
-    """What is compiled in.
+    """The settings that are compiled into a kernel.
 
     Attributes:
         architecture: of `WordEmbeddingConfig`.
@@ -123,7 +123,7 @@ class KernelPlan:
         noise: N, noise words of a step.
         word_logits, position_logits: whether K and s are trained.
         logit_rank: r of K, 0: K is no product.
-        exact_gradient: of CBOW: whether each word gets its share of the gradient, or all of it as in word2vec.
+        exact_gradient: of CBOW: whether each word gets its part of the gradient, or all of it as in word2vec.
         random_window: whether the half width is drawn from 1..b for each centre.
         subsampling: whether words are left out.
         shared_noise: whether 16 centres share their noise words.
@@ -142,8 +142,8 @@ class KernelPlan:
     shared_noise: bool
 
 
-def aligned_zeros(*shape: int) -> Floats:
-    """Float32 zeros from the beginning of a line of the cache on: rows of 16 numbers lie each in one line."""
+def aligned_zeros(*shape: int) -> Float32Array:
+    """Return float32 zeros that begin where a line of the cache does: rows of 16 numbers lie each in one line."""
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
     begin = -memory.ctypes.data // 4 % 16
@@ -151,21 +151,21 @@ def aligned_zeros(*shape: int) -> Floats:
 
 
 def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
-    """Of one thread, for so many words."""
+    """Return the workspace of one thread for a vocabulary of so many words."""
     columns = 2 * plan.window + 1
     positional = columns if plan.architecture == "positional_cbow" else 0
     logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
 
-    def twice(*shape: int) -> tuple[Floats, Floats]:
+    def twice(*shape: int) -> tuple[Float32Array, Float32Array]:
         return aligned_zeros(*shape), aligned_zeros(*shape)
 
     return Workspace(
-        np.zeros(LONGEST, np.int32),
-        np.zeros(LONGEST, np.int32),
-        np.zeros(LONGEST, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
+        np.zeros(LONGEST_SENTENCE, np.int32),
         np.zeros(vocabulary, np.int32),
-        *twice(LONGEST, plan.width),
-        *twice(LONGEST, logit_width),
+        *twice(LONGEST_SENTENCE, plan.width),
+        *twice(LONGEST_SENTENCE, logit_width),
         *twice(columns, plan.logit_rank),
         *twice(columns),
         *twice(positional, plan.width),
@@ -174,11 +174,11 @@ def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
 
 @cache
 def build_kernel(plan: KernelPlan) -> Kernel:
-    """`train(text, first, last, weights, work, state, rate, logit_rate)` for sentences first to last - 1.
+    """Build `train(text, first, last, weights, work, state, rate, logit_rate)` for sentences first to last - 1.
 
     `state` (1,) are the random bits, `rate` the learning rate of vectors and `logit_rate` that of K and s. It returns
     how many words it read, left-out ones too, the sum of the loss of some centres, and their number. `weights` and
-    `state` are changed in place; threads that share the weights do not wait for each other (Hogwild).
+    `state` are changed; threads that share the weights do not wait for each other (Hogwild).
 
     The first call compiles, or reads what an earlier process compiled for the same plan, processor and versions: the
     code is kept in `default_cache_folder()`, where that can be written.
@@ -187,7 +187,7 @@ def build_kernel(plan: KernelPlan) -> Kernel:
     try:
         folder = cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
         kept = _loops(folder / LOOPS.name, key, plan, kept=True)
-    except (OSError, RuntimeError):  # Numba finds no place to write to
+    except (OSError, RuntimeError):  # Numba finds no folder to write to
         return _loops(LOOPS, key, plan, kept=False)
 
     def train(*arguments: Any) -> tuple[int, float, int]:
@@ -204,14 +204,14 @@ def _copy_loops(folder: Path) -> None:
 
 
 def _key(plan: KernelPlan) -> str:
-    """A hash of all that decides what is compiled."""
+    """Return a hash of all that decides what is compiled."""
     sources = [LOOPS.with_name(name).read_text(encoding="utf-8") for name in SOURCES]
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     return content_hash([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
 
 
 def _loops(path: Path, key: str, plan: KernelPlan, *, kept: bool) -> Kernel:
-    """`train` of the loops in a file, for a plan."""
+    """Return `train` of the loops in a file, compiled for a plan."""
     name = f"{LOOPS.stem}_{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -11,7 +11,7 @@ from ctxzoo.tasks.word_embeddings.compiled import compiled, inlined
 
 @inlined
 def random_bits(state: Any) -> Any:
-    """64 random bits: xorshift64* of Vigna (2016)."""
+    """Return 64 random bits: xorshift64* of Vigna (2016)."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -22,14 +22,14 @@ def random_bits(state: Any) -> Any:
 
 @inlined
 def number_below(bits: Any, limit: int) -> Any:
-    """A number from 0 to limit - 1 from 32 random bits."""
+    """Return a number from 0 to limit - 1, made of 32 random bits."""
     return np.int64((bits * np.uint64(limit)) >> np.uint64(32))
 
 
 @compiled
 def draw_noise(limits: Any, others: Any, state: Any, drawn: Any) -> None:
-    """Noise words into drawn[1:], by the tables of `alias_table`."""
-    for place in range(1, len(drawn)):
+    """Draw noise words into drawn[1:], by the tables of `alias_table`."""
+    for index in range(1, len(drawn)):
         bits = random_bits(state)
         word = number_below(bits >> np.uint64(32), len(limits))
-        drawn[place] = word if np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word] else others[word]
+        drawn[index] = word if np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word] else others[word]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxzoo.tasks.word_embeddings.compiled import compiled, compiled_in_place, compiled_once, inlined
-from ctxzoo.tasks.word_embeddings.kernel import LOSS_EVERY, NO_PLACE, SHARING_CENTRES, KernelPlan
+from ctxzoo.tasks.word_embeddings.compiled import compiled, compiled_into_caller, compiled_once, inlined
+from ctxzoo.tasks.word_embeddings.kernel import LOSS_EVERY, NO_POSITION, SHARING_CENTRES, KernelPlan
 from ctxzoo.tasks.word_embeddings.kernel_draws import draw_noise, number_below, random_bits
 from ctxzoo.tasks.word_embeddings.prefetch import prefetch_row
 
@@ -36,7 +36,7 @@ one, zero = np.float32(1), np.float32(0)
 
 @inlined
 def logit_rows(weights: Any) -> Any:
-    """K, or A where K is a product."""
+    """Return K, or A where K is a product."""
     if rank:
         return weights.word_factors
     return weights.word_logits
@@ -44,10 +44,10 @@ def logit_rows(weights: Any) -> Any:
 
 @compiled
 def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
-    """Copy the rows of a sentence's words that are kept, B, s and d; how many places and distinct words it has."""
+    """Copy the rows of a sentence's kept words, B, s and d; return how many positions and distinct words it has."""
     count, distinct = 0, 0
-    for place in range(text.pointers[sentence], text.pointers[sentence + 1]):
-        word = text.ids[place]
+    for index in range(text.pointers[sentence], text.pointers[sentence + 1]):
+        word = text.ids[index]
         if not subsampling or np.uint32(random_bits(state) >> np.uint64(32)) <= text.keep[word]:
             slot = work.slot_of[word]
             if slot >= distinct or work.words[slot] != word:
@@ -83,7 +83,7 @@ def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple
 
 @compiled
 def write(distinct: int, weights: Any, work: Any) -> None:
-    """Add what a sentence changed."""
+    """Add to the weights what a sentence changed."""
     for slot in range(distinct):
         word = work.words[slot]
         for d in range(width):
@@ -110,10 +110,13 @@ def write(distinct: int, weights: Any, work: Any) -> None:
                 weights.position_factors[member, column] += change
 
 
-@compiled_in_place
+@compiled_into_caller
 def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
-    """In place. The exponential is 2^whole * 2^part, a polynomial, so that the loops need no call."""
-    largest = NO_PLACE
+    """Replace logits by their softmax.
+
+    The exponential is 2^whole * 2^part, a polynomial, so that the loops need no call.
+    """
+    largest = NO_POSITION
     for z in range(count):
         largest = max(largest, logits[z])
     total = zero
@@ -137,38 +140,40 @@ def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
         logits[z] *= scale
 
 
-@compiled_in_place
-def predict(context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, told: Any) -> Any:
-    """Step of the output rows; `back` becomes the gradient of the context vector times the rate.
+@compiled_into_caller
+def step_of_outputs(
+    context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, counted: Any
+) -> Any:
+    """Move the output rows by one step; `back` becomes the gradient of the context vector times the rate.
 
     targets[0] is the centre, the others are noise.
     """
-    for place in range(noise + 1):
+    for index in range(noise + 1):
         score = zero
         for d in range(context_width):
-            score += context[d] * output[offset + targets[place], d]
-        errors[place] = score
+            score += context[d] * output[offset + targets[index], d]
+        errors[index] = score
     loss = zero
-    if told:
-        for place in range(noise + 1):
-            score = errors[place] if place == 0 else -errors[place]
-            if place == 0 or targets[place] != targets[0]:
+    if counted:
+        for index in range(noise + 1):
+            score = errors[index] if index == 0 else -errors[index]
+            if index == 0 or targets[index] != targets[0]:
                 loss += max(-score, zero) + np.float32(math.log1p(math.exp(-abs(score))))
-    for place in range(noise + 1):
-        errors[place] = -rate / (one + np.float32(math.exp(-errors[place])))
+    for index in range(noise + 1):
+        errors[index] = -rate / (one + np.float32(math.exp(-errors[index])))
     errors[0] += rate
-    for place in range(1, noise + 1):
-        if targets[place] == targets[0]:
-            errors[place] = zero
+    for index in range(1, noise + 1):
+        if targets[index] == targets[0]:
+            errors[index] = zero
         # A word that was drawn twice moves once, by both errors: its row must not change in between.
-        for before in range(1, place):
-            if targets[before] == targets[place]:
-                errors[before] += errors[place]
-                errors[place] = zero
+        for before in range(1, index):
+            if targets[before] == targets[index]:
+                errors[before] += errors[index]
+                errors[index] = zero
     for d in range(context_width):
         back[d] = zero
-    for place in range(noise + 1):
-        error, row = errors[place], offset + targets[place]
+    for index in range(noise + 1):
+        error, row = errors[index], offset + targets[index]
         for d in range(context_width):
             value = output[row, d]
             back[d] += error * value
@@ -176,49 +181,49 @@ def predict(context: Any, targets: Any, output: Any, offset: int, rate: Any, err
     return loss
 
 
-@compiled_in_place
-def blend(rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, context: Any) -> None:
-    """The weighted sum of the rows in `slots`, four at a time."""
+@compiled_into_caller
+def blend(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, context: Any) -> None:
+    """Compute the weighted sum of the rows in `slots`, four at a time."""
     for d in range(width):
         context[d] = zero
     if positional:
         for z in range(count):
             j = slots[z]
             for d in range(width):
-                context[d] += shares[z] * gates[begin + z, d] * rows[j, d]
+                context[d] += fractions[z] * gates[begin + z, d] * rows[j, d]
         return
     z = 0
     while z + 4 <= count:
-        a0, a1, a2, a3 = shares[z], shares[z + 1], shares[z + 2], shares[z + 3]
+        a0, a1, a2, a3 = fractions[z], fractions[z + 1], fractions[z + 2], fractions[z + 3]
         j0, j1, j2, j3 = slots[z], slots[z + 1], slots[z + 2], slots[z + 3]
         for d in range(width):
             context[d] += a0 * rows[j0, d] + a1 * rows[j1, d] + a2 * rows[j2, d] + a3 * rows[j3, d]
         z += 4
     while z < count:
-        a0, j = shares[z], slots[z]
+        a0, j = fractions[z], slots[z]
         for d in range(width):
             context[d] += a0 * rows[j, d]
         z += 1
 
 
-@compiled_in_place
-def spread(
-    rows: Any, slots: Any, count: int, shares: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
+@compiled_into_caller
+def spread_gradient(
+    rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
 ) -> None:
-    """The gradient of a weighted sum, to its rows; `products` become <row, gradient of the sum>.
+    """Pass the gradient of a weighted sum to its rows; `products` become <row, gradient of the sum>.
 
     A word may stand in a window more than once: what is read of its row is read before the row moves.
     """
     if positional:
         for z in range(count):
-            j, share = slots[z], shares[z]
+            j, fraction = slots[z], fractions[z]
             for d in range(width):
-                moves[z, d] = share * rows[j, d] * back[d]
+                moves[z, d] = fraction * rows[j, d] * back[d]
         for z in range(count):
-            j, share = slots[z], shares[z]
+            j, fraction = slots[z], fractions[z]
             for d in range(width):
                 gate = gates[begin + z, d]
-                rows[j, d] += share * gate * back[d]
+                rows[j, d] += fraction * gate * back[d]
                 gates[begin + z, d] = gate + moves[z, d]
         return
     if attention:
@@ -228,9 +233,9 @@ def spread(
                 product += rows[j, d] * back[d]
             products[z] = product
     for z in range(count):
-        j, share = slots[z], shares[z]
+        j, fraction = slots[z], fractions[z]
         for d in range(width):
-            rows[j, d] += share * back[d]
+            rows[j, d] += fraction * back[d]
 
 
 @(compiled_once if KEPT else compiled)
@@ -246,7 +251,7 @@ def train(
         work.logits,
         work.position_factors,
     )
-    shares = np.zeros(columns + 16, np.float32)
+    fractions = np.zeros(columns + 16, np.float32)
     products = np.zeros(columns + 16, np.float32)
     changes = np.zeros(columns + 16, np.float32)
     moves = np.zeros((columns, width if positional else rank), np.float32)
@@ -257,7 +262,7 @@ def train(
     errors = np.zeros(noise + 1, np.float32)
     targets = np.zeros(noise + 1, np.int64)
     coming = np.zeros(noise + 1, np.int64)
-    read_words, loss, told_centres, centres = 0, 0.0, 0, 0
+    read_words, loss, counted_centres, centres = 0, 0.0, 0, 0
     for sentence in range(first, last):
         read_words += text.pointers[sentence + 1] - text.pointers[sentence]
         count, distinct = read(text, sentence, weights, work, state)
@@ -272,8 +277,8 @@ def train(
             begin, end = max(0, t - half), min(count, t + half + 1)
             size, column = end - begin, begin - t + window
             centres += 1
-            told = centres % LOSS_EVERY == 1
-            told_centres += told
+            counted = centres % LOSS_EVERY == 1
+            counted_centres += counted
             if each_alone:
                 targets[0] = work.sentence[t]
                 for j in range(begin, end):
@@ -284,15 +289,15 @@ def train(
                     offset = 0
                     if structured:
                         offset = (j - t + window - (j > t)) * vocabulary
-                    # Rows of the next context word; in the structured model of the next matrix, but for the last
-                    # word of a window.
+                    # Rows of the next context word; in the structured model those of the next matrix, but for the
+                    # last word of a window.
                     following = offset + vocabulary if structured else 0
-                    for place in range(1, noise + 1):
-                        prefetch_row(output, following + coming[place], width)
+                    for index in range(1, noise + 1):
+                        prefetch_row(output, following + coming[index], width)
                     if structured:
                         prefetch_row(output, following + targets[0], width)
                     row = rows[slots[j]]
-                    loss += predict(row, targets, output, offset, rate, errors, back, told)
+                    loss += step_of_outputs(row, targets, output, offset, rate, errors, back, counted)
                     for d in range(width):
                         row[d] += back[d]
                 continue
@@ -300,8 +305,8 @@ def train(
             targets[0] = work.sentence[t]
             if not shared_noise or t % SHARING_CENTRES == SHARING_CENTRES - 1:
                 draw_noise(limits, others, state, coming)
-                for place in range(1, noise + 1):
-                    prefetch_row(output, coming[place], context_width)
+                for index in range(1, noise + 1):
+                    prefetch_row(output, coming[index], context_width)
             if t + 1 < count:
                 prefetch_row(output, work.sentence[t + 1], context_width)
             if concatenated:
@@ -314,7 +319,7 @@ def train(
                     else:
                         for d in range(width):
                             context[i * width + d] = zero
-                loss += predict(context, targets, output, 0, rate, errors, back, told)
+                loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
                 for i in range(2 * window):
                     j = t - window + i + (i >= window)
                     if begin <= j < end:
@@ -325,36 +330,36 @@ def train(
             around = slots[begin:end]
             if attention:
                 for z in range(size):
-                    shares[z] = position_logits[column + z]
+                    fractions[z] = position_logits[column + z]
                 if rank:
                     for z in range(size):
                         for member in range(rank):
-                            shares[z] += logits[around[z], member] * factors[column + z, member]
+                            fractions[z] += logits[around[z], member] * factors[column + z, member]
                 elif word_logits:
                     for z in range(size):
-                        shares[z] += logits[around[z], column + z]
-                softmax(shares, size, bits, scales)
-                shares[t - begin] = zero
+                        fractions[z] += logits[around[z], column + z]
+                softmax(fractions, size, bits, scales)
+                fractions[t - begin] = zero
             else:
                 for z in range(size):
-                    shares[z] = one / np.float32(size - 1)
-                shares[t - begin] = zero
-            blend(rows, around, size, shares, column, gates, context)
-            loss += predict(context, targets, output, 0, rate, errors, back, told)
+                    fractions[z] = one / np.float32(size - 1)
+                fractions[t - begin] = zero
+            blend(rows, around, size, fractions, column, gates, context)
+            loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
             if attention:
                 inner = zero
                 for d in range(width):
                     inner += context[d] * back[d]
             if whole_gradient:
                 for z in range(size):
-                    shares[z] = one
-                shares[t - begin] = zero
-            spread(rows, around, size, shares, column, gates, back, products, moves)
+                    fractions[z] = one
+                fractions[t - begin] = zero
+            spread_gradient(rows, around, size, fractions, column, gates, back, products, moves)
             if attention and logit_rate > 0:
                 # `back` is times the rate already.
                 slow = logit_rate / rate
                 for z in range(size):
-                    changes[z] = slow * shares[z] * (products[z] - inner)
+                    changes[z] = slow * fractions[z] * (products[z] - inner)
                 if rank:
                     for z in range(size):
                         for member in range(rank):
@@ -370,4 +375,4 @@ def train(
                     for z in range(size):
                         position_logits[column + z] += changes[z]
         write(distinct, weights, work)
-    return read_words, loss, told_centres
+    return read_words, loss, counted_centres

@@ -16,16 +16,16 @@ class PackedSequences:
     """Some sequences, the longest first, so that the first rows of a step are those that go on to the next.
 
     Attributes:
-        places: (tokens,) where each packed token stands in the running text of all sequences.
+        positions: (tokens,) where each packed token stands in the running text of all sequences.
         steps: the packed tokens of step 0, 1, …: one of each sequence that is so long, in the same order.
     """
 
-    places: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
     steps: tuple[slice, ...]
 
 
 def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> Iterator[PackedSequences]:
-    """Packs of sequences of like length; together they hold every token once.
+    """Sort sequences of like length into packs, which together hold every token once.
 
     Args:
         lengths: of each sequence in the running text; sequences of length 0 are in no pack.
@@ -49,9 +49,9 @@ def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> It
 
 
 def _pack(begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> PackedSequences:
-    """Of sequences from the longest to the shortest."""
+    """Pack sequences from the longest to the shortest."""
     going_on = [int(np.count_nonzero(sizes > step)) for step in range(int(sizes[0]))]
     ends = np.cumsum(going_on).tolist()
     steps = tuple(slice(end - count, end) for count, end in zip(going_on, ends, strict=True))
-    places = np.concatenate([begins[:count] + step for step, count in enumerate(going_on)])
-    return PackedSequences(places, steps)
+    positions = np.concatenate([begins[:count] + step for step, count in enumerate(going_on)])
+    return PackedSequences(positions, steps)

@@ -22,17 +22,17 @@ def plot_word_attention(
 
     Args:
         attention: of a sentence.
-        centres: places of the words that are predicted.
+        centres: positions of the words that are predicted.
         out: the PNG file to write.
         title: printed as it is, above the picture.
 
     Raises:
-        ValueError: no centre, or one that is no place of the sentence.
+        ValueError: no centre, or one that is no position in the sentence.
         ImportError: matplotlib is missing.
     """
     number = len(attention.words)
     if not centres or not all(0 <= centre < number for centre in centres):
-        raise ValueError(f"centres are {list(centres)}; expected one or more places from 0 to {number - 1}")
+        raise ValueError(f"centres are {list(centres)}; expected one or more positions from 0 to {number - 1}")
     chosen = np.where(attention.is_context, attention.weights, np.nan)[list(centres)]
     figure = word_grid(
         chosen,
@@ -63,11 +63,11 @@ def plot_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
     if not curves:
         raise ValueError("nothing to draw: no curves")
     figure = new_figure(11, 3.8)
-    shares, logits = figure.subplots(1, 2)
+    weights, logits = figure.subplots(1, 2)
     for number, (name, curve) in enumerate(curves.items()):
         # Nothing is at position 0: the line has two parts.
         positions = np.insert(np.array(curve.positions, dtype=np.float64), len(curve.positions) // 2, np.nan)
-        for axes, values in ((shares, 100 * curve.shares), (logits, curve.logits)):
+        for axes, values in ((weights, 100 * curve.weights), (logits, curve.logits)):
             axes.plot(
                 positions,
                 np.insert(values, len(values) // 2, np.nan),
@@ -77,12 +77,12 @@ def plot_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
                 linewidth=1.5,
                 label=name,
             )
-    for axes, title in ((shares, "Share of a position, softmax of s (%)"), (logits, "Logit of a position, s")):
+    for axes, title in ((weights, "Share of a position, softmax of s (%)"), (logits, "Logit of a position, s")):
         axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("position of the context word")
         axes.set_title(title, loc="left", fontweight="bold")
         lighten(axes)
-    shares.set_ylim(bottom=0)
-    handles, names = shares.get_legend_handles_labels()
+    weights.set_ylim(bottom=0)
+    handles, names = weights.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8)
     save_figure(figure, out)

@@ -1,4 +1,4 @@
-"""Part-of-speech induction: how well do the states of an untaught hidden Markov model over word vectors match tags?"""
+"""Part-of-speech induction: how well the states of an untaught hidden Markov model over word vectors match tags."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class PosInduction:
-    """What the trainings from all starts gave.
+    """The results of the trainings from all starts.
 
     Attributes:
         restarts: in the order of their seeds.
@@ -59,12 +59,12 @@ class PosInduction:
 
     @property
     def best(self) -> Restart:
-        """That of the highest likelihood, which one without tags would choose."""
+        """The training with the highest likelihood, which one without tags would choose."""
         return max(self.restarts, key=lambda restart: restart.log_likelihood)
 
     @property
     def median(self) -> float:
-        """Of the V-measures."""
+        """The median of the V-measures."""
         return statistics.median(restart.v_measure for restart in self.restarts)
 
     @property
@@ -77,7 +77,7 @@ class PosInduction:
 def read_tagged_sentences(
     tags: Sequence[str], dataset: str = DATASET, data_dir: str | None = None
 ) -> tuple[TaggedSentences, str]:
-    """The sentences of all splits, since nothing is taught, and a hash of their content.
+    """Return the sentences of all splits, since nothing is taught, and a hash of their content.
 
     Args:
         tags: columns of tags.
@@ -155,7 +155,7 @@ def _sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tupl
             f"{vectors.name} has a vector for none of the {len(rows)} tokens; choose vectors of this language"
         )
     matrix = vectors.vectors.numpy().astype(np.float64)
-    # Unknown words come last; only what occurs is kept.
+    # Unknown words have the last row; only vectors that occur are kept.
     types, words = np.unique(np.where(known, rows, len(matrix)), return_inverse=True)
     used = np.concatenate([matrix, matrix.mean(axis=0, keepdims=True)])[types]
     deviation = float(used[words].std())

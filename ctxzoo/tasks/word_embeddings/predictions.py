@@ -1,4 +1,4 @@
-"""Words that a saved model puts in the place of a mask."""
+"""Words that a saved model puts for a mask."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ WORDS_SHOWN = 5
 
 
 def load_mask_filler(checkpoint: str) -> FillMaskPipeline:
-    """The fill-mask pipeline of a checkpoint folder or Hub id."""
+    """Return the fill-mask pipeline of a checkpoint folder or Hub id."""
     return FillMaskPipeline(
         model=AutoModelForMaskedLM.from_pretrained(checkpoint), tokenizer=AutoTokenizer.from_pretrained(checkpoint)
     )
 
 
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
-    """The most probable words for the one mask of each text, `word` and probability `score`, the best first.
+    """Return the most probable words for the one mask of each text, `word` and probability `score`, the best first.
 
     Raises:
         ValueError: a text with no mask, or with several.

@@ -1,4 +1,4 @@
-"""A hint to the processor for compiled loops: which row of a matrix is wanted soon."""
+"""A hint to the processor for compiled loops: which row of a matrix is needed soon."""
 
 from __future__ import annotations
 

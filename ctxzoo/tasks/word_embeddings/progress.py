@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+REPORT_SECONDS = 0.5  # between two reports of a trainer
+
 
 @dataclass
 class EmbeddingProgress:
-    """What a trainer reports.
+    """The progress that a trainer reports.
 
     Attributes:
         epoch: passes that are finished.

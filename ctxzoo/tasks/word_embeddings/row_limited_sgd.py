@@ -34,7 +34,7 @@ class RowLimitedSGD(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """One step; `closure`, if given, computes the gradients and returns the loss."""
+        """Take one step; `closure`, if given, computes the gradients and returns the loss."""
         with torch.enable_grad():
             loss = None if closure is None else closure()
         for group in self.param_groups:

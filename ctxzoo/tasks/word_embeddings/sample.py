@@ -1,7 +1,7 @@
 """A generated corpus for word vectors: sentences of a small grammar whose words come in kinds.
 
 A verb depends on its subject's kind, and an adverb stands next to its verb, so there is something to learn from near
-places and from far ones. Only `random.Random.random` is used, the one method whose sequence Python promises to keep.
+positions and from far ones. Only `random.Random.random` is used, the one method whose sequence Python promises to keep.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ TIMES = ("in spring", "at night", "after lunch", "before noon", "in 1987", "on 1
 
 
 def sample_corpus(seed: int, lines: int = LINES) -> Iterator[str]:
-    """Sentences, one a line; the same arguments give the same lines everywhere.
+    """Return sentences, one a line; the same arguments give the same lines everywhere.
 
     Raises:
-        ValueError: no line asked for.
+        ValueError: no line is requested.
     """
     if lines < 1:
         raise ValueError(f"lines is {lines}; expected 1 or more")

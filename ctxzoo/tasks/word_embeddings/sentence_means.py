@@ -32,19 +32,19 @@ class KnownWords:
     coverage: float
 
     def mean(self, table: npt.NDArray[np.float32], weights: Numbers | None = None) -> Numbers:
-        """(texts, d) means of rows of a table, weighted by those of `weights` (rows of the table,), or all alike.
+        """Return (texts, d) means of rows of a table, weighted by `weights` (rows of the table,), or all alike.
 
         A text without a known word is a vector of zeros.
         """
-        shares = np.ones(len(self.rows)) if weights is None else weights[self.rows]
+        factors = np.ones(len(self.rows)) if weights is None else weights[self.rows]
         sums = np.zeros((self.number, table.shape[1]))
-        np.add.at(sums, self.texts, table[self.rows] * shares[:, None])
-        totals = np.bincount(self.texts, shares, minlength=self.number)
+        np.add.at(sums, self.texts, table[self.rows] * factors[:, None])
+        totals = np.bincount(self.texts, factors, minlength=self.number)
         return sums / np.where(totals == 0, 1, totals)[:, None]
 
 
 def known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
-    """Texts are cut at white space; words are looked up as they are first, and without a vector are left out."""
+    """Return the known words of texts that are cut at white space; words are looked up as they are first."""
     cutter = word_cutter(lower_case=False)
     words = [cut_words(cutter, text) for text in texts]
     rows = rows_of(vectors, [word for text in words for word in text])

@@ -12,7 +12,7 @@ from ctxzoo.data.bucketing import ResumableSampler
 
 
 class SentenceBlock(NamedTuple):
-    """What a batch is made of, wherever it is made.
+    """The sentences of a batch, wherever it is made.
 
     Attributes:
         sentences: (n,) rows of the corpus.

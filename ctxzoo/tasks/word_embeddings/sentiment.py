@@ -18,7 +18,7 @@ STRENGTHS = tuple(2.0**exponent for exponent in range(-8, 9))  # C, the inverse 
 
 @dataclass(frozen=True)
 class SentimentScore:
-    """What the chosen classifier gives.
+    """The scores of the chosen classifier.
 
     Attributes:
         accuracy: on test, in percent.
@@ -47,10 +47,10 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
         ValueError: a split is missing.
     """
     check_splits(texts)
-    inputs, labels, shares = {}, {}, {}
+    inputs, labels, coverage = {}, {}, {}
     for split in SPLITS:
         words = known_words(vectors, texts.splits[split]["text"][:])
-        inputs[split], shares[split] = words.mean(vectors.vectors.numpy()), words.coverage
+        inputs[split], coverage[split] = words.mean(vectors.vectors.numpy()), words.coverage
         labels[split] = np.asarray(texts.splits[split]["label"][:])
     best: tuple[float, float, LogisticRegression] | None = None
     for strength in STRENGTHS:
@@ -60,7 +60,9 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
             best = accuracy, strength, model
     assert best is not None
     accuracy, strength, model = best
-    return SentimentScore(100 * float(model.score(inputs["test"], labels["test"])), accuracy, strength, shares["test"])
+    return SentimentScore(
+        100 * float(model.score(inputs["test"], labels["test"])), accuracy, strength, coverage["test"]
+    )
 
 
 def check_splits(texts: TextSplits) -> None:

@@ -16,14 +16,14 @@ from ctxzoo.tasks.word_embeddings.word_rows import unit_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
 FOLDS = 5  # of the training part, by which C is chosen
-RARE = 1e-3  # a of the weight a / (a + p) of a word whose share of the text is p (Arora et al. 2017)
-# Which mean: words at length 1, weighted by frequency.
+RARE = 1e-3  # a of the weight a / (a + p) of a word that is the fraction p of the text (Arora et al. 2017)
+# Name of a mean -> whether its words have length 1, and whether they are weighted by frequency.
 MEANS = {"plain": (False, False), "unit": (True, False), "weighted": (False, True), "unit_weighted": (True, True)}
 
 
 @dataclass(frozen=True)
 class MeanScore:
-    """What the classifier of one mean gives; percent.
+    """The scores of the classifier of one mean, in percent.
 
     Attributes:
         accuracy: on test.
@@ -41,7 +41,7 @@ class MeanScore:
 
 
 def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
-    """For each of `MEANS` fit on train with the C of `STRENGTHS` that cross-validation on train chooses.
+    """Fit for each of `MEANS` on train with the C of `STRENGTHS` that cross-validation on train chooses.
 
     All numbers of a mean are divided by one, so that those of train have the standard deviation 1: C means the same,
     however long the vectors are. Frequencies are those of the known words of train.
@@ -74,6 +74,6 @@ def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanSco
 
 
 def frequency_weights(words: KnownWords, number: int) -> Numbers:
-    """(number,) of each vector `RARE` / (`RARE` + its word's share of these words): 1 where it is not among them."""
+    """Return (number,) for each vector `RARE` / (`RARE` + its word's fraction of these words): 1 for other words."""
     weights: Numbers = RARE / (RARE + np.bincount(words.rows, minlength=number) / len(words.rows))
     return weights

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from ctxzoo.models.modeling_word_embedding import InputGradient
+
 Schedule = Literal["constant", "linear"]
-InputGradient = Literal["exact", "word2vec"]
 LEAST_RATE = 1e-4  # of the rate at the beginning, which the linear schedule keeps to the end, as word2vec does
 
 
 class Customs(NamedTuple):
-    """What is customary for an architecture: of the paper for attention_cbow, else of word2vec and its relatives.
+    """The customary settings of an architecture: the paper's for attention_cbow, else those of word2vec and its kin.
 
     The rate of cwindow is half of theirs, at which it diverges with b = 20, see docs/models/word_embedding.md.
     """
@@ -39,7 +40,7 @@ class WordEmbeddingTraining:
     Attributes:
         epochs: passes over the text.
         negative_samples: N, noise words of a step.
-        subsampling: share of the text above which words are thinned, see `keep_probabilities`; 0: none.
+        subsampling: fraction of the text above which words are thinned, see `keep_probabilities`; 0: none.
         learning_rate: of all vectors at the beginning.
         logit_learning_rate: of K and s; None: the same; 0: they stay 0, and the weights even.
         schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
@@ -78,21 +79,21 @@ class WordEmbeddingTraining:
 
     @classmethod
     def customary(cls, architecture: str, **given: Any) -> WordEmbeddingTraining:
-        """The settings that are given, and for those that are missing or None the customs of the architecture."""
+        """Return the given settings, and for those that are missing or None the customs of the architecture."""
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{**CUSTOMS[architecture]._asdict(), **chosen})
 
-    def rate_at(self, share: float) -> float:
-        """The learning rate of vectors when this share of all words is read."""
-        left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - share)
+    def rate_at(self, fraction: float) -> float:
+        """Return the learning rate of vectors when this fraction of all words is read."""
+        left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - fraction)
         return self.learning_rate * left
 
-    def logit_rate_at(self, share: float) -> float:
-        """That of K and s."""
+    def logit_rate_at(self, fraction: float) -> float:
+        """Return the learning rate of K and s when this fraction of all words is read."""
         if self.logit_learning_rate is None:
-            return self.rate_at(share)
-        return self.logit_learning_rate * self.rate_at(share) / self.learning_rate
+            return self.rate_at(fraction)
+        return self.logit_learning_rate * self.rate_at(fraction) / self.learning_rate
 
     def told(self) -> dict[str, Any]:
-        """As a results file tells them."""
+        """Return the settings as a results file reports them."""
         return asdict(self)

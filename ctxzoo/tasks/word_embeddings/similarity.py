@@ -1,4 +1,4 @@
-"""Word similarity: do the cosines of word vectors rank pairs of words as people do?"""
+"""Word similarity: how far the cosines of word vectors rank pairs of words as people do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WordPairs:
 
 @dataclass(frozen=True)
 class SimilarityScore:
-    """What one test set gives.
+    """The score on one test set.
 
     Attributes:
         spearman: rank correlation times 100 over the pairs of which both words have a vector; None where it is not
@@ -42,12 +42,12 @@ class SimilarityScore:
 
     @property
     def coverage(self) -> float:
-        """Percentage of pairs that were scored."""
+        """The percentage of pairs that were scored."""
         return 100 * self.known / self.pairs
 
 
 def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tuple[dict[str, WordPairs], str]:
-    """Test sets by name, in the order of the rows, and a hash of their content.
+    """Return test sets by name, in the order of the rows, and a hash of their content.
 
     Args:
         dataset: Hub id or folder; its split `test` has the columns dataset, word1, word2 and score.
@@ -62,17 +62,17 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
         column_of(rows, "test", name, dataset) for name in ("dataset", "word1", "word2", "score")
     )
     sets: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        sets.setdefault(name, []).append(place)
+    for row, name in enumerate(names):
+        sets.setdefault(name, []).append(row)
     pairs = {
-        name: WordPairs(*([column[place] for place in places] for column in (first, second, scores)))
-        for name, places in sets.items()
+        name: WordPairs(*([column[row] for row in rows] for column in (first, second, scores)))
+        for name, rows in sets.items()
     }
     return pairs, dataset_fingerprint(rows["test"])
 
 
 def evaluate_similarity(vectors: WordVectors, sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
-    """Spearman's correlation of the cosines with the scores of people, for each set; ties have their mean rank."""
+    """Return Spearman's correlation of cosines with people's scores for each set; ties have their mean rank."""
     unit = unit_rows(vectors)
     found = {}
     for name, pairs in sets.items():

@@ -13,14 +13,13 @@ from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.checks import check_precision, check_vocabulary, model_fields
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.data import WindowDataModule
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.progress import REPORT_SECONDS, EmbeddingProgress
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
 from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, training_seconds
 
 CHECKPOINT_STEPS = 2000
-REPORT_SECONDS = 0.5
 
 Report = Callable[[EmbeddingProgress], None]
 
@@ -28,8 +27,8 @@ Report = Callable[[EmbeddingProgress], None]
 class TorchEmbeddingTrainer:
     """Trains a model on a corpus, batch by batch.
 
-    On the CPU one seed gives the same weights, bit for bit on one kind of machine with the same versions
-    of the libraries, also over interruptions.
+    On the CPU one seed gives the same weights, bit for bit on one kind of machine with the same versions of the
+    libraries, also over interruptions.
 
     Args:
         model: its weights are the start and, after `fit`, the result; see `HogwildTrainer`.

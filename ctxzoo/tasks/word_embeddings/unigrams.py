@@ -1,4 +1,4 @@
-"""What word2vec does with the counts of words: thinning frequent ones, and drawing noise."""
+"""What word2vec does with the counts of words: it thins frequent ones and draws noise."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ NOISE_POWER = 0.75
 
 
 def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.NDArray[np.float64]:
-    """(V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
+    """Return (V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
 
     Args:
         counts: (V,) occurrences, all positive.
-        threshold: share of the text above which words become rarer; 0: every word is kept.
+        threshold: fraction of the text above which words become rarer; 0: every word is kept.
 
     Raises:
         ValueError: a negative threshold.
@@ -22,23 +22,23 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
         raise ValueError(f"subsampling threshold is {threshold}; expected 0 (keep all words) or more, such as 1e-3")
     if threshold == 0:
         return np.ones(len(counts))
-    share = threshold * counts.sum() / counts
-    kept: npt.NDArray[np.float64] = np.minimum(1.0, np.sqrt(share) + share)
+    quotient = threshold * counts.sum() / counts
+    kept: npt.NDArray[np.float64] = np.minimum(1.0, np.sqrt(quotient) + quotient)
     return kept
 
 
 def noise_probabilities(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """(V,) proportional to count^0.75."""
+    """Return (V,) the probabilities of noise words, proportional to count^0.75."""
     weights = counts.astype(np.float64) ** NOISE_POWER
     normalised: npt.NDArray[np.float64] = weights / weights.sum()
     return normalised
 
 
 def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
-    """Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
+    """Build Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
 
-    Draw a place uniformly and a number r uniformly from 0..2^32 - 1: the place itself where r < limits[place], else
-    others[place].
+    Draw an index uniformly and a number r uniformly from 0..2^32 - 1: the index itself where r < limits[index], else
+    others[index].
 
     Returns:
         limits (V,) in units of 2^-32, and others (V,).
@@ -58,7 +58,7 @@ def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.
         scaled[more] -= 1 - scaled[less]
         if scaled[more] < 1:
             small.append(large.pop())
-    # What is left is 1 but for rounding; its other word is itself.
+    # The limits that are left are 1 but for rounding; the other word of each is itself.
     limits = np.minimum(np.round(scaled * 2.0**32), 2.0**32 - 1).astype(np.uint32)
     return limits, others
 
@@ -69,7 +69,7 @@ def draw_words(
     shape: tuple[int, ...],
     generator: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
-    """Words by the tables of `alias_table`."""
+    """Draw words by the tables of `alias_table`."""
     words = generator.integers(len(limits), size=shape)
     chosen = generator.integers(2**32, size=shape, dtype=np.uint32) < limits[words]
     return np.where(chosen, words, others[words])

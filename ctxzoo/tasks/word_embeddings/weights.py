@@ -1,4 +1,4 @@
-"""The weights of a `WordEmbeddingForMaskedLM` as the compiled trainer wants them, and back."""
+"""The weights of a `WordEmbeddingForMaskedLM` as the compiled trainer needs them, and back."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.kernel import NO_PLACE, Floats, Weights, aligned_zeros
+from ctxzoo.tasks.word_embeddings.kernel import NO_POSITION, Float32Array, Weights, aligned_zeros
 
 LANES = 16  # numbers in one register
 
 
 def padded_width(word_dim: int) -> int:
-    """D: loops over a multiple of 16 need no rest."""
+    """Return D, the width as a multiple of 16, over which loops need no rest."""
     return -(-word_dim // LANES) * LANES
 
 
 def weights_of(model: WordEmbeddingForMaskedLM) -> Weights:
-    """Copies without the rows of special tokens; see `Weights`."""
+    """Return copies of a model's weights without the rows of special tokens; see `Weights`."""
     config, base = model.config, model.word_embedding
     special, width, window = config.num_special_tokens, padded_width(config.word_dim), config.window
 
-    def padded(tensor: torch.Tensor) -> Floats:
-        """(..., d) -> (..., D)."""
+    def padded(tensor: torch.Tensor) -> Float32Array:
+        """Return (..., D) from (..., d)."""
         table = aligned_zeros(*tensor.shape[:-1], width)
         table[..., : tensor.shape[-1]] = _numbers(tensor)
         return table
 
-    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Floats:
-        """With one column of zeros more, for the centre; no columns where there is no tensor."""
+    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Float32Array:
+        """Add a column of zeros for the centre; return no columns where there is no tensor."""
         if tensor is None:
             return np.zeros((rows, 0), np.float32)
         return np.insert(_numbers(tensor), window, 0, axis=axis)
@@ -48,7 +48,7 @@ def weights_of(model: WordEmbeddingForMaskedLM) -> Weights:
     position_logits = np.zeros(2 * window + 1, np.float32)
     if base.position_logits is not None:
         position_logits = with_centre(base.position_logits, 0, 0)
-    position_logits[window] = NO_PLACE
+    position_logits[window] = NO_POSITION
     vectors = np.zeros((0, width), np.float32)
     if base.position_vectors is not None:
         vectors = padded(torch.from_numpy(with_centre(base.position_vectors, 0, 0)))
@@ -72,7 +72,7 @@ def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
         if target is not None:
             target.copy_(torch.from_numpy(np.ascontiguousarray(values)))
 
-    def without_centre(values: Floats, axis: int) -> Floats:
+    def without_centre(values: Float32Array, axis: int) -> Float32Array:
         return np.delete(values, config.window, axis=axis)
 
     with torch.no_grad():
@@ -100,8 +100,8 @@ def check_finite(weights: Weights, step: str, rate: float) -> None:
             raise FloatingPointError(f"{name} is not finite after {step}, with the learning rate {rate:.3g}; lower it")
 
 
-def _output_of(model: WordEmbeddingForMaskedLM, output: Floats) -> tuple[torch.Tensor, Floats]:
-    """The part of O that is trained, and its values in that shape."""
+def _output_of(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[torch.Tensor, Float32Array]:
+    """Return the part of O that is trained, and its values in that shape."""
     config: WordEmbeddingConfig = model.config
     special, dim, width = config.num_special_tokens, config.word_dim, padded_width(config.word_dim)
     if config.architecture == "structured_skip_gram":
@@ -112,6 +112,6 @@ def _output_of(model: WordEmbeddingForMaskedLM, output: Floats) -> tuple[torch.T
     return model.output_vectors[special:], output[:, :dim]
 
 
-def _numbers(tensor: torch.Tensor) -> Floats:
-    array: Floats = tensor.detach().float().cpu().numpy()
+def _numbers(tensor: torch.Tensor) -> Float32Array:
+    array: Float32Array = tensor.detach().float().cpu().numpy()
     return array

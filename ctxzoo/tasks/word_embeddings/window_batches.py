@@ -11,16 +11,16 @@ from ctxzoo.tasks.word_embeddings.corpus import Corpus, Ids
 from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceBlock
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, draw_words, keep_probabilities, noise_probabilities
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 Present = npt.NDArray[np.bool_]
 
 
 class WindowBatches(Dataset[dict[str, torch.Tensor]]):
-    """`batches[block]` is a whole batch: the arguments of `WordEmbeddingForMaskedLM.sampled_loss`, by name.
+    """A dataset of which `batches[block]` holds the arguments of `WordEmbeddingForMaskedLM.sampled_loss` by name.
 
     For N centres: `contexts` (N, 2b), `present` (N, 2b), `centres` (N,), `noise` and `noise_kept` (N, S), or (N, 2b, S)
     where each context word has its own. Ids are those of the model, so row r of the corpus is id
-    `num_special_tokens` + r, and 0 stands where there is no word. A centre that nothing is left around is none.
+    `num_special_tokens` + r, and 0 stands where there is no word. A word that nothing is left around is no centre.
 
     Args:
         corpus: the text.
@@ -78,8 +78,8 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         }
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
-    def _thinned(self, sentences: Places, generator: np.random.Generator) -> tuple[Places, Places]:
-        """The words of sentences that subsampling keeps, and the number in `sentences` of the one that each is of."""
+    def _thinned(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
+        """Return the words of sentences that subsampling keeps, and of each the index in `sentences`."""
         begins = self.corpus.pointers[sentences]
         lengths = self.corpus.pointers[sentences + 1] - begins
         sentence_of = np.repeat(np.arange(len(sentences)), lengths)
@@ -88,7 +88,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         kept = generator.random(len(words)) < self.keep[words]
         return words[kept], sentence_of[kept]
 
-    def _noise(self, centres: int, generator: np.random.Generator) -> Places:
+    def _noise(self, centres: int, generator: np.random.Generator) -> Indices:
         shape: tuple[int, ...] = (centres, self.negative_samples)
         if self.noise_for_each_word:
             shape = (centres, 2 * self.window, self.negative_samples)
@@ -97,8 +97,10 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         return draw_words(*self.noise_table, shape, generator)
 
 
-def sentence_windows(words: Ids | Places, sentence_of: Places, widths: Places, window: int) -> tuple[Places, Present]:
-    """The words around each word of sentences that follow one another.
+def sentence_windows(
+    words: Ids | Indices, sentence_of: Indices, widths: Indices, window: int
+) -> tuple[Indices, Present]:
+    """Return the words around each word of sentences that follow one another.
 
     Args:
         words: (M,).
@@ -110,7 +112,7 @@ def sentence_windows(words: Ids | Places, sentence_of: Places, widths: Places, w
         (M, 2b) words at positions -b to -1 and 1 to b, and where there are any; elsewhere some word of `words` stands.
     """
     offsets = np.concatenate([np.arange(-window, 0), np.arange(1, window + 1)])
-    places = np.arange(len(words))[:, None] + offsets
-    inside = places.clip(0, max(len(words) - 1, 0))
-    present = (places == inside) & (sentence_of[inside] == sentence_of[:, None]) & (abs(offsets) <= widths[:, None])
+    positions = np.arange(len(words))[:, None] + offsets
+    inside = positions.clip(0, max(len(words) - 1, 0))
+    present = (positions == inside) & (sentence_of[inside] == sentence_of[:, None]) & (abs(offsets) <= widths[:, None])
     return words[inside], present

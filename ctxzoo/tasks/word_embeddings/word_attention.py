@@ -31,16 +31,16 @@ class WordAttention:
     weights: NDArray[np.float64]
     is_context: NDArray[np.bool_]
 
-    def places(self, words: Sequence[str]) -> list[int]:
-        """Every place that holds one of some words, in the order of the words.
+    def positions_of(self, words: Sequence[str]) -> list[int]:
+        """Return every position that holds one of some words, in the order of the words.
 
         Raises:
-            ValueError: a word that is nowhere.
+            ValueError: a word that the sentence does not hold.
         """
         missing = [word for word in words if word not in self.words]
         if missing:
             raise ValueError(f"{', '.join(map(repr, missing))} not among the words {' '.join(self.words)!r}")
-        return [place for word in words for place, found in enumerate(self.words) if found == word]
+        return [position for word in words for position, found in enumerate(self.words) if found == word]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +50,16 @@ class PositionCurve:
     Attributes:
         positions: -b to -1 and 1 to b.
         logits: (2b,), s. A constant more changes no weight; training leaves their mean at 0.
-        shares: (2b,), the softmax of s: the weights of words without logits of their own.
+        weights: (2b,), the softmax of s: the weights of words without logits of their own.
     """
 
     positions: list[int]
     logits: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
 
 def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, text: str) -> WordAttention:
-    """The weights (3) of all words of a sentence; even shares for models without attention.
+    """Return the weights (3) of all words of a sentence; even weights for models without attention.
 
     Args:
         model: the base model or a head.
@@ -87,7 +87,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
 
 
 def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
-    """s of a model, the base or with a head.
+    """Return s of a model, the base or with a head.
 
     Raises:
         ValueError: the model has no s.
@@ -104,6 +104,6 @@ def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
 
 
 def _positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
-    """That of each column."""
+    """Return the position of each column."""
     window = model.config.window
     return [*range(-window, 0), *range(1, window + 1)]

@@ -10,14 +10,14 @@ import torch
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
 
-LONGEST = 200  # words of a piece of text that is scored at once
+PIECE_WORDS = 200  # words of a piece of text that is scored at once
 
 
 @torch.no_grad()
 def word_prediction_scores(
     model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer, lines: Iterable[str], *, words: int
 ) -> dict[str, float]:
-    """`nll` in nats and `perplexity`, over about the first `words` known words of the lines.
+    """Return `nll` in nats and `perplexity`, over about the first `words` known words of the lines.
 
     Every word is predicted from those around it in its line; a line's only known word is not counted.
 
@@ -26,11 +26,11 @@ def word_prediction_scores(
     """
     total, count = 0.0, 0
     for line in lines:
-        ids = tokenizer(line, truncation=True, max_length=LONGEST, return_tensors="pt")["input_ids"].long()
-        places = ids.numel()
-        if places > 1:
-            total += float(model(input_ids=ids, labels=ids).loss) * places
-            count += places
+        ids = tokenizer(line, truncation=True, max_length=PIECE_WORDS, return_tensors="pt")["input_ids"].long()
+        number = ids.numel()
+        if number > 1:
+            total += float(model(input_ids=ids, labels=ids).loss) * number
+            count += number
         if count >= words:
             break
     if not count:

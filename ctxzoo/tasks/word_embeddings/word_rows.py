@@ -13,7 +13,7 @@ UNKNOWN = -1
 
 
 def rows_of(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]:
-    """(words,) the row that `WordVectors.lookup` finds for each word, `UNKNOWN` for a word without a vector."""
+    """Return (words,) the row that `WordVectors.lookup` finds for each word, `UNKNOWN` for a word without a vector."""
     found: dict[str, int] = {}
     rows = []
     for word in words:
@@ -25,7 +25,7 @@ def rows_of(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]
 
 
 def unit_rows(vectors: WordVectors) -> npt.NDArray[np.float32]:
-    """(words, d) the vectors divided by their lengths; a vector of zeros stays."""
+    """Return (words, d) the vectors divided by their lengths; a vector of zeros stays."""
     matrix: npt.NDArray[np.float32] = vectors.vectors.numpy()
     lengths: npt.NDArray[np.float32] = np.linalg.norm(matrix, axis=1, keepdims=True)
     lengths[lengths == 0] = 1

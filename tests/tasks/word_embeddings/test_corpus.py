@@ -16,7 +16,7 @@ import pytest
 
 from ctxzoo.models.tokenization_word import build_word_tokenizer, word_cutter
 from ctxzoo.tasks.word_embeddings import corpus as corpus_module
-from ctxzoo.tasks.word_embeddings.corpus import LONGEST, Corpus, load_corpus
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE, Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 
@@ -79,14 +79,14 @@ def test_the_size_of_chunks_does_not_matter(
     text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     expected = load(text_file, tmp_path / "whole")
-    monkeypatch.setattr(corpus_module, "CHUNK", chunk)
+    monkeypatch.setattr(corpus_module, "WORDS_AT_ONCE", chunk)
     corpus = load(text_file, tmp_path / "chunks")
     assert sentences(corpus) == sentences(expected)
     assert corpus.words == expected.words
 
 
 def test_chunks_of_random_lines_against_a_plain_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_module, "CHUNK", 13)
+    monkeypatch.setattr(corpus_module, "WORDS_AT_ONCE", 13)
     draw = random.Random(1)
     lines = [[draw.choice("abcdefgh") for _ in range(draw.randrange(9))] for _ in range(200)]
     path = tmp_path / "text.txt"
@@ -99,9 +99,9 @@ def test_chunks_of_random_lines_against_a_plain_count(tmp_path: Path, monkeypatc
 
 def test_long_sentences_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
-    path.write_text("a b\n" + "a b " * LONGEST + "a\n" + "b " * LONGEST, encoding="utf-8")
+    path.write_text("a b\n" + "a b " * LONGEST_SENTENCE + "a\n" + "b " * LONGEST_SENTENCE, encoding="utf-8")
     corpus = load(path, tmp_path)
-    assert np.diff(corpus.pointers).tolist() == [2, LONGEST, LONGEST, 1, LONGEST]
+    assert np.diff(corpus.pointers).tolist() == [2, LONGEST_SENTENCE, LONGEST_SENTENCE, 1, LONGEST_SENTENCE]
     assert corpus.pointers[-1] == len(corpus.ids)
 
 

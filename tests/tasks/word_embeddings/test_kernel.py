@@ -13,7 +13,7 @@ from scipy import stats
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.corpus import LONGEST
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 from ctxzoo.tasks.word_embeddings.kernel import (
     SHARING_CENTRES,
     KernelPlan,
@@ -214,7 +214,7 @@ def test_a_repeated_word_moves_in_place(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_one_line_of_as_many_words_as_a_line_can_have(case: str) -> None:
     draw = random.Random(0)
-    line = draw.choices(range(WORDS), weights=[1 / (word + 1) for word in range(WORDS)], k=LONGEST)
+    line = draw.choices(range(WORDS), weights=[1 / (word + 1) for word in range(WORDS)], k=LONGEST_SENTENCE)
     check_against_reference(case, [line], 0.02)
 
 

@@ -14,15 +14,15 @@ def test_every_token_follows_the_one_before_it(most_tokens: int) -> None:
     begins = np.cumsum(lengths) - lengths
     sequence_of = np.repeat(np.arange(len(lengths)), lengths)
     packs = list(pack_sequences(lengths, most_tokens))
-    assert sorted(np.concatenate([pack.places for pack in packs]).tolist()) == list(range(sum(lengths)))
+    assert sorted(np.concatenate([pack.positions for pack in packs]).tolist()) == list(range(sum(lengths)))
     for pack in packs:
         for number, step in enumerate(pack.steps):
-            places = pack.places[step]
-            assert (places - begins[sequence_of[places]] == number).all()
+            positions = pack.positions[step]
+            assert (positions - begins[sequence_of[positions]] == number).all()
             if number:
-                before = pack.places[pack.steps[number - 1]]
-                assert (places == before[: len(places)] + 1).all()
-    assert all(len(pack.places) <= most_tokens or len(pack.steps) == len(pack.places) for pack in packs)
+                before = pack.positions[pack.steps[number - 1]]
+                assert (positions == before[: len(positions)] + 1).all()
+    assert all(len(pack.positions) <= most_tokens or len(pack.steps) == len(pack.positions) for pack in packs)
 
 
 def test_nothing_gives_no_pack() -> None:

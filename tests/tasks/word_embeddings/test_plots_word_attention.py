@@ -39,7 +39,7 @@ def test_each_centre_has_a_row_with_a_frame_in_its_place(tmp_path: Path, drawn: 
 
 @pytest.mark.parametrize("centres", [[], [3], [-1]])
 def test_centres_that_are_no_places(tmp_path: Path, centres: list[int]) -> None:
-    with pytest.raises(ValueError, match="expected one or more places from 0 to 2"):
+    with pytest.raises(ValueError, match="expected one or more positions from 0 to 2"):
         plot_word_attention(ATTENTION, centres, tmp_path / "w.png")
     assert not (tmp_path / "w.png").exists()
 

@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.kernel import NO_PLACE, Weights
+from ctxzoo.tasks.word_embeddings.kernel import NO_POSITION, Weights
 from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
 
 WORDS, SPECIAL, DIM, WINDOW = 5, 2, 3, 2
@@ -62,7 +62,7 @@ def test_the_layout() -> None:
     width = padded_width(DIM)
     assert weights.input.shape == weights.output.shape == (WORDS, width)
     assert weights.word_logits.shape == (WORDS, 2 * WINDOW + 1)
-    assert weights.position_logits[WINDOW] == NO_PLACE
+    assert weights.position_logits[WINDOW] == NO_POSITION
     assert not weights.word_logits[:, WINDOW].any()
     logits = model.word_embedding.word_position_logits.weight.detach().numpy()[SPECIAL:]
     assert np.array_equal(weights.word_logits[:, [0, 1, 3, 4]], logits)

@@ -71,9 +71,9 @@ def test_too_few_known_words(text: str) -> None:
 
 def test_places_of_words() -> None:
     found = word_attention(tiny_model(), tiny_tokenizer(), TEXT)
-    assert found.places(["town", "the"]) == [5, 0, 4]
+    assert found.positions_of(["town", "the"]) == [5, 0, 4]
     with pytest.raises(ValueError, match=r"'barn', 'shed' not among the words 'the mill stands in the town \.'"):
-        found.places(["mill", "barn", "shed"])
+        found.positions_of(["mill", "barn", "shed"])
 
 
 def test_the_curve_of_positions() -> None:
@@ -82,7 +82,7 @@ def test_the_curve_of_positions() -> None:
     assert curve.positions == [-2, -1, 1, 2]
     np.testing.assert_allclose(curve.logits, model.word_embedding.position_logits.tolist())
     exponentials = [math.exp(value) for value in curve.logits]
-    np.testing.assert_allclose(curve.shares, [value / sum(exponentials) for value in exponentials])
+    np.testing.assert_allclose(curve.weights, [value / sum(exponentials) for value in exponentials])
 
 
 @pytest.mark.parametrize(

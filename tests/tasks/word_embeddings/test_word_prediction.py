@@ -44,7 +44,7 @@ def test_it_ends_with_the_line_that_reaches_the_wanted_words() -> None:
 
 
 def test_long_lines_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_prediction, "LONGEST", 4)
+    monkeypatch.setattr(word_prediction, "PIECE_WORDS", 4)
     model = tiny_model()
     found = word_prediction_scores(model, tiny_tokenizer(), [LINES[5]], words=100)
     losses = loss_of(model, "the town in the")

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.data.whole_file import whole_file
+from ctxzoo.data.atomic_write import atomic_file
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"first")
         assert not path.exists()
     assert path.read_bytes() == b"first"
 
     def fail() -> None:
-        with whole_file(path) as file:
+        with atomic_file(path) as file:
             file.write(b"half")
             raise KeyboardInterrupt
 

@@ -1,0 +1,75 @@
+"""Docstrings of public names are sentences, and their reader finds those that are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.docstrings import fragments
+
+ROOT = Path(__file__).resolve().parents[2]
+READ = ("ctxzoo", "recipes", "reports", "benchmarks", "tests/support")
+# Folders and files that still have fragments. What has none left leaves this list, until the list is empty.
+LATER = (
+    "ctxzoo/models",
+    "ctxzoo/runs",
+    "ctxzoo/tasks/text_classification/scores.py",
+    "ctxzoo/tasks/word_embeddings/evaluation_run.py",
+    "ctxzoo/tasks/word_embeddings/run.py",
+    "recipes",
+)
+
+
+def _fragments_below(path: str, *, without: tuple[str, ...] = ()) -> list[str]:
+    start = ROOT / path
+    files = [start] if start.is_file() else sorted(start.rglob("*.py"))
+    assert files, f"{path} has no Python file"
+    left_out = [ROOT / other for other in without]
+    return [
+        f"{file.relative_to(ROOT).as_posix()}:{line}"
+        for file in files
+        if not any(file.is_relative_to(other) for other in left_out)
+        for line in fragments(file.read_text("utf-8"))
+    ]
+
+
+@pytest.mark.parametrize("folder", READ)
+def test_docstrings_are_sentences(folder: str) -> None:
+    assert _fragments_below(folder, without=LATER) == []
+
+
+@pytest.mark.parametrize("path", LATER)
+def test_the_list_of_later_files_shrinks(path: str) -> None:
+    assert _fragments_below(path), f"{path} has no fragment left; remove it from LATER"
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Of the whole training.",
+        "The same.",
+        "The same in float64, row by row.",
+        "That of K and s.",
+        "Those of the settings.",
+        "As it starts.",
+        "In path of a signal.",
+        "From the lowest to the highest.",
+        "(B, n, d) -> (B, n).",
+        "Its own, or the customary one.",
+    ],
+)
+def test_a_fragment_is_found(docstring: str) -> None:
+    source = f'class Public:\n    """A class."""\n\n    def method(self):\n        """{docstring}"""\n'
+    assert fragments(source) == [f"4 method: {docstring}"]
+    assert fragments(source.replace("method", "_method")) == []
+    assert fragments(source.replace("Public", "_Public")) == []
+    assert fragments(f'if True:\n    def function():\n        """{docstring}"""\n') == [f"2 function: {docstring}"]
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    ["Return the row of a word.", "The steps of a whole training.", "A thing.", "Offset of a word.", "Thesaurus."],
+)
+def test_a_sentence_is_none(docstring: str) -> None:
+    assert fragments(f'def function():\n    """{docstring}"""\n') == []
