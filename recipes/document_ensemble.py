@@ -25,7 +25,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.score_option import score_option
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
-from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"
@@ -105,7 +105,7 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
             )
     arguments = document_dataset(dataset)
     started = time.perf_counter()
-    scores = evaluate_classifier(
+    scores = evaluate_ensemble(
         [str(checkpoint) for _, checkpoint in members],
         arguments.pop("dataset"),
         tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),

@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoConfig
 
+import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
@@ -22,6 +23,7 @@ from ctxzoo.training.auto_head import AutoHead
 from tests.hub.test_card import python_blocks
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.card import CARD as RATING
+from tests.support.rating.commands import RatingCommands
 from tests.support.rating.run import RatingRun, rating_run, registered_rating
 from tests.support.toy_architecture import TOY, ToyConfig
 
@@ -111,6 +113,23 @@ def test_options_of_other_problems_are_refused(
     said = capsys.readouterr().err
     assert "--question: for question-answering, but" in said
     assert "does rating; it takes --user, --item" in said
+
+
+def test_a_problem_without_scores_is_refused(
+    run: RatingRun, result: RunResult, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(RatingCommands, "evaluate")
+    assert main(["evaluate", str(run.checkpoint), "--dataset", "sample"]) == 2
+    assert "does rating; evaluate takes checkpoints of question-answering, text-" in capsys.readouterr().err
+
+
+def test_a_problem_without_pipeline_and_explanations_says_what_to_use(run: RatingRun, result: RunResult) -> None:
+    with pytest.raises(ValueError, match=r"does rating, for which there is no pipeline; .* RatingForPairs\.from_pretr"):
+        ctxzoo.pipeline(run.checkpoint)
+    with pytest.raises(
+        ValueError, match="does rating, which is not explained by words; expected a model of text-"
+    ):
+        ctxzoo.explain(run.checkpoint, "a text")
 
 
 def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
