@@ -20,7 +20,9 @@ from ctxzoo.runs.train import train
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.auto_head import AutoHead
+from ctxzoo.training.task import ZooTask
 from tests.hub.test_card import python_blocks
+from tests.support import rating as rating_problem
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.card import CARD as RATING
 from tests.support.rating.commands import RatingCommands
@@ -115,6 +117,15 @@ def test_options_of_other_problems_are_refused(
     assert "does rating; it takes --user, --item" in said
 
 
+def test_its_public_names_score_a_folder_and_a_model(run: RatingRun, result: RunResult) -> None:
+    assert issubclass(rating_problem.RatingTask, ZooTask)
+    scores = rating_problem.evaluate(run.checkpoint, "sample", progress=False)
+    assert scores == {"rmse": pytest.approx(result.metrics["test/rmse"])}
+    model = RatingForPairs.from_pretrained(str(run.checkpoint))
+    assert rating_problem.evaluate(model, "sample", progress=False) == scores
+    assert rating_problem.evaluate(model, "sample", "validation", progress=False) != scores
+
+
 def test_a_problem_without_scores_is_refused(
     run: RatingRun, result: RunResult, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,9 +137,7 @@ def test_a_problem_without_scores_is_refused(
 def test_a_problem_without_pipeline_and_explanations_says_what_to_use(run: RatingRun, result: RunResult) -> None:
     with pytest.raises(ValueError, match=r"does rating, for which there is no pipeline; .* RatingForPairs\.from_pretr"):
         ctxzoo.pipeline(run.checkpoint)
-    with pytest.raises(
-        ValueError, match="does rating, which is not explained by words; expected a model of text-"
-    ):
+    with pytest.raises(ValueError, match="does rating, which is not explained by words; expected a model of text-"):
         ctxzoo.explain(run.checkpoint, "a text")
 
 

@@ -48,8 +48,8 @@ def evaluate(
 
     Raises:
         OSError: there is no such checkpoint or dataset.
-        TypeError, ValueError: a threshold that is no number, or not from 0 to 1; no such split; a model without its
-            tokenizer.
+        TypeError, ValueError: a threshold that is no number, or not from 0 to 1; no such split; a
+            checkpoint of another problem; a model without its tokenizer.
     """
     check_probability("no_answer_threshold", no_answer_threshold)
     task = task_of(QuestionAnsweringTask, checkpoint)

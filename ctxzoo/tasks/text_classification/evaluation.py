@@ -46,7 +46,8 @@ def evaluate(
     Raises:
         OSError: there is no such checkpoint or dataset.
         TypeError: an option that the DataModule does not have.
-        ValueError: the labels of the data are not those of the model; no such split; a model without its tokenizer.
+        ValueError: the labels of the data are not those of the model; no such split; a checkpoint of another
+            problem; a model without its tokenizer.
     """
     if Path(dataset).is_file():
         data_options = {"dev_share": 0.0, **data_options}

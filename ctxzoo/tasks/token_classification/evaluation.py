@@ -43,7 +43,8 @@ def evaluate(
 
     Raises:
         OSError: there is no such checkpoint or dataset.
-        ValueError: the tags of the data are not those of the model; no such split; a model without its tokenizer.
+        ValueError: the tags of the data are not those of the model; no such split; a checkpoint of another
+            problem; a model without its tokenizer.
     """
     task = task_of(TokenClassificationTask, checkpoint)
     data = TokenClassificationDataModule(

@@ -8,11 +8,10 @@ from typing import Any
 
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
-from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
-from ctxzoo.training.scored_model import tokenizer_of
+from ctxzoo.training.scored_model import check_head, tokenizer_of
 
 SAMPLE_SEEDS = {"train": SAMPLE_SEED, "test": SAMPLE_SEED + 1}  # trainings read the first
 
@@ -47,15 +46,14 @@ def evaluate(
 
     Raises:
         OSError: there is no such checkpoint or dataset.
-        ValueError: no such split or column; no line with two known words; `words` below 1; a model without its
-            tokenizer.
+        ValueError: a checkpoint of another problem; no such split or column; no line with two known words; `words`
+            below 1; a model without its tokenizer.
     """
     if words < 1:
         raise ValueError(f"words is {words}; expected 1 or more")
-    if isinstance(checkpoint, PreTrainedModel):
-        model = checkpoint
-    else:
-        refuse_missing_path(str(checkpoint), "checkpoint")
+    check_head(AutoModelForMaskedLM, checkpoint)
+    model: Any = checkpoint
+    if not isinstance(checkpoint, PreTrainedModel):
         model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
     lines = _lines(CorpusSource(dataset, column=text_column, split=split, data_dir=data_dir))
     return word_prediction_scores(model, tokenizer_of(checkpoint, tokenizer), lines, words=words)
