@@ -16,7 +16,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ctxzoo.runs.spec import RunSpec
 from rich.console import Console
 from rich.table import Table
 
@@ -24,9 +23,10 @@ from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.score_option import score_option
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
-from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"
@@ -105,7 +105,7 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
             )
     arguments = document_dataset(dataset)
     started = time.perf_counter()
-    scores = evaluate_classifier(
+    scores = evaluate_ensemble(
         [str(checkpoint) for _, checkpoint in members],
         arguments.pop("dataset"),
         tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),

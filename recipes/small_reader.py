@@ -36,7 +36,7 @@ from ctxzoo.runs.score_option import score_option
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+from ctxzoo.tasks.question_answering.evaluation import evaluate
 
 RECIPE = "small_reader"
 UNKNOWN = "unknown_words"  # of a split, percent of its words
@@ -84,7 +84,9 @@ def main(settings: Settings) -> None:
         save_weights(small, Path(temporary), half=True)
         words.save_pretrained(temporary)
         options = {"data_dir": settings.data_dir, "squad_version": whole.settings["squad_version"]}
-        scores = evaluate_reader(temporary, whole.dataset, splits, progress=settings.progress, **options)
+        scores = {
+            split: evaluate(temporary, whole.dataset, split, progress=settings.progress, **options) for split in splits
+        }
         rounded = AutoModelForQuestionAnswering.from_pretrained(temporary)
     result = replace(
         whole,

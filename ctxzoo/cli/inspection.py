@@ -7,21 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import hf_hub_download
-
-from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.hub.code_files import travelling_files
-from ctxzoo.hub.folder_checks import (
-    check_shapes,
-    empty_model,
-    head_class,
-    read_architecture,
-    read_config,
-    read_shapes,
-)
-from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, refuse_missing
-from ctxzoo.hub.hub_errors import reading
-from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.hub.folder_checks import empty_model
+from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -113,56 +101,15 @@ def project_files(architecture: Architecture) -> list[str]:
 
 
 @dataclass(frozen=True)
-class CheckpointFacts:
+class CheckpointFacts(SavedModel):
     """The architecture, model class, configuration and parts of a checkpoint."""
 
-    architecture: Architecture
-    model_class: type[ZooPreTrainedModel]
-    config: ZooConfig
     parts: list[Part]
 
 
 def read_checkpoint(checkpoint: str) -> CheckpointFacts:
-    """Return the facts of a checkpoint folder or Hub id, without reading its weights.
-
-    Raises:
-        CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
-        OSError: there is no such folder, and the Hub does not deliver it.
-    """
-    folder = local_copy(checkpoint, CONFIG)
-    architecture, content = read_architecture(folder)
-    config = read_config(folder)
-    model_class = head_class(architecture, content, folder)
-    return CheckpointFacts(architecture, model_class, config, parts(empty_model(model_class, config)))
-
-
-def check_loadable(checkpoint: str) -> None:
-    """Check what libraries will read of a checkpoint, so that nothing is allocated for one that does not fit.
-
-    Raises:
-        CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
-        OSError: there is no such folder, and the Hub does not deliver it.
-    """
-    architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
-    files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
-    folder = local_copy(checkpoint, *files)
-    refuse_missing(folder, files)
-    check_shapes(read_shapes(folder / WEIGHTS), folder, head_class(architecture, content, folder), read_config(folder))
-    if architecture.tokenizer_class is not None:
-        read_json_object(folder / TOKENIZER_FILES[1])
-
-
-def local_copy(checkpoint: str, *names: str) -> Path:
-    """Return a folder with the named files of a checkpoint: its own, or the cache to which they were downloaded.
-
-    Raises:
-        FileNotFoundError: neither an existing path nor the form of a Hub id.
-        HubError: the Hub does not have it, or cannot be reached.
-    """
-    folder = Path(checkpoint)
-    if not folder.exists():
-        refuse_missing_path(checkpoint, "checkpoint")
-        with reading(checkpoint):
-            for name in names:
-                folder = Path(hf_hub_download(checkpoint, name)).parent
-    return folder
+    """Return the facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
+    saved = read_saved_model(checkpoint)
+    return CheckpointFacts(
+        saved.architecture, saved.model_class, saved.config, parts(empty_model(saved.model_class, saved.config))
+    )

@@ -155,10 +155,11 @@ def info(options: argparse.Namespace) -> int:
 
 
 def evaluate(options: argparse.Namespace) -> int:
+    from ctxzoo.checkpoints import card_of_checkpoint
     from ctxzoo.results.environment import versions
     from ctxzoo.tasks.commands import write_json
 
-    card = _card_of(options.checkpoint)
+    card = card_of_checkpoint(options.checkpoint)
     own = _own_options("evaluate", options, card)
     scores = commands_named(card.name).evaluate(options, own)
     rows = [
@@ -208,7 +209,9 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
 
 
 def predict(options: argparse.Namespace) -> int:
-    card = _card_of(options.checkpoint)
+    from ctxzoo.checkpoints import card_of_checkpoint
+
+    card = card_of_checkpoint(options.checkpoint)
     commands_named(card.name).predict(options, _own_options("predict", options, card))
     return OK
 
@@ -297,19 +300,6 @@ def _checkpoint_info(checkpoint: str) -> int:
     for line in inspection.info_lines(facts):
         print(line)
     return OK
-
-
-def _card_of(checkpoint: str) -> TaskCard:
-    """Return the card of a checkpoint's problem; raise before its weights are read where there is none."""
-    from ctxzoo.cli.inspection import check_loadable, read_checkpoint
-    from ctxzoo.tasks import card_of
-
-    facts = read_checkpoint(checkpoint)
-    check_loadable(checkpoint)
-    try:
-        return card_of(facts.model_class)
-    except ValueError as error:
-        raise ValueError(f"{checkpoint!r}: {error}") from error
 
 
 def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.card_facts import DatasetFacts
 from ctxzoo.hub.card_snippets import Snippets
+from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 
@@ -35,6 +36,7 @@ class TaskCard(ABC):
     Attributes:
         name: of the problem, as heads say it (`zoo_task`).
         pipeline_tag: name of the problem on the Hub and of its pipeline in transformers; None where they know none.
+        pipeline_class: the pipeline, one of transformers' or of the zoo's; None where there is none.
         title: for readers.
         predictions: what the model gives, in the plural.
         metrics: by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the first
@@ -51,6 +53,7 @@ class TaskCard(ABC):
 
     name: ClassVar[str]
     pipeline_tag: ClassVar[str | None] = None
+    pipeline_class: ClassVar[type[Any] | None] = None
     title: ClassVar[str]
     predictions: ClassVar[str]
     metrics: ClassVar[Mapping[str, Metric]]
@@ -90,6 +93,37 @@ class TaskCard(ABC):
     @abstractmethod
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the model gives for an example's inputs; `tokenizer` is None for an architecture without one."""
+
+    def load_pipeline(self, checkpoint: str, **options: Any) -> Any:
+        """Open a checkpoint folder or Hub id of this problem as a pipeline, without running code of the checkpoint.
+
+        Args:
+            checkpoint: with model and tokenizer.
+            options: of the pipeline's class, such as device and batch_size.
+
+        Raises:
+            CheckpointFolderError, OSError: see `load_saved_model`.
+            ValueError: a checkpoint of another problem; the problem has no pipeline.
+        """
+        head = read_saved_model(checkpoint).model_class
+        if head.zoo_task != self.name:
+            raise ValueError(f"{checkpoint!r} holds a {head.__name__}, which does {head.zoo_task}, not {self.name}")
+        if self.pipeline_class is None:
+            raise ValueError(
+                f"{checkpoint!r} does {self.name}, for which there is no pipeline; load its model with "
+                f"{head.__name__}.from_pretrained of {head.__module__}, or use `ctxzoo predict`"
+            )
+        model, tokenizer = load_saved_model(checkpoint)
+        return self.pipeline_class(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
+
+    def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Any]:
+        """Tell of each text which of its words decided; only problems that can tell have this method."""
+        raise NotImplementedError(f"{self.name} has no explanations")
+
+    @classmethod
+    def can_explain(cls) -> bool:
+        """Whether the problem tells which words decided."""
+        return cls.explain is not TaskCard.explain
 
     @abstractmethod
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import torch
+from torch.nn import functional as F
 
 from ctxzoo.word_vectors.binary import read_word2vec_binary
 from ctxzoo.word_vectors.checkpoint import find_checkpoint
@@ -80,6 +81,53 @@ class WordVectors:
             if row is not None:
                 return row
         return None
+
+    def vector(self, word: str) -> torch.Tensor:
+        """The (dim,) vector of a word, found in the spellings of `lookup`.
+
+        Raises:
+            ValueError: the word has none.
+        """
+        row = self.lookup(word)
+        if row is None:
+            raise ValueError(f"{self.name} has no vector of {word!r}; ask for another word")
+        return self.vectors[row]
+
+    def most_similar(
+        self, words: Sequence[str], negative: Sequence[str] = (), top: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words whose vectors are closest to the sum of those of `words` less those of `negative`, all of length 1.
+
+        As gensim's `most_similar`; the words asked for are left out, and found in the spellings of `lookup`.
+
+        Returns:
+            Words and cosines, the closest first; as many as `top`, or as there are.
+
+        Raises:
+            TypeError: one string in place of a sequence of words.
+            ValueError: no word at all, words without a vector (all are named), or `top` below 1.
+        """
+        for name, given in (("words", words), ("negative", negative)):
+            if isinstance(given, str):
+                raise TypeError(
+                    f"{name} is the string {given!r}, expected a sequence of words, for example [{given!r}]"
+                )
+        if top < 1:
+            raise ValueError(f"top is {top}; expected a number of words above 0")
+        if not words and not negative:
+            raise ValueError("no word to compare with; give at least one")
+        rows = {word: row for word in (*words, *negative) if (row := self.lookup(word)) is not None}
+        unknown = [word for word in (*words, *negative) if word not in rows]
+        if unknown:
+            raise ValueError(f"{self.name} has no vector of {', '.join(map(repr, unknown))}; ask for other words")
+        of_length_1 = F.normalize(self.vectors, dim=1)
+        query = of_length_1[[rows[word] for word in words]].sum(dim=0)
+        query = query - of_length_1[[rows[word] for word in negative]].sum(dim=0)
+        cosines = of_length_1 @ F.normalize(query, dim=0)
+        asked = list(set(rows.values()))
+        cosines[asked] = -2.0  # below any cosine
+        values, places = cosines.topk(min(top, len(self) - len(asked)))
+        return [(self.words[place], value) for place, value in zip(places.tolist(), values.tolist(), strict=True)]
 
 
 def read_word_vectors(

@@ -21,14 +21,14 @@ from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
-from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
-from ctxzoo.tasks.text_classification.predictions import load_classifier
+from ctxzoo.tasks.question_answering.evaluation import evaluate as evaluate_reader
+from ctxzoo.tasks.text_classification.evaluation import evaluate as evaluate_classifier
 from ctxzoo.tasks.text_classification.reader import read_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.evaluate import evaluate_tagger
-from ctxzoo.tasks.token_classification.predictions import load_tagger, tag_texts
+from ctxzoo.tasks.token_classification.evaluation import evaluate as evaluate_tagger
+from ctxzoo.tasks.token_classification.predictions import tag_texts
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
+from ctxzoo.tasks.word_embeddings.evaluation import evaluate as evaluate_words
 from tests.models.cases_lama import SIZES
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer, write_tiny
@@ -148,7 +148,7 @@ def test_evaluate_sample(checkpoint: Path, tmp_path: Path, capsys: pytest.Captur
     arguments = ["evaluate", str(checkpoint), "--dataset", "sample", "--split", "validation", "--output", str(out)]
     assert main(arguments) == 0
     content = json.loads(out.read_text())
-    expected = evaluate_reader(str(checkpoint), "sample", ("validation",), progress=False)["validation"]
+    expected = evaluate_reader(str(checkpoint), "sample", "validation", progress=False)
     assert content["metrics"] == expected
     assert expected["total"] == 400
     assert content["split"] == "validation"
@@ -307,8 +307,8 @@ def test_evaluate_a_file_of_texts(
     assert main(["evaluate", checkpoint, "--dataset", str(file), "--split", "train", "--output", str(out)]) == 0
     found = json.loads(out.read_text())["metrics"]
     whole, held_out = (
-        evaluate_classifier(checkpoint, str(file), ("train",), progress=False, dev_share=share)["train"]
-        for share in (0.0, 0.1)
+        evaluate_classifier(checkpoint, str(file), "train", progress=False, **options)
+        for options in ({}, {"dev_share": 0.1})
     )
     assert found == pytest.approx(whole, rel=1e-6)
     assert found["nll"] != pytest.approx(held_out["nll"], rel=1e-6)
@@ -321,7 +321,7 @@ def test_evaluate_a_classifier(classifier: tuple[str, str], tmp_path: Path, caps
         more = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         assert main(["evaluate", checkpoint, "--dataset", dataset, "--output", str(out), *more]) == 0
         content = json.loads(out.read_text())
-        expected = evaluate_classifier(checkpoint, dataset, progress=False, **options)["test"]
+        expected = evaluate_classifier(checkpoint, dataset, progress=False, **options)
         assert content["metrics"] == pytest.approx(expected, rel=1e-6)
         assert {name: content[name] for name in options} == options
         assert "threshold" not in content
@@ -334,7 +334,7 @@ def test_evaluate_a_classifier(classifier: tuple[str, str], tmp_path: Path, caps
 def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint, _ = classifier
     texts = ["w1 w2", "w3", "w4 w5 w6 unknown"]
-    expected = load_classifier(checkpoint)(texts)
+    expected = ctxzoo.pipeline(checkpoint)(texts)
     assert main(["predict", checkpoint, "--text", texts[0]]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == {"label": expected[0]["label"], "score": pytest.approx(expected[0]["score"], rel=1e-5)}
@@ -400,7 +400,7 @@ def test_words_beyond_the_limit_are_counted(
     build_word_tokenizer(["the", "lamp", "is", "solid"], model_max_length=2).save_pretrained(folder)
     assert main(["predict", str(folder), "--text", "the new lamp is very solid"]) == 0
     captured = capsys.readouterr()
-    whole = load_classifier(str(folder))
+    whole = ctxzoo.pipeline(str(folder))
     assert json.loads(captured.out) == {**whole("the lamp")[0], "words_left_out": 2}
     note = "ctxzoo: the model reads the first 2 words that it knows: 2 behind them were left out, in 1 of 1 texts\n"
     assert captured.err.endswith(note)
@@ -460,6 +460,20 @@ def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFi
         assert found[0][0]["word"] == best["token_str"]
 
 
+def test_evaluate_embeddings_as_predictors_of_words(
+    embeddings: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "text.txt", tmp_path / "scores.json"
+    file.write_text("The mill stands in town .\nIn town the mill stands .\n")
+    arguments = ["evaluate", embeddings, "--dataset", str(file), "--split", "train", "--words", "3"]
+    assert main([*arguments, "--output", str(out)]) == 0
+    content = json.loads(out.read_text())
+    assert content["metrics"] == pytest.approx(evaluate_words(embeddings, str(file), "train", words=3))
+    assert content["metrics"] != pytest.approx(evaluate_words(embeddings, str(file), "train"))
+    assert (content["words"], content["split"]) == (3, "train")
+    assert f"{content['metrics']['perplexity']:.4f}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -469,10 +483,9 @@ def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFi
         (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["predict", "--question", "q"], "does fill-mask; it takes --text"),
-        (
-            ["evaluate", "--dataset", "sample"],
-            "does fill-mask; evaluate takes checkpoints of question-answering, text-",
-        ),
+        (["evaluate", "--dataset", "sample", "--split", "dev"], "sample has no split 'dev'; it has train, test"),
+        (["evaluate", "--dataset", "sample", "--precision", "bf16-mixed"], "masked words are scored with 32-true"),
+        (["evaluate", "--dataset", "sample", "--folds", "2"], "does fill-mask; it takes --text_column, --words"),
     ],
 )
 def test_embeddings_refuse(
@@ -494,14 +507,14 @@ def test_evaluate_a_tagger(tagger: str, tmp_path: Path, capsys: pytest.CaptureFi
     arguments = ["evaluate", tagger, "--dataset", "sample", "--tag_column", "pos_tags", "--output", str(out)]
     assert main(arguments) == 0
     content = json.loads(out.read_text())
-    assert content["metrics"] == pytest.approx(evaluate_tagger(tagger, "sample", progress=False)["test"], rel=1e-6)
+    assert content["metrics"] == pytest.approx(evaluate_tagger(tagger, "sample", progress=False), rel=1e-6)
     assert content["tag_column"] == "pos_tags"
     assert f"{content['metrics']['accuracy']:.4f}" in capsys.readouterr().out
 
 
 def test_predict_tags(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["They can ring the clock .", "Unknown"]
-    expected = tag_texts(load_tagger(tagger), texts)
+    expected = tag_texts(ctxzoo.pipeline(tagger), texts)
     assert main(["predict", tagger, "--text", texts[0]]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines] == [[word["word"], word["tag"]] for word in expected[0]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_result
-from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
 from tests.recipes.test_mr_contextualizer import recipe
 
 TRAINING = ("--dataset", "sample", "--model", "lama", "--epochs", "1", "--recurrent_size", "6", "--no_word2vec")
@@ -35,7 +35,7 @@ def test_results_are_the_scores_of_the_checkpoints_together(trained: Path) -> No
     result = read_result(trained / RESULTS_DIR / "document_ensemble" / "lama-sample-test-seed0-a.json")
     names = [f"lama-sample-test-seed{seed}-a" for seed in (0, 1)]
     checkpoints = [str(trained / "runs" / "document_lama" / name / "checkpoint") for name in names]
-    expected = evaluate_classifier(checkpoints, "sample", ("validation", "test"), progress=False, max_length=512)
+    expected = evaluate_ensemble(checkpoints, "sample", ("validation", "test"), progress=False, max_length=512)
     for split, scores in expected.items():
         for name, value in scores.items():
             assert result.metrics[f"{split}/{name}"] == pytest.approx(value, rel=1e-4)

@@ -10,7 +10,7 @@ from transformers import AutoModelForQuestionAnswering
 from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.results.result import RESULTS_DIR, read_results, write_result
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+from ctxzoo.tasks.question_answering.evaluation import evaluate
 from recipes.small_reader import Settings, main
 from tests.support.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, write_tiny
 
@@ -42,7 +42,7 @@ def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys
     model = AutoModelForQuestionAnswering.from_pretrained(folder)
     assert model.config.vocab_size == 8
     assert result.parameters["total"] == sum(p.numel() for p in model.parameters())
-    scores = evaluate_reader(str(folder), "sample", progress=False)["test"]
+    scores = evaluate(str(folder), "sample", progress=False)
     assert result.metrics["test/f1_at_threshold"] == pytest.approx(scores["f1_at_threshold"], rel=1e-4)
     assert f"| keep_words | {6} |" in (folder / "README.md").read_text()
     assert "test/unknown_words" in capsys.readouterr().out

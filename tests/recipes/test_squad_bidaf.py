@@ -18,7 +18,7 @@ from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.tasks.question_answering import bidaf_choice
 from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.squad_bidaf import Settings, main
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -87,9 +87,9 @@ def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]
     folder, _ = finished
     (result,) = read_results(folder / RESULTS_DIR)
     checkpoint = only_run(folder) / "checkpoint"
-    scores = evaluate_reader(str(checkpoint), "sample", progress=False, cache_dir=str(folder / "cache"))
+    scores = evaluate(str(checkpoint), "sample", progress=False, cache_dir=str(folder / "cache"))
     for name in ("exact", "f1", "AvNA", "nll", "f1_at_threshold"):
-        assert scores["test"][name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-4), name
+        assert scores[name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-4), name
 
 
 def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> None:

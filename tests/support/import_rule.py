@@ -35,9 +35,10 @@ AUTO_CLASS_FILES = {"__init__", "registration"}
 # Folder (or file) of ctxzoo -> those it may import beside itself.
 _GENERAL = {"models", "metrics", "data", "word_vectors", "results", "version"}
 PACKAGE_ARROWS: dict[str, set[str]] = {
-    "__init__": {"models", "openmp", "version"},
+    "__init__": {"models", "openmp", "version", "lazy_exports", "word_vectors", "tasks", "checkpoints"},
     "openmp": set(),
     "version": set(),
+    "lazy_exports": set(),
     "metrics": {"models"},
     "data": {"models"},
     "word_vectors": {"models", "data"},
@@ -45,8 +46,9 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "training": _GENERAL,
     "hub": {*_GENERAL, "training"},
     "runs": {*_GENERAL, "training", "hub"},
-    "tasks": {*_GENERAL, "training", "hub", "runs"},
-    "cli": {*_GENERAL, "training", "hub", "runs", "tasks"},
+    "tasks": {*_GENERAL, "training", "hub", "runs", "lazy_exports"},
+    "checkpoints": {"models", "hub", "tasks"},
+    "cli": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
 TASK_ARROWS: dict[str, set[str]] = {"word_embeddings": {"text_classification", "token_classification"}}

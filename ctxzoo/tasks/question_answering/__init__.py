@@ -1,1 +1,28 @@
 """Extractive question answering."""
+
+from typing import TYPE_CHECKING
+
+from ctxzoo.lazy_exports import lazy_exports
+
+__all__ = [
+    "QuestionAnsweringTask",
+    "SquadDataModule",
+    "SquadV2",
+    "evaluate",
+]
+
+if TYPE_CHECKING:
+    from ctxzoo.metrics import SquadV2
+    from ctxzoo.tasks.question_answering.data import SquadDataModule
+    from ctxzoo.tasks.question_answering.evaluation import evaluate
+    from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "QuestionAnsweringTask": "ctxzoo.tasks.question_answering.task",
+            "SquadDataModule": "ctxzoo.tasks.question_answering.data",
+            "SquadV2": "ctxzoo.metrics",
+            "evaluate": "ctxzoo.tasks.question_answering.evaluation",
+        },
+    )

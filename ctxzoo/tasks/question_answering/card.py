@@ -89,6 +89,7 @@ def untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
 class QuestionAnsweringCard(TaskCard):
     name = "question-answering"
     pipeline_tag = "question-answering"
+    pipeline_class = QuestionAnsweringPipeline
     title = "question answering"
     predictions = "answers"
     metrics = METRICS

@@ -24,16 +24,16 @@ class QuestionAnsweringCommands(TaskCommands):
     )
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
+        from ctxzoo.tasks.question_answering.evaluation import evaluate
 
-        return evaluate_reader(
+        return evaluate(
             options.checkpoint,
             options.dataset,
-            (options.split,),
+            options.split,
             squad_version=own["squad_version"] or "auto",
             no_answer_threshold=own["threshold"],
             **how_to_score(options),
-        )[options.split]
+        )
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
@@ -46,10 +46,11 @@ class QuestionAnsweringCommands(TaskCommands):
             raise ValueError("--output and --na_prob belong to --file")
         check_output(options)
 
-        from ctxzoo.tasks.question_answering.predictions import answer_questions, load_reader, read_questions
+        from ctxzoo.tasks.question_answering.card import CARD
+        from ctxzoo.tasks.question_answering.predictions import answer_questions, read_questions
 
         questions = [] if one else read_questions(options.file)
-        reader = load_reader(options.checkpoint)
+        reader = CARD.load_pipeline(options.checkpoint)
         if one:
             parameters = {} if threshold is None else {"no_answer_threshold": threshold}
             _print_answer(reader(question=question, context=context, **parameters))

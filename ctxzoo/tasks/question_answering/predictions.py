@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_squad_json
-
-
-def load_reader(checkpoint: str) -> QuestionAnsweringPipeline:
-    """Return the question-answering pipeline of a checkpoint folder or Hub id."""
-    return QuestionAnsweringPipeline(
-        model=AutoModelForQuestionAnswering.from_pretrained(checkpoint),
-        tokenizer=AutoTokenizer.from_pretrained(checkpoint),
-    )
 
 
 def answer_questions(
@@ -28,7 +18,7 @@ def answer_questions(
     """Answer every question.
 
     Args:
-        reader: from `load_reader`.
+        reader: the pipeline of a checkpoint.
         questions: id, question and context of each, from `read_questions`.
         no_answer_threshold: no-answer score above which the answer is the empty string; default: the model's.
         batch_size: windows that the model reads at once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
 from ctxzoo.tasks.text_classification.plots_steps import plot_token_weights
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _what_is_right(example: Mapping[str, Any], words: str) -> str:
 class TextClassificationCard(TaskCard):
     name = "text-classification"
     pipeline_tag = "text-classification"
+    pipeline_class = TextClassificationPipeline
     title = "text classification"
     predictions = "labels"
     metrics = METRICS
@@ -100,6 +102,9 @@ class TextClassificationCard(TaskCard):
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
         prediction: dict[str, Any] = TextClassificationPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
         return prediction
+
+    def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Explanation]:
+        return [explain_text(model, tokenizer, text) for text in texts]
 
     def split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first text of a split."""

@@ -39,15 +39,10 @@ class TextClassificationCommands(TaskCommands):
     )
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
+        from ctxzoo.tasks.text_classification.evaluation import evaluate
 
         given = {name: value for name, value in own.items() if value is not None}
-        if Path(options.dataset).is_file():
-            given["dev_share"] = 0.0  # all its rows
-        splits = (options.split,)
-        return evaluate_classifier(options.checkpoint, options.dataset, splits, **how_to_score(options), **given)[
-            options.split
-        ]
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, page = own["text"], own["explain"]
@@ -58,14 +53,11 @@ class TextClassificationCommands(TaskCommands):
             _check_explanation_file(page)
 
         from ctxzoo.data.text_lines import read_text_lines
-        from ctxzoo.tasks.text_classification.predictions import (
-            classify_texts,
-            left_out_note,
-            load_classifier,
-        )
+        from ctxzoo.tasks.text_classification.card import CARD
+        from ctxzoo.tasks.text_classification.predictions import classify_texts, left_out_note
 
         texts = [text] if options.file is None else read_text_lines(options.file)
-        classifier = load_classifier(options.checkpoint)
+        classifier = CARD.load_pipeline(options.checkpoint)
         note = left_out_note(classifier.tokenizer, texts)
         if note is not None:
             print(f"ctxzoo: {note}", file=sys.stderr)

@@ -58,6 +58,11 @@ class Explanation:
         weighed = len(self.offsets) + (self.num_ngrams if self.ngram_weight > 0 else 0)
         return 1 / max(1, weighed)
 
+    @property
+    def words(self) -> list[str]:
+        """The words that were read, as they are written, from left to right."""
+        return [self.text[begin:end] for begin, end in self.offsets]
+
     def mean_weights(self) -> NDArray[np.float64]:
         """The weights (words,), each the mean over the rows."""
         mean: NDArray[np.float64] = self.weights.mean(axis=0)
@@ -74,8 +79,9 @@ class Explanation:
         if end < len(self.text):
             yield self.text[end:], None
 
-    def top_words(self, weights: NDArray[np.float64], count: int = 5) -> list[tuple[str, float]]:
-        """Return the words of the greatest of the (words,) weights, each once, in lower case."""
+    def top_words(self, weights: NDArray[np.float64] | None = None, count: int = 5) -> list[tuple[str, float]]:
+        """Return the words of the greatest of the (words,) weights, default their means, each once, in lower case."""
+        weights = self.mean_weights() if weights is None else weights
         found: dict[str, float] = {}
         for word in np.argsort(-weights, kind="stable"):
             begin, end = self.offsets[word]
@@ -83,6 +89,12 @@ class Explanation:
             if len(found) == count:
                 break
         return list(found.items())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text, its words highlighted by their weights."""
+        from ctxzoo.tasks.text_classification.explanation_page import explanation_html  # it imports this file
+
+        return explanation_html([self])
 
 
 def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) -> Explanation:

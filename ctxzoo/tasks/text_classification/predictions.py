@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, TextClassificationPipeline
+from transformers import TextClassificationPipeline
 
 from ctxzoo.models.tokenization_word import WordTokenizer
-
-
-def load_classifier(checkpoint: str) -> TextClassificationPipeline:
-    """Return the text-classification pipeline of a checkpoint folder or Hub id."""
-    return TextClassificationPipeline(
-        model=AutoModelForSequenceClassification.from_pretrained(checkpoint),
-        tokenizer=AutoTokenizer.from_pretrained(checkpoint),
-    )
 
 
 def classify_texts(

@@ -49,6 +49,7 @@ print(" ".join(word["entity"] for word in tagger(text, ignore_labels=[])))"""
 class TokenClassificationCard(TaskCard):
     name = "token-classification"
     pipeline_tag = "token-classification"
+    pipeline_class = TokenClassificationPipeline
     title = "token classification"
     predictions = "tags"
     metrics = METRICS

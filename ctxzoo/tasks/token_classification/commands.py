@@ -23,22 +23,20 @@ class TokenClassificationCommands(TaskCommands):
     predict_options = (TEXT,)
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.token_classification.evaluate import evaluate_tagger
+        from ctxzoo.tasks.token_classification.evaluation import evaluate
 
-        splits = (options.split,)
-        return evaluate_tagger(options.checkpoint, options.dataset, splits, **how_to_score(options), **own)[
-            options.split
-        ]
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_text_or_file(options, own["text"])
         check_output(options)
 
         from ctxzoo.data.text_lines import read_text_lines
-        from ctxzoo.tasks.token_classification.predictions import load_tagger, tag_texts
+        from ctxzoo.tasks.token_classification.card import CARD
+        from ctxzoo.tasks.token_classification.predictions import tag_texts
 
         texts = [own["text"]] if options.file is None else read_text_lines(options.file)
-        predictions = tag_texts(load_tagger(options.checkpoint), texts, batch_size=options.batch_size)
+        predictions = tag_texts(CARD.load_pipeline(options.checkpoint), texts, batch_size=options.batch_size)
         if options.file is None:
             for word in predictions[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoModelForTokenClassification, AutoTokenizer, TokenClassificationPipeline
-
-
-def load_tagger(checkpoint: str) -> TokenClassificationPipeline:
-    """Return the token-classification pipeline of a checkpoint folder or Hub id."""
-    return TokenClassificationPipeline(
-        model=AutoModelForTokenClassification.from_pretrained(checkpoint),
-        tokenizer=AutoTokenizer.from_pretrained(checkpoint),
-    )
+from transformers import TokenClassificationPipeline
 
 
 def tag_texts(

@@ -1,1 +1,21 @@
 """Word embeddings: training and evaluating them."""
+
+from typing import TYPE_CHECKING
+
+from ctxzoo.lazy_exports import lazy_exports
+
+__all__ = ["WindowDataModule", "WordPredictionTask", "evaluate"]
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.word_embeddings.data import WindowDataModule
+    from ctxzoo.tasks.word_embeddings.evaluation import evaluate
+    from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "WindowDataModule": "ctxzoo.tasks.word_embeddings.data",
+            "WordPredictionTask": "ctxzoo.tasks.word_embeddings.task",
+            "evaluate": "ctxzoo.tasks.word_embeddings.evaluation",
+        },
+    )

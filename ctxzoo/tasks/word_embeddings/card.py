@@ -51,6 +51,7 @@ print(fill(text, top_k=1))"""
 class FillMaskCard(TaskCard):
     name = "fill-mask"
     pipeline_tag = "fill-mask"
+    pipeline_class = FillMaskPipeline
     title = "word prediction"
     predictions = "words"
     metrics = METRICS

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoModelForMaskedLM, AutoTokenizer, FillMaskPipeline
+from transformers import FillMaskPipeline
 
 WORDS_SHOWN = 5
-
-
-def load_mask_filler(checkpoint: str) -> FillMaskPipeline:
-    """Return the fill-mask pipeline of a checkpoint folder or Hub id."""
-    return FillMaskPipeline(
-        model=AutoModelForMaskedLM.from_pretrained(checkpoint), tokenizer=AutoTokenizer.from_pretrained(checkpoint)
-    )
 
 
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:

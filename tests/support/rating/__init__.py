@@ -3,3 +3,24 @@
 No text and no sequence, so no tokenizer; transformers has no Auto class and no pipeline for it; the lower its score the
 better.
 """
+
+from typing import TYPE_CHECKING
+
+from ctxzoo.lazy_exports import lazy_exports
+
+__all__ = ["RatingDataModule", "RatingScores", "RatingTask", "evaluate"]
+
+if TYPE_CHECKING:
+    from tests.support.rating.data import RatingDataModule
+    from tests.support.rating.evaluation import evaluate
+    from tests.support.rating.task import RatingScores, RatingTask
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "RatingDataModule": "tests.support.rating.data",
+            "RatingScores": "tests.support.rating.task",
+            "RatingTask": "tests.support.rating.task",
+            "evaluate": "tests.support.rating.evaluation",
+        },
+    )

@@ -15,16 +15,12 @@ class RatingCommands(TaskCommands):
     predict_options = (Option("user", type=int), Option("item", type=int))
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.training.scoring import score_splits
-        from tests.support.rating.data import RatingDataModule
-        from tests.support.rating.task import RatingTask
+        from tests.support.rating.evaluation import evaluate
 
         how = how_to_score(options)
         users = {} if own["users"] is None else {"users": own["users"]}
-        data = RatingDataModule(options.dataset, batch_size=how["batch_size"], **users)
-        data.setup()
-        task = RatingTask(pretrained=options.checkpoint)
-        return score_splits(task, data, (options.split,), progress=how["progress"])[options.split]
+        quiet = {name: how[name] for name in ("batch_size", "progress")}
+        return evaluate(options.checkpoint, options.dataset, options.split, **quiet, **users)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         from tests.support.rating.architecture import RatingForPairs

@@ -185,6 +185,13 @@ def test_what_cannot_be_explained(model: Any, text: str, message: str) -> None:
         explain_text(model, build_word_tokenizer(WORDS), text)
 
 
+def test_a_notebook_shows_the_words_with_their_weights() -> None:
+    found = explained("The lamp, it is solid!")
+    assert found.words == [found.text[begin:end] for begin, end in found.offsets] != []
+    assert found.top_words(count=2) == found.top_words(found.mean_weights(), 2)
+    assert found._repr_html_() == explanation_html([found])
+
+
 def test_the_page_shows_the_text_and_its_weights() -> None:
     found = explained(HOSTILE, cutter="english")
     page = Page(explanation_html([found]))

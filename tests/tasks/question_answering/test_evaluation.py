@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ctxzoo.metrics import SquadV2
-from ctxzoo.tasks.question_answering.evaluate import evaluate_reader
-from ctxzoo.tasks.question_answering.predictions import answer_questions, load_reader, read_questions
+from ctxzoo.tasks.question_answering.card import CARD
+from ctxzoo.tasks.question_answering.evaluation import evaluate
+from ctxzoo.tasks.question_answering.predictions import answer_questions, read_questions
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.tiny_checkpoint import write_tiny
 
@@ -27,9 +28,7 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def score(checkpoint: Path, file: Path, tmp_path: Path, **options: Any) -> dict[str, float]:
-    return evaluate_reader(
-        str(checkpoint), str(file), cache_dir=str(tmp_path), accelerator="cpu", progress=False, **options
-    )["test"]
+    return evaluate(str(checkpoint), str(file), cache_dir=str(tmp_path), accelerator="cpu", progress=False, **options)
 
 
 @pytest.mark.slow
@@ -51,7 +50,7 @@ def test_threshold_is_the_model_s_unless_given(reader: Path, questions: Path, tm
 
 @pytest.mark.slow
 def test_scores_are_those_of_the_predictions(reader: Path, questions: Path, tmp_path: Path) -> None:
-    texts, odds = answer_questions(load_reader(str(reader)), read_questions(questions))
+    texts, odds = answer_questions(CARD.load_pipeline(str(reader)), read_questions(questions))
     metric = SquadV2()
     metric.update(
         [{"id": i, "prediction_text": text, "no_answer_probability": odds[i]} for i, text in texts.items()],
@@ -76,11 +75,11 @@ def test_reader_of_squad_1_1_answers_everything(tmp_path: Path) -> None:
 def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> None:
     for threshold, error in (("0.5", TypeError), (1.5, ValueError), (float("nan"), ValueError)):
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
-            evaluate_reader(str(reader), str(questions), no_answer_threshold=threshold, progress=False)
+            evaluate(str(reader), str(questions), no_answer_threshold=threshold, progress=False)
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
-            answer_questions(load_reader(str(reader)), read_questions(questions), no_answer_threshold=threshold)
+            answer_questions(CARD.load_pipeline(str(reader)), read_questions(questions), no_answer_threshold=threshold)
 
 
 def test_unknown_split(reader: Path, questions: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no split 'dev'; it has \['test'\]"):
-        evaluate_reader(str(reader), str(questions), ("dev",), cache_dir=str(tmp_path), progress=False)
+        evaluate(str(reader), str(questions), "dev", cache_dir=str(tmp_path), progress=False)

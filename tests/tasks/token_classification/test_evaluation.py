@@ -8,9 +8,10 @@ import pytest
 import torch
 from transformers import pipeline
 
+from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.evaluate import evaluate_tagger
-from ctxzoo.tasks.token_classification.predictions import load_tagger, tag_texts
+from ctxzoo.tasks.token_classification.evaluation import evaluate
+from ctxzoo.tasks.token_classification.predictions import tag_texts
 from tests.support.tiny_tagger import TAGS, TEXT, tiny_tagger, tiny_tokenizer, write_tagger
 
 
@@ -29,14 +30,16 @@ def of_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Any]:
 
 
 def score(checkpoint: str, split: str = "test", **options: Any) -> dict[str, float]:
-    return evaluate_tagger(checkpoint, "sample", (split,), accelerator="cpu", progress=False, **options)[split]
+    return evaluate(checkpoint, "sample", split, accelerator="cpu", progress=False, **options)
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_accuracy_is_that_of_the_predictions(of_sample: tuple[str, Any], split: str) -> None:
     checkpoint, data = of_sample
     sentences = [data.texts(split)[row] for row in data.rows(split).tolist()]
-    predictions = tag_texts(load_tagger(checkpoint), [" ".join(one["tokens"]) for one in sentences], batch_size=8)
+    predictions = tag_texts(
+        CARD.load_pipeline(checkpoint), [" ".join(one["tokens"]) for one in sentences], batch_size=8
+    )
     right = []
     for one, words in zip(sentences, predictions, strict=True):
         assert [word["word"] for word in words] == one["tokens"]
@@ -66,7 +69,7 @@ def expected(text: str) -> list[tuple[str, str, float]]:
 @pytest.mark.parametrize("batch_size", [1, 3])
 def test_every_word_of_every_text_is_tagged(checkpoint: str, batch_size: int) -> None:
     texts = [TEXT, "unknown", "  the\t[PAD]  [UNK] lamp", "Lamp lamp LAMP", "shine . 00 old old the unknown lamp"]
-    found = tag_texts(load_tagger(checkpoint), texts, batch_size=batch_size)
+    found = tag_texts(CARD.load_pipeline(checkpoint), texts, batch_size=batch_size)
     for text, words in zip(texts, found, strict=True):
         assert [(word["word"], word["tag"]) for word in words] == [pair[:2] for pair in expected(text)]
         assert [word["score"] for word in words] == pytest.approx([pair[2] for pair in expected(text)], rel=1e-4)
@@ -75,7 +78,7 @@ def test_every_word_of_every_text_is_tagged(checkpoint: str, batch_size: int) ->
 
 
 def test_a_text_without_words_has_no_tags(checkpoint: str) -> None:
-    assert tag_texts(load_tagger(checkpoint), [" \n"]) == [[]]
+    assert tag_texts(CARD.load_pipeline(checkpoint), [" \n"]) == [[]]
 
 
 def test_the_stock_pipeline_takes_texts_and_words(checkpoint: str) -> None:

@@ -13,8 +13,10 @@ import pytest
 
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_lines import read_text_lines
-from ctxzoo.tasks.text_classification.evaluate import evaluate_classifier
-from ctxzoo.tasks.text_classification.predictions import classify_texts, load_classifier
+from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
+from ctxzoo.tasks.text_classification.evaluation import evaluate
+from ctxzoo.tasks.text_classification.predictions import classify_texts
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 
@@ -35,7 +37,7 @@ def checkpoint(_toy: None, data: Any, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def score(checkpoint: str, dataset: str, split: str = "test", **options: Any) -> dict[str, float]:
-    return evaluate_classifier(checkpoint, dataset, (split,), accelerator="cpu", progress=False, **options)[split]
+    return evaluate(checkpoint, dataset, split, accelerator="cpu", progress=False, **options)
 
 
 def test_batch_size_does_not_matter(checkpoint: str, data: Any) -> None:
@@ -47,7 +49,7 @@ def test_batch_size_does_not_matter(checkpoint: str, data: Any) -> None:
 def test_accuracy_is_that_of_the_predictions(checkpoint: str, data: Any, split: str) -> None:
     texts = [data.texts(split)[row]["text"] for row in data.rows(split).tolist()]
     labels = [data.label_names[label] for label in data.labels(split).tolist()]
-    predictions = classify_texts(load_classifier(checkpoint), texts, batch_size=4)
+    predictions = classify_texts(CARD.load_pipeline(checkpoint), texts, batch_size=4)
     right = [prediction["label"] == label for prediction, label in zip(predictions, labels, strict=True)]
     assert score(checkpoint, data.dataset, split)["accuracy"] == pytest.approx(100 * sum(right) / len(right))
 
@@ -63,7 +65,7 @@ def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, chec
     other = str(write_toy(tmp_path / "other", data, seed=1))
     texts = [data.texts("test")[row]["text"] for row in data.rows("test").tolist()]
     labels = [data.label_names[label] for label in data.labels("test").tolist()]
-    found = [load_classifier(one)(texts, top_k=None) for one in (checkpoint, other)]
+    found = [CARD.load_pipeline(one)(texts, top_k=None) for one in (checkpoint, other)]
     means = [
         {
             name: sum(one["score"] for scores in both for one in scores if one["label"] == name) / 2
@@ -74,14 +76,14 @@ def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, chec
     right = [max(mean, key=lambda name: mean[name]) == label for mean, label in zip(means, labels, strict=True)]
     nll = -sum(math.log(mean[label]) for mean, label in zip(means, labels, strict=True)) / len(labels)
     options: Any = {"accelerator": "cpu", "progress": False, "batch_size": 4}
-    scores = evaluate_classifier([checkpoint, other], data.dataset, ("validation", "test"), **options)
+    scores = evaluate_ensemble([checkpoint, other], data.dataset, ("validation", "test"), **options)
     assert scores["test"]["accuracy"] == pytest.approx(100 * sum(right) / len(right))
     assert scores["test"]["nll"] == pytest.approx(nll, rel=1e-4)
     assert scores["test"]["nll"] != pytest.approx(score(checkpoint, data.dataset)["nll"], rel=1e-4)
-    alone = evaluate_classifier([checkpoint], data.dataset, ("validation",), **options)["validation"]
+    alone = evaluate_ensemble([checkpoint], data.dataset, ("validation",), **options)["validation"]
     assert alone == pytest.approx(score(checkpoint, data.dataset, "validation"), rel=1e-4)
-    with pytest.raises(ValueError, match="checkpoint is empty"):
-        evaluate_classifier([], data.dataset)
+    with pytest.raises(ValueError, match="checkpoints is empty"):
+        evaluate_ensemble([], data.dataset)
 
 
 def test_data_with_other_labels_is_refused(checkpoint: str, tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_split_that_is_not_there(checkpoint: str, data: Any) -> None:
 
 
 def test_text_of_unknown_words_alone_is_given_a_label(checkpoint: str) -> None:
-    alone, *_ = predictions = classify_texts(load_classifier(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
+    alone, *_ = predictions = classify_texts(CARD.load_pipeline(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
     assert len(predictions) == 3
     assert 0 < alone["score"] <= 1
 

@@ -1,0 +1,110 @@
+"""Opening any checkpoint of the zoo, whichever problem its head solves. No code of the checkpoint is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.hub.saved_model import check_loadable, load_saved_model, read_saved_model
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.tasks import PROBLEMS, card_named, card_of
+
+# What `transformers.pipeline` is told, and a checkpoint of the zoo says by itself.
+_SAID_BY_THE_CHECKPOINT = ("task", "model", "tokenizer")
+
+
+def pipeline(checkpoint: str | Path, **options: Any) -> Any:
+    """Open a checkpoint of the zoo as the pipeline of its problem.
+
+    The head says the problem: text-classification, token-classification, question-answering (the zoo's own pipeline),
+    fill-mask. Model, tokenizer and pipeline are classes of the installed package, so no `trust_remote_code` is needed:
+    Python files beside the weights are not read.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer.
+        options: of the pipeline, such as device, batch_size and top_k.
+
+    Returns:
+        A pipeline of transformers; call it with texts (of readers question=..., context=...).
+
+    Raises:
+        TypeError: a checkpoint that is no name; an option that the checkpoint itself says, or `trust_remote_code`.
+        OSError: there is no such folder; the Hub does not have it or cannot be reached.
+        ValueError: not a checkpoint of the zoo, or a damaged one (`CheckpointFolderError`); a base model, without a
+            head; a problem for which there is no pipeline.
+    """
+    name = _name_of(checkpoint)
+    for option in _SAID_BY_THE_CHECKPOINT:
+        if option in options:
+            raise TypeError(f"ctxzoo.pipeline takes no {option}: the checkpoint says it; leave it out")
+    if "trust_remote_code" in options:
+        raise TypeError("ctxzoo.pipeline takes no trust_remote_code: it never runs code of a checkpoint; leave it out")
+    return card_of_checkpoint(name).load_pipeline(name, **options)
+
+
+def explain(
+    checkpoint: str | Path | ZooPreTrainedModel, texts: str | Sequence[str], *, tokenizer: Any = None
+) -> list[Any]:
+    """Tell which words of texts decided, for a classifier of texts that weighs its words.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer, or a model, in evaluation mode.
+        texts: one or more.
+        tokenizer: of a model; default the one of the checkpoint.
+
+    Returns:
+        For each text an `Explanation` of `ctxzoo.tasks.text_classification`: the probability of every label, the words
+        that were read, and the weight of each for each head or step. A notebook shows it as highlighted text.
+
+    Raises:
+        TypeError: a checkpoint that is neither a name nor a model of the zoo.
+        OSError: there is no such folder; the Hub does not have it or cannot be reached.
+        ValueError: not a checkpoint of the zoo, or one of a problem without explanations; a model that weighs no words,
+            is in training mode, or comes without its tokenizer; a text of blanks.
+    """
+    model: Any = checkpoint
+    if isinstance(checkpoint, ZooPreTrainedModel):
+        if tokenizer is None:
+            raise ValueError(f"a {type(checkpoint).__name__} was given without its tokenizer; give tokenizer=... too")
+        card = _explaining(card_of(type(checkpoint)), f"a {type(checkpoint).__name__}")
+    else:
+        name = _name_of(checkpoint)
+        card = _explaining(card_of_checkpoint(name), repr(name))
+        model, saved = load_saved_model(name)
+        tokenizer = saved if tokenizer is None else tokenizer
+    return card.explain(model, tokenizer, [texts] if isinstance(texts, str) else texts)
+
+
+def card_of_checkpoint(checkpoint: str) -> TaskCard:
+    """The card of the problem that a checkpoint folder or Hub id solves; its weights are checked, but not read.
+
+    Raises:
+        CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
+        ValueError: a base model, or a head of a problem that is not known here.
+    """
+    saved = read_saved_model(checkpoint)
+    check_loadable(checkpoint)
+    try:
+        return card_of(saved.model_class)
+    except ValueError as error:
+        raise ValueError(f"{checkpoint!r}: {error}") from error
+
+
+def _explaining(card: TaskCard, what: str) -> TaskCard:
+    """The card, if models of its problem tell which words decided.
+
+    Raises:
+        ValueError: they do not.
+    """
+    if not card.can_explain():
+        able = ", ".join(problem for problem in PROBLEMS if card_named(problem).can_explain())
+        raise ValueError(f"{what} does {card.name}, which is not explained by words; expected a model of {able}")
+    return card
+
+
+def _name_of(checkpoint: object) -> str:
+    if not isinstance(checkpoint, (str, Path)):
+        raise TypeError(f"checkpoint is a {type(checkpoint).__name__}; expected a folder or a Hub id")
+    return str(checkpoint)

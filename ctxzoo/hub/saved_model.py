@@ -1,0 +1,91 @@
+"""What a checkpoint folder or Hub id holds: its head, its model, its tokenizer. No code of the checkpoint is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import hf_hub_download
+
+from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
+from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, refuse_missing
+from ctxzoo.hub.hub_errors import reading
+from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.models import Architecture
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What the config.json of a checkpoint says, in the package's own classes."""
+
+    architecture: Architecture
+    model_class: type[ZooPreTrainedModel]
+    config: ZooConfig
+
+
+def read_saved_model(checkpoint: str) -> SavedModel:
+    """Read what a checkpoint folder or Hub id holds, without its weights.
+
+    Raises:
+        CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
+        OSError: neither a folder nor to be had from the Hub.
+    """
+    folder = local_copy(checkpoint, CONFIG)
+    architecture, content = read_architecture(folder)
+    return SavedModel(architecture, head_class(architecture, content, folder), read_config(folder))
+
+
+def check_loadable(checkpoint: str) -> Path:
+    """Check what libraries will read of a checkpoint, so that nothing is allocated for one that does not fit.
+
+    Returns:
+        The folder, or the cache of the Hub, with the files of model and tokenizer.
+
+    Raises:
+        CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
+        OSError: neither a folder nor to be had from the Hub.
+    """
+    architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
+    files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
+    folder = local_copy(checkpoint, *files)
+    refuse_missing(folder, files)
+    check_shapes(read_shapes(folder / WEIGHTS), folder, head_class(architecture, content, folder), read_config(folder))
+    if architecture.tokenizer_class is not None:
+        read_json_object(folder / TOKENIZER_FILES[1])
+    return folder
+
+
+def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
+    """Load a checkpoint folder or Hub id through the classes of the package, not through the code beside the weights.
+
+    Returns:
+        The model in evaluation mode, and its tokenizer, None for an architecture without one.
+
+    Raises:
+        CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
+    """
+    saved = read_saved_model(checkpoint)
+    folder = str(check_loadable(checkpoint))
+    tokenizer_class = saved.architecture.tokenizer_class
+    tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
+    return saved.model_class.from_pretrained(folder), tokenizer
+
+
+def local_copy(checkpoint: str, *names: str) -> Path:
+    """A folder with the named files of a checkpoint: the folder itself, or the cache to which they were downloaded.
+
+    Raises:
+        FileNotFoundError: neither an existing path nor the form of a Hub id.
+        HubError: the Hub does not have it, or cannot be reached.
+    """
+    folder = Path(checkpoint)
+    if not folder.exists():
+        refuse_missing_path(checkpoint, "checkpoint")
+        with reading(checkpoint):
+            for name in names:
+                folder = Path(hf_hub_download(checkpoint, name)).parent
+    return folder

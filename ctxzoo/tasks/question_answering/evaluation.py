@@ -1,0 +1,67 @@
+"""Scores of an extractive reader on a split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from transformers import PreTrainedModel
+
+from ctxzoo.models.pipeline_question_answering import check_probability
+from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+from ctxzoo.training.scored_model import task_of, tokenizer_of
+from ctxzoo.training.scoring import score_splits
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: Any = None,
+    data_dir: str | None = None,
+    squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+    no_answer_threshold: float | None = None,
+    batch_size: int = 128,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    cache_dir: str | None = None,
+    progress: bool = True,
+) -> dict[str, float]:
+    """Score a reader on a split; of a checkpoint the same numbers that its recipe wrote.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        dataset: Hub id, folder, SQuAD JSON file, or "sample" for the generated corpus.
+        split: name of a split, as the DataModule has it.
+        tokenizer: of a model; default the one of the checkpoint.
+        data_dir, squad_version, cache_dir: see `SquadDataModule`.
+        no_answer_threshold: score above which "no answer" is given; default the one in the model's config, tuned on
+            validation, if any.
+        batch_size, precision, accelerator: how to run.
+        progress: show a progress bar.
+
+    Returns:
+        Name to score, named as in `QuestionAnsweringTask` without the split's name in front; percentages but for `nll`
+        (nats) and counts.
+
+    Raises:
+        OSError: there is no such checkpoint or dataset.
+        TypeError, ValueError: a threshold that is no number, or not from 0 to 1; no such split; a
+            checkpoint of another problem; a model without its tokenizer.
+    """
+    check_probability("no_answer_threshold", no_answer_threshold)
+    task = task_of(QuestionAnsweringTask, checkpoint)
+    tuned = getattr(task.model.config, "no_answer_threshold", None)
+    task.no_answer_threshold = tuned if no_answer_threshold is None else no_answer_threshold
+    data = SquadDataModule(
+        dataset,
+        data_dir=data_dir,
+        squad_version=squad_version,
+        eval_batch_size=batch_size,
+        cache_dir=cache_dir,
+        tokenizer=tokenizer_of(checkpoint, tokenizer),
+    )
+    data.setup()
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

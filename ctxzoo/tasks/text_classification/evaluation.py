@@ -1,0 +1,59 @@
+"""Scores of a classifier of texts on a split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+from ctxzoo.training.scored_model import task_of, tokenizer_of
+from ctxzoo.training.scoring import score_splits
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: Any = None,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    **data_options: Any,
+) -> dict[str, float]:
+    """Score a classifier on a split; of a checkpoint the same numbers that its recipe wrote.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
+            unless `dev_share` says how many of them are "validation".
+        split: name of a split, as the DataModule has it.
+        tokenizer: of a model; default the one of the checkpoint.
+        batch_size, precision, accelerator: how to run.
+        progress: show a progress bar.
+        data_options: of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint from a
+            cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it was
+            trained on.
+
+    Returns:
+        Name to score, named as in `SequenceClassificationTask` without the split's name in front; percentages but for
+        `nll` (nats).
+
+    Raises:
+        OSError: there is no such checkpoint or dataset.
+        TypeError: an option that the DataModule does not have.
+        ValueError: the labels of the data are not those of the model; no such split; a checkpoint of another
+            problem; a model without its tokenizer.
+    """
+    if Path(dataset).is_file():
+        data_options = {"dev_share": 0.0, **data_options}
+    task = task_of(SequenceClassificationTask, checkpoint)
+    data = TextClassificationDataModule(
+        dataset, eval_batch_size=batch_size, tokenizer=tokenizer_of(checkpoint, tokenizer), **data_options
+    )
+    data.setup()
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

@@ -1,0 +1,67 @@
+"""Words predicted by a saved model of word embeddings, on a file, a dataset and the generated sentences."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from datasets import Dataset, DatasetDict
+
+from ctxzoo.tasks.word_embeddings import evaluate
+from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
+from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
+from tests.support.tiny_word_embedding import tiny_model, tiny_tokenizer, write_tiny
+
+LINES = ["the mill stands in town .", "in the mill 1710 stands ."]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny(tmp_path_factory.mktemp("embeddings") / "tiny")
+
+
+def expected(lines: list[str], words: int = 100) -> dict[str, float]:
+    return pytest.approx(word_prediction_scores(tiny_model(), tiny_tokenizer(), lines, words=words), rel=1e-5)
+
+
+def test_a_file_of_text(checkpoint: Path, tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES))
+    assert evaluate(checkpoint, str(file), "train") == expected(LINES)
+    assert evaluate(checkpoint, str(file), "train", words=1) == expected(LINES[:1]) != expected(LINES)
+    with pytest.raises(ValueError, match=r"has no split 'test'; it has train"):
+        evaluate(checkpoint, str(file))
+
+
+def test_a_split_and_a_column_of_a_dataset(checkpoint: Path, tmp_path: Path) -> None:
+    splits = {split: Dataset.from_dict({"line": [line]}) for split, line in zip(("train", "test"), LINES, strict=True)}
+    for split, rows in DatasetDict(splits).items():
+        (tmp_path / "texts").mkdir(exist_ok=True)
+        rows.to_csv(tmp_path / "texts" / f"{split}.csv")
+    assert evaluate(checkpoint, str(tmp_path / "texts"), text_column="line") == expected(LINES[1:])
+    with pytest.raises(ValueError, match="no column 'text'"):
+        evaluate(checkpoint, str(tmp_path / "texts"))
+
+
+def test_generated_sentences_are_others_than_those_of_trainings(checkpoint: Path) -> None:
+    lines = list(itertools.islice(sample_corpus(SAMPLE_SEED), 200))
+    train, test = (evaluate(checkpoint, "sample", split, words=100) for split in ("train", "test"))
+    assert train == expected(lines)
+    assert test["perplexity"] != pytest.approx(train["perplexity"], rel=1e-6)
+    with pytest.raises(ValueError, match="sample has no split 'dev'; it has train, test"):
+        evaluate(checkpoint, "sample", "dev")
+
+
+def test_a_model_in_memory(checkpoint: Path) -> None:
+    found = evaluate(tiny_model(), "sample", tokenizer=tiny_tokenizer(), words=50)
+    assert found == pytest.approx(evaluate(checkpoint, "sample", words=50))
+    with pytest.raises(ValueError, match="a WordEmbeddingForMaskedLM was given without its tokenizer"):
+        evaluate(tiny_model(), "sample")
+
+
+def test_refuses(checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match="words is 0"):
+        evaluate(checkpoint, "sample", words=0)
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint '/nowhere/at/all'"):
+        evaluate("/nowhere/at/all", "sample")

@@ -1,0 +1,136 @@
+"""The public names: documented, lazily imported, known to type checkers, and the same for every problem."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import lightning
+import pytest
+
+from ctxzoo.tasks import PROBLEMS
+from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+
+PACKAGES = ("ctxzoo", *PROBLEMS.values())
+SLOW_LIBRARIES = (
+    *("datasets", "evaluate", "gensim", "lightning", "matplotlib", "numba", "pandas", "scipy", "sklearn"),
+    *("tensorboard", "torchmetrics", "triton"),
+)
+API_PAGE = REPOSITORY_ROOT / "docs" / "api.md"
+
+each_package = pytest.mark.parametrize("name", PACKAGES)
+each_problem = pytest.mark.parametrize("name", PROBLEMS.values())
+
+
+def files_of(package: ModuleType) -> set[str]:
+    """Names of the files and folders of a package."""
+    return {path.stem for path in Path(str(package.__file__)).parent.iterdir() if not path.name.startswith("_")}
+
+
+def test_importing_the_packages_imports_no_library_that_takes_time() -> None:
+    # What transformers and torch import by themselves is not ours.
+    found = run_python(f"""
+        import json, sys
+        import torch, transformers
+        from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, TokenizersBackend
+        before = set(sys.modules)
+        import ctxzoo
+        {"; ".join(f"import {name}" for name in PROBLEMS.values())}
+        assert "pipeline" in dir(ctxzoo) and "evaluate" in dir(ctxzoo.tasks.question_answering)
+        print(json.dumps(sorted(set(sys.modules) - before)))
+    """)
+    imported = json.loads(found.stdout.splitlines()[-1])
+    assert "ctxzoo.tasks.word_embeddings" in imported
+    assert {name.partition(".")[0] for name in imported} & set(SLOW_LIBRARIES) == set()
+    slow_of_ours = [name for name in imported if re.fullmatch(r"ctxzoo\.(checkpoints|models\.modeling_.*)", name)]
+    assert slow_of_ours == []
+
+
+@each_package
+def test_every_name_is_there_for_programs_and_for_type_checkers(name: str) -> None:
+    package = import_module(name)
+    for exported in package.__all__:
+        assert getattr(package, exported) is not None
+    tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    typed = {
+        alias.name: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    lazy = set(package.__all__) - {"ARCHITECTURES", "__version__"}
+    assert set(typed) == lazy <= set(dir(package))
+    for exported, module in typed.items():
+        assert getattr(package, exported) is getattr(import_module(str(module)), exported), exported
+
+
+@each_package
+def test_no_file_takes_the_place_of_a_name(name: str) -> None:
+    package = import_module(name)
+    assert files_of(package)
+    assert set(package.__all__) & files_of(package) == set(), "importing the file would replace the name"
+
+
+@each_package
+def test_a_name_that_is_not_there(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'evaluates'"):
+        import_module(name).evaluates  # noqa: B018
+
+
+@each_problem
+def test_every_problem_exports_its_data_its_task_and_evaluate(name: str) -> None:
+    package = import_module(name)
+    exported = [getattr(package, one) for one in package.__all__]
+    classes = [one for one in exported if inspect.isclass(one)]
+    assert sum(issubclass(one, lightning.LightningDataModule) for one in classes) == 1
+    assert sum(issubclass(one, lightning.LightningModule) for one in classes) == 1
+    parameters = inspect.signature(package.evaluate).parameters
+    assert list(parameters)[:4] == ["checkpoint", "dataset", "split", "tokenizer"]
+    assert parameters["split"].default == "test"
+    assert parameters["tokenizer"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@each_package
+def test_every_name_stands_on_the_page_and_says_what_it_does(name: str) -> None:
+    package = import_module(name)
+    heading = f"## `{name}`\n"
+    text = API_PAGE.read_text(encoding="utf-8")
+    assert heading in text
+    section = text.partition(heading)[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)", section, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(package.__all__)
+    for exported in set(package.__all__) - {"ARCHITECTURES", "__version__"}:
+        assert getattr(package, exported).__doc__, exported
+
+
+@each_package
+def test_signatures_of_the_page_are_those_of_the_functions(name: str) -> None:
+    """What the page writes as `name(a, b, c=…)` has these parameters and defaults, in this order."""
+    package = import_module(name)
+    section = API_PAGE.read_text(encoding="utf-8").partition(f"## `{name}`\n")[2].partition("\n## ")[0]
+    written = dict(re.findall(r"^\| `(\w+)\(([^`]*)\)`", section, flags=re.MULTILINE))
+    functions = {one for one in package.__all__ if inspect.isfunction(getattr(package, one))}
+    assert set(written) == functions
+    for function, arguments in written.items():
+        assert arguments == _arguments(inspect.signature(getattr(package, function))), function
+
+
+def _arguments(signature: inspect.Signature) -> str:
+    """The parameters and their defaults, without types."""
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
+    return str(inspect.Signature(plain))[1:-1]
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", API_PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 4
+    (tmp_path / "model_cards").symlink_to(REPOSITORY_ROOT / "model_cards")
+    program = "\n".join([f"import sys\nsys.path.insert(0, {str(REPOSITORY_ROOT)!r})", *blocks])
+    printed = run_python(program, cwd=tmp_path, timeout=600).stdout
+    for block in blocks:
+        for said in re.findall(r"^# prints (.*)$", block, flags=re.MULTILINE):
+            assert said in printed, said
