@@ -1,6 +1,7 @@
 # `make demo`: environment, install, train on the generated sample, answer a question.
-# `make test`: environment, install, all tests; without CTXZOO_DATA those of real data are left out.
-# `make data`: the tests of real data alone, from the folder that CTXZOO_DATA names.
+# `make test`: environment, install, ruff, mypy, and the tests that are neither slow nor need data (docs/testing.md).
+# `make test-all`: the same and the slow tests; those of real data too, from the folder that CTXZOO_DATA names.
+# `make slow`: the slow tests alone. `make data`: those of real data alone.
 # `make resolve`: whether the versions of constraints.txt can be installed with every supported Python.
 # `make constraints`: write constraints.txt anew, with the versions that it has wherever they still fit.
 
@@ -8,13 +9,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Tests of a file mostly stay together, for its fixtures; who has nothing left takes the last tests of another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Threads that wait spin no longer, as in ctxzoo/openmp.py; a value that is set, or a policy, wins.
 ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo test data quick lint docs resolve constraints clean
+.PHONY: help demo check test test-all slow data lint docs resolve constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -28,17 +31,23 @@ demo: $(INSTALLED)
 	$(BIN)/python recipes/squad_bidaf.py --dataset sample --levers word_features --optimiser adamw \
 		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 2
 
-test: $(INSTALLED)
+check: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+# Every test is in exactly one of `test`, `slow` and `data` (tests/suite/test_selection.py).
+test: check
+	$(PYTEST) -m "not slow and not data"
+
+slow: $(INSTALLED)
+	$(PYTEST) -m "slow and not data"
 
 data: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m data
+	$(PYTEST) -m data
 
-quick: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not data"
+test-all: check
+	$(PYTEST)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check --fix .

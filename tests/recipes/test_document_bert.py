@@ -43,6 +43,7 @@ def test_the_checkpoint_folder_loads_with_transformers_alone(finished: Path) -> 
     assert str(finished) not in (finished / RUN / "checkpoint" / "config.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_without_its_results_goes_on_to_the_same_numbers(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     (before,) = read_results(tmp_path / RESULTS_DIR)
@@ -53,6 +54,7 @@ def test_a_run_without_its_results_goes_on_to_the_same_numbers(finished: Path, t
     assert after.metrics == before.metrics
 
 
+@pytest.mark.slow
 def test_a_missing_model_is_an_error_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     run = recipe(tmp_path, *TINY, "--model", "nobody/nothing", name="document_bert")

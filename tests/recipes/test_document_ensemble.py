@@ -10,6 +10,7 @@ import pytest
 from ctxzoo.results.result import RESULTS_DIR, read_result
 from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_here import recipe_here
 
 TRAINING = ("--dataset", "sample", "--model", "lama", "--epochs", "1", "--recurrent_size", "6", "--no_word2vec")
 TRAINING += ("--processes", "1", "--progress", "false", "--tensorboard", "false", "--seeds", "0", "1", "--name", "a")
@@ -23,15 +24,17 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+OPTIONS = ("--dataset", "sample", "--model", "lama", "--progress", "false")
+
+
 def together(folder: Path, *arguments: str) -> tuple[int, str]:
-    options = ("--dataset", "sample", "--model", "lama", "--progress", "false", *arguments)
-    run = recipe(folder, *options, name="document_ensemble")
+    run = recipe_here(folder, *OPTIONS, *arguments, name="document_ensemble")
     return run.returncode, run.stdout + run.stderr
 
 
 def test_results_are_the_scores_of_the_checkpoints_together(trained: Path) -> None:
-    status, printed = together(trained, "--seeds", "1", "0", "--name", "a")
-    assert status == 0, printed
+    run = recipe(trained, *OPTIONS, "--seeds", "1", "0", "--name", "a", name="document_ensemble")
+    assert run.returncode == 0, run.stdout + run.stderr
     result = read_result(trained / RESULTS_DIR / "document_ensemble" / "lama-sample-test-seed0-a.json")
     names = [f"lama-sample-test-seed{seed}-a" for seed in (0, 1)]
     checkpoints = [str(trained / "runs" / "document_lama" / name / "checkpoint") for name in names]

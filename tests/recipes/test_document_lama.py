@@ -9,6 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.recipe_here import recipe_here
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
 MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")
@@ -59,18 +60,19 @@ def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
 
 
 def test_ngrams_that_nothing_would_read_are_refused(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--model", "lama", "--ngram_buckets", "50", name="document_lama")
+    run = recipe_here(tmp_path, *TINY, "--model", "lama", "--ngram_buckets", "50", name="document_lama")
     assert run.returncode == 1
     assert "error: --ngram_buckets and --naive_bayes need --linear_mean" in run.stderr
 
 
 def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--model", "lama", "bert", name="document_lama")
+    run = recipe_here(tmp_path, *TINY, "--model", "lama", "bert", name="document_lama")
     assert run.returncode == 1
     assert "error: model: unknown 'bert'; known: lama, lama_ctx, san" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()
 
 
+@pytest.mark.slow
 def test_given_vectors_take_the_place_of_word2vec(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "attention_cbow-b20", small_vectors(["the", "film", "a", "good"], dim=7))
     options = (*TINY, "--model", "lama", "--vectors", "attention_cbow-b20", "--name", "vectors", "--processes", "1")

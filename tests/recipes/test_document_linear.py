@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_here import recipe_here
 
 QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")
 
@@ -21,6 +22,6 @@ def test_all_bars_on_the_datasets_own_splits(tmp_path: Path) -> None:
 
 
 def test_an_unknown_model_stops_it(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *QUICK, "--models", "svm", name="document_linear")
+    run = recipe_here(tmp_path, *QUICK, "--models", "svm", name="document_linear")
     assert run.returncode == 1
     assert "error: models: 'svm' is not one of words_svm, bigram_nblr" in run.stderr

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
+from tests.support.recipe_here import recipe_here
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
@@ -83,6 +84,7 @@ def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "mr_contextualizer" / "accuracy_by_steps_table3-slow.png").is_file()
 
 
+@pytest.mark.slow
 def test_resume_keeps_finished_folds_and_runs_the_missing_one(finished: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = finished
     before = numbers(folder)
@@ -105,7 +107,7 @@ def test_resume_keeps_finished_folds_and_runs_the_missing_one(finished: tuple[Pa
     ],
 )
 def test_bad_settings_are_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    run = recipe(tmp_path, "--dataset", "sample", *arguments)
+    run = recipe_here(tmp_path, "--dataset", "sample", *arguments, name="mr_contextualizer")
     assert run.returncode != 0
     assert message in run.stderr
     assert not (tmp_path / "runs").exists()

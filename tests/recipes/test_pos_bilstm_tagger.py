@@ -9,6 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.recipe_here import recipe_here
 
 NAME = "pos_bilstm_tagger"
 
@@ -56,7 +57,7 @@ def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
 
 
 def test_another_corpus_needs_its_column_of_tags(tmp_path: Path) -> None:
-    run = recipe(tmp_path, "--dataset", "someone/tags", "--tiny", name=NAME)
+    run = recipe_here(tmp_path, "--dataset", "someone/tags", "--tiny", name=NAME)
     assert run.returncode == 1
     assert "error: 'someone/tags' is none of ptb_sample" in run.stderr
     assert not (tmp_path / "runs").exists()

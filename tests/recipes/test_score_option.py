@@ -65,6 +65,7 @@ def test_linear_baselines_of_documents_hold_out_what_the_neural_models_hold_out(
     assert (run.data["dev_share"], run.fitted) == (0.04, ("train",))
 
 
+@pytest.mark.slow
 def test_validation_is_printed_and_test_is_not(tmp_path: Path) -> None:
     """The whole way, of a recipe that also draws a picture of the scores."""
     options = ("--table", "3", "--rows", "ones", "--steps", "1", "--processes", "1", "--score", "validation")

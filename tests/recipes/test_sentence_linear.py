@@ -8,6 +8,7 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_here import recipe_here
 
 SMALL = ("--datasets", "sample", "--folds", "2", "--processes", "1", "--progress", "false")
 MODELS = ("bigram_naive_bayes", "majority_class")
@@ -17,6 +18,7 @@ def scores(folder: Path) -> dict[tuple[str, int, int | None], dict[str, float]]:
     return {(one.variant, one.seed, one.fold): one.metrics for one in read_results(folder)}
 
 
+@pytest.mark.slow
 def test_every_fold_leaves_results_and_resume_keeps_them(tmp_path: Path) -> None:
     run = recipe(tmp_path, *SMALL, "--models", *MODELS, "--results_dir", "here", name="sentence_linear")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -43,7 +45,7 @@ def test_every_fold_leaves_results_and_resume_keeps_them(tmp_path: Path) -> None
     ],
 )
 def test_bad_settings_are_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    run = recipe(tmp_path, *SMALL, *arguments, name="sentence_linear")
+    run = recipe_here(tmp_path, *SMALL, *arguments, name="sentence_linear")
     assert run.returncode != 0
     assert message in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_here import recipe_here
 
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")
 
 
+@pytest.mark.slow
 def test_every_baseline_trains_and_keeps_its_own_rates(tmp_path: Path) -> None:
     run = recipe(tmp_path, *QUICK, "--embedding_bound", "0.1", name="sentence_text_baseline")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -28,7 +32,7 @@ def test_every_baseline_trains_and_keeps_its_own_rates(tmp_path: Path) -> None:
 
 
 def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *QUICK, "--models", "cnn", "lstm", name="sentence_text_baseline")
+    run = recipe_here(tmp_path, *QUICK, "--models", "cnn", "lstm", name="sentence_text_baseline")
     assert run.returncode == 1
     assert "error: models: unknown baseline 'lstm'; known: mean, attention, cnn, bigru, transformer" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

@@ -21,6 +21,7 @@ from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.squad_bidaf import Settings, main
+from tests.support.recipe_here import recipe_here
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import write_tiny
 
@@ -92,6 +93,7 @@ def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]
         assert scores[name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-4), name
 
 
+@pytest.mark.slow
 def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> None:
     run = recipe(tmp_path, *TINY, "--variant", "baseline", "--score", "validation", "--pool_batches", "1")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -113,7 +115,7 @@ def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> Non
 
 
 def test_an_unknown_split_to_score_stops_it_before_training(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--score", "dev")
+    run = recipe_here(tmp_path, *TINY, "--score", "dev", name="squad_bidaf")
     assert run.returncode != 0
     assert "score='dev': expected one of test, validation" in run.stderr
     assert not (tmp_path / "runs").exists()
@@ -135,6 +137,7 @@ def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -
         assert word in run.stderr
 
 
+@pytest.mark.slow
 def test_resume_without_a_run_starts_and_says_so_and_with_one_of_other_settings_stops(tmp_path: Path) -> None:
     resumed = (*TINY, "--resume", "--variant", "baseline", "--name", "one")
     run = recipe(tmp_path, *resumed)
@@ -151,7 +154,7 @@ def test_resume_without_a_run_starts_and_says_so_and_with_one_of_other_settings_
 
 def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the folder should be")
-    run = recipe(tmp_path, *TINY)
+    run = recipe_here(tmp_path, *TINY, name="squad_bidaf")
     assert run.returncode != 0
     assert "cannot write to" in run.stderr
     assert "Traceback" not in run.stderr
@@ -159,13 +162,14 @@ def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Pat
 
 
 def test_an_unknown_monitor_stops_it_before_training(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--monitor", "F1")
+    run = recipe_here(tmp_path, *TINY, "--monitor", "F1", name="squad_bidaf")
     assert run.returncode != 0
     assert "monitor='F1': expected one of f1, exact, span_f1" in run.stderr
     assert "Traceback" not in run.stderr
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[Path, str], tmp_path: Path) -> None:
     run = only_run(finished[0])
     # As if the checkpoint had seen longer texts than the sample has.

@@ -32,6 +32,7 @@ def recipe(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_a_reader_is_trained_and_its_checkpoint_is_there(tmp_path: Path) -> None:
     run = recipe(tmp_path, "squad_bidaf", *TINY, "--precision", "32-true", "--seeds", "1", "2")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -57,7 +58,7 @@ def test_folds_are_trained_and_their_figure_is_left_out(tmp_path: Path) -> None:
     ("name", "arguments", "extra"),
     [
         ("document_lama", (*TINY, "--model", "lama", "--processes", "1"), r"pip install gensim"),
-        ("squad_bidaf", (*TINY, "--wandb", "true"), r"pip install wandb"),
+        pytest.param("squad_bidaf", (*TINY, "--wandb", "true"), r"pip install wandb", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_be_left_out_is_one_line(tmp_path: Path, name: str, arguments: tuple[str, ...], extra: str) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.recipes.test_mr_contextualizer import recipe
 
+pytestmark = pytest.mark.slow  # three trainings before the first figure
+
 ALL = ("weights", "heads", "parameters", "losses", "words")
 
 

@@ -81,7 +81,6 @@ class SubprocessChecks:
         assert report.pop("ctxzoo") is True
         assert all(module.startswith("ctxzoo.models.") for module in report.values())
 
-    @pytest.mark.slow
     def test_every_head_loads_where_ctxzoo_is_absent(self, family: Subject, tmp_path: Path) -> None:
         report = _run(family, tmp_path, remote=True)
         assert report.pop("ctxzoo") is False

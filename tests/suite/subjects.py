@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -16,6 +17,12 @@ from tests.support.model_cases import Batch, ModelCase, find_case
 
 LENGTHS = (7, 1, 4)
 BEYOND_ANY_OUTPUT = 1e30  # masked logits lie beyond it
+
+
+@cache
+def _configs(case: ModelCase) -> dict[str, ZooConfig]:
+    """The tiny configs of a case, made once: thousands of checks ask for a copy of one of them."""
+    return case.configs()
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class Subject:
         return Subject(self.architecture, self.case, self.config_name, head)
 
     def config(self) -> ZooConfig:
-        return copy.deepcopy(self.case.configs()[self.config_name])
+        return copy.deepcopy(_configs(self.case)[self.config_name])
 
     def new_model(self, seed: int = 0) -> Any:
         """A model as it is constructed."""

@@ -34,6 +34,7 @@ def in_a_process(folder: Path, cache: Path) -> list[str]:
     return run.stdout.split()[-3:]
 
 
+@pytest.mark.slow
 def test_a_second_process_reads_what_the_first_compiled_and_a_third_cannot_keep_it(tmp_path: Path) -> None:
     first = in_a_process(tmp_path / "a", tmp_path / "cache")
     second = in_a_process(tmp_path / "b", tmp_path / "cache")
