@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from ctxzoo.runs.run import execute
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import ctxzoo  # noqa: F401  registers the architecture
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.cross_validation import run_of
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from recipes import sentence_contextualizer
