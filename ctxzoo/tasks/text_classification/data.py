@@ -103,8 +103,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
         if tokenizer is not None:
             check_tokenizer(tokenizer, max_length)
-            if self.start_vectors.are_there:
-                _of_words(tokenizer, str(self.start_vectors))
+            vectors = self.start_vectors
+            if vectors.are_there:
+                _of_words(tokenizer, f"word_vectors={vectors.word_vectors!r}, word2vec_dim={vectors.word2vec_dim}")
         self._tokenizer: TokenizersBackend | None = tokenizer
         if init_from is not None:
             self._tokenizer = _tokenizer_of(init_from)
@@ -169,9 +170,9 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     def vector_table(self) -> torch.Tensor | None:
         """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`."""
+        tokenizer = _of_words(self.tokenizer, "vector_table")
         if not self.start_vectors.are_there:
             return None
-        tokenizer = _of_words(self.tokenizer, "vector_table")
         return self.start_vectors.table(tokenizer, self._vectors, self._training_texts(), self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
