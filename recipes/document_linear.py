@@ -18,11 +18,10 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from functools import partial
 
-from ctxzoo.runs.run import execute
-
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT

@@ -19,7 +19,6 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ctxzoo.runs.run import execute
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +26,7 @@ from ctxzoo.data.writable import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.runs.train_all import train_all
 from ctxzoo.tasks.token_classification.run import TaggerRun
 from ctxzoo.tasks.token_classification.tagging import TaggingSettings

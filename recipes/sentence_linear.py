@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ctxzoo.runs.run import execute
-
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from ctxzoo.tasks.text_classification.linear_run import LinearRun

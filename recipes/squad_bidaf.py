@@ -20,9 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from ctxzoo.runs.reported import reported, reported_settings
-from ctxzoo.runs.run import execute
-from ctxzoo.runs.spec import RunSpec
 
 from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
@@ -30,8 +27,11 @@ from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.reported import reported, reported_settings
+from ctxzoo.runs.run import execute
 from ctxzoo.runs.score_option import score_option
 from ctxzoo.runs.settings import vectors_content
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.run import ReaderRun

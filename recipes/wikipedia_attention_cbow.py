@@ -18,7 +18,6 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
 
-from ctxzoo.runs.run import execute
 from rich.console import Console
 from rich.table import Table
 
@@ -26,6 +25,7 @@ from ctxzoo.models.tokenization_word import Cutter
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.word_embeddings.backends import (
     EmbeddingBackend,
     NumbaBackend,

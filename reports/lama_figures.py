@@ -174,7 +174,7 @@ def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurren
             f"no checkpoint in {checkpoint}; make it with: python recipes/{RECIPE}.py --dataset {name} --model lama"
         )
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    data = TextClassificationDataModule(
+    data = TextClassificationDataModule.from_options(
         **arguments, data_dir=settings.data_dir, tokenizer=tokenizer, max_length=512, eval_batch_size=64
     )
     data.setup()

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 
 from ctxzoo.results.result import RunResult, finished_result, read_results, result_path
 from ctxzoo.runs import many
 from ctxzoo.runs.recipe import parse_settings
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
 
 RESULTS = Path(__file__).parents[2] / "results"
 # The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.

@@ -58,7 +58,7 @@ def test_ngrams_without_buckets_are_refused_and_characters_may_come_alone() -> N
     assert sentence_contextualizer.cell_of("sample", alone).data == {"char_ngrams": [3, 4], "char_ngram_buckets": 30}
     without = sentence_contextualizer.cell_of("sample", sentence_contextualizer.Settings(ngram_order=2))
     with pytest.raises(ValueError, match="need ngram_buckets"):
-        TextClassificationDataModule("sample", folds=2, **without.data).setup()
+        TextClassificationDataModule.from_options("sample", folds=2, **without.data).setup()
 
 
 def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -> None:

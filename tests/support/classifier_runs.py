@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from ctxzoo.runs.run import execute
-from ctxzoo.runs.spec import RunSpec
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import TrainerSettings
 

@@ -65,7 +65,7 @@ def toy_data(folder: Path, *, train: int = 30, validation: int = 21, test: int =
             with file.open("w", newline="") as opened:
                 csv.writer(opened).writerows([("text", "label"), *zip(texts, labels, strict=True)])
     defaults: dict[str, Any] = {"min_word_count": 1, "batch_size": 8, "eval_batch_size": 4}
-    data = TextClassificationDataModule(str(folder / "texts"), **{**defaults, **options})
+    data = TextClassificationDataModule.from_options(str(folder / "texts"), **{**defaults, **options})
     data.prepare_data()
     data.setup()
     return data

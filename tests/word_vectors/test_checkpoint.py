@@ -86,7 +86,9 @@ def test_a_data_module_starts_from_it(tmp_path: Path) -> None:
     vectors = small_vectors(["film", "good", "0"])
     folder = write_checkpoint(tmp_path / "v", vectors, fold_digits=True)
     (tmp_path / "texts.csv").write_text("text,label\n" + "good film 7,1\nbad film 7,0\n" * 10, encoding="utf-8")
-    data = TextClassificationDataModule(str(tmp_path / "texts.csv"), folds=2, dev_share=0, word_vectors=str(folder))
+    data = TextClassificationDataModule.from_options(
+        str(tmp_path / "texts.csv"), folds=2, dev_share=0, word_vectors=str(folder)
+    )
     data.setup()
     table = data.vector_table()
     assert table is not None

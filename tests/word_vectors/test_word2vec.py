@@ -98,7 +98,7 @@ def test_the_data_module_trains_on_the_training_rows_alone(
     def table(folder: str, test_seed: int, **options: int) -> torch.Tensor:
         write(tmp_path / folder, "train", corpus())
         write(tmp_path / folder, "test", corpus(test_seed))
-        data = TextClassificationDataModule(str(tmp_path / folder), word2vec_dim=6, **options)
+        data = TextClassificationDataModule.from_options(str(tmp_path / folder), word2vec_dim=6, **options)
         data.setup()
         assert (data.model_sizes()["word_dim"], data.vectors_name()) == (6, "word2vec.6d")
         found = data.vector_table()
@@ -122,4 +122,4 @@ def test_the_data_module_trains_on_the_training_rows_alone(
 )
 def test_options_that_cannot_be(options: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        TextClassificationDataModule("sample", **options)
+        TextClassificationDataModule.from_options("sample", **options)

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import logging
 import warnings
+from dataclasses import fields
+from typing import Any
 
 import datasets
 import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import sparse
+from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
-from ctxzoo.data.formats import SPLITS, Rows
+from ctxzoo.data.formats import Rows
 from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
-from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
-from ctxzoo.data.text_words import count_words, frequent_words_of_texts
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
-from ctxzoo.tasks.text_classification.naive_bayes import naive_bayes_of_means
+from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
+from ctxzoo.tasks.text_classification.naive_bayes import naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
-from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import word_vector_table
-from ctxzoo.word_vectors.word2vec import word2vec_table
+from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of
+from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
+from ctxzoo.word_vectors.start_vectors import StartVectors
+from ctxzoo.word_vectors.vectors import WordVectors
 
 logger = logging.getLogger(__name__)
 
@@ -32,17 +33,11 @@ logger = logging.getLogger(__name__)
 class TextClassificationDataModule(lightning.LightningDataModule):
     """Texts with one label each in bucketed batches.
 
-    Splits: `train`, `validation` and `test`. With `folds`, all splits of the dataset are joined in this order; fold
-    `fold` is `test`, `dev_share` of the rest is `validation`, and what remains is `train`; both draws keep the part of
-    every class. Without `folds` the dataset's own splits are read, and a missing `validation` is drawn from `train` in
-    the same way. With a `dev_share` of 0 nothing is drawn, and `validation` may be missing. A class without rows in
-    `train` gives a warning.
+    Splits: `train`, `validation` and `test`, see `TextSplitting`. A class without rows in `train` gives a warning.
 
-    With `min_words`, shorter texts are left out of every split before all this; rows count among the texts left.
-
-    The vocabulary holds the words with `min_word_count` occurrences in the rows of `train`, so after those of
-    `validation` are taken out, the most frequent first. With the `tokenizer` of another model there is none, nor what
-    follows from one (`model_sizes`, vectors, `naive_bayes`): texts are that tokenizer's ids, special tokens included.
+    The vocabulary is that of the rows of `train`, so after those of `validation` are taken out. With the `tokenizer` of
+    another model there is none, nor what follows from one (`model_sizes`, vectors, `naive_bayes`): texts are that
+    tokenizer's ids, special tokens included.
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
     `texts(split)`; all int64. n is the longest of the batch, and 1 where no text has a known word; shorter texts are
@@ -52,33 +47,23 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
         data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
         text_column, label_column: names of columns; default the usual ones.
-        folds: number of folds of the cross-validation; None reads the dataset's own splits.
-        fold: which fold is `test`, 0..folds-1.
-        fold_seed: of the folds and of the drawn validation rows.
-        dev_share: of the rows that are not `test`; 0 or more, below 1.
-        dev_block: rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
-            side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
-        min_word_count: a word needs this many occurrences.
-        min_words: texts with fewer words, known or not, are left out.
-        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`;
-            `cutter` names the pre-tokenizer.
+        splitting: which rows `train`, `validation` and `test` have.
+        vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
+            `min_words`.
+        start_vectors: what `vector_table` gives.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
-            that of the given `WordTokenizer`. `truncated` counts those cut. A tokenizer that is built here, or
+            that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
-        word_vectors: file of pretrained vectors for `vector_table`.
-        vectors_std: standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
-        word2vec_dim: width of vectors that `vector_table` trains by word2vec on the rows of `train` alone; 0: none.
-        word2vec_epochs: of this training.
         batch_size, eval_batch_size: texts in a batch.
         seed: of the order of batches, of word2vec, and of the table's rows without a vector.
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
-            Hugging Face; then `cutter` only counts the words for `min_words`.
+            Hugging Face.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: an option out of range; both `tokenizer` and `init_from`, or both `word_vectors` and `word2vec_dim`;
-            a tokenizer that is not fast, cannot pad, or does not go with the other options.
+        ValueError: max_length below 1; both `tokenizer` and `init_from`; a tokenizer that is not fast, cannot pad, or
+            does not go with the other options.
     """
 
     def __init__(
@@ -88,24 +73,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         data_dir: str | None = None,
         text_column: str | None = None,
         label_column: str | None = None,
-        folds: int | None = None,
-        fold: int = 0,
-        fold_seed: int = 0,
-        dev_share: float = DEV_SHARE,
-        dev_block: int = 1,
-        min_word_count: int = 3,
-        min_words: int = 0,
-        lower_case: bool = True,
-        cutter: Cutter = "whitespace",
-        ngram_order: int = 1,
-        char_ngrams: tuple[int, int] | None = None,
-        ngram_buckets: int = 0,
-        char_ngram_buckets: int = 0,
+        splitting: TextSplitting | None = None,
+        vocabulary: TextVocabulary | None = None,
+        start_vectors: StartVectors | None = None,
         max_length: int | None = None,
-        word_vectors: str | None = None,
-        vectors_std: float = 0.0,
-        word2vec_dim: int = 0,
-        word2vec_epochs: int = 5,
         batch_size: int = 64,
         eval_batch_size: int = 256,
         seed: int = 0,
@@ -114,60 +85,28 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         init_from: str | None = None,
     ) -> None:
         super().__init__()
-        if folds is None and fold != 0:
-            raise ValueError(f"fold={fold} without folds; give both")
-        if not 0 <= dev_share < 1:
-            raise ValueError(f"dev_share is {dev_share}; expected 0 or more, and less than 1")
-        if dev_block < 1 or (dev_block > 1 and folds is not None):
-            raise ValueError(f"dev_block is {dev_block}, folds {folds}; expected 1 or more rows, and 1 with folds")
-        if min_word_count < 1:
-            raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
-        if min_words < 0:
-            raise ValueError(f"min_words is {min_words}; expected 0 (every text) or more")
-        if max_length is not None and max_length < 1:
-            raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
-        if tokenizer is not None and init_from is not None:
-            raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
-        if word2vec_dim < 0 or word2vec_epochs < 1:
-            raise ValueError(
-                f"word2vec_dim is {word2vec_dim}, word2vec_epochs {word2vec_epochs}; expected a dim of 0 (no word2vec) "
-                "or more, and 1 epoch or more"
-            )
-        if word2vec_dim and word_vectors is not None:
-            raise ValueError(f"both word_vectors={word_vectors!r} and word2vec_dim={word2vec_dim}; give one of them")
-        if vectors_std and word_vectors is None:
-            raise ValueError(f"vectors_std={vectors_std} scales word vectors, and none are given; give both or neither")
-        if tokenizer is not None:
-            check_tokenizer(tokenizer, max_length)
-            if word_vectors is not None or word2vec_dim:
-                _of_words(tokenizer, f"word_vectors={word_vectors!r}, word2vec_dim={word2vec_dim}")
         self.dataset = dataset
         self.data_dir = data_dir
         self.text_column = text_column
         self.label_column = label_column
-        self.folds = folds
-        self.fold = fold
-        self.fold_seed = fold_seed
-        self.dev_share = dev_share
-        self.dev_block = dev_block
-        self.min_word_count = min_word_count
-        self.min_words = min_words
-        self.lower_case = lower_case
-        self.cutter = cutter
-        self.ngram_order = ngram_order
-        self.char_ngrams = char_ngrams
-        self.ngram_buckets = ngram_buckets
-        self.char_ngram_buckets = char_ngram_buckets
-        self.word_vectors = word_vectors
-        self.vectors_std = vectors_std
-        self.word2vec_dim = word2vec_dim
-        self.word2vec_epochs = word2vec_epochs
+        self.splitting = splitting or TextSplitting()
+        self.vocabulary = vocabulary or TextVocabulary()
+        self.start_vectors = start_vectors or StartVectors()
+        self.max_length = max_length
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed
         self.num_workers = num_workers
+        if max_length is not None and max_length < 1:
+            raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
+        if tokenizer is not None and init_from is not None:
+            raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        if tokenizer is not None:
+            check_tokenizer(tokenizer, max_length)
+            vectors = self.start_vectors
+            if vectors.are_there:
+                _of_words(tokenizer, f"word_vectors={vectors.word_vectors!r}, word2vec_dim={vectors.word2vec_dim}")
         self._tokenizer: TokenizersBackend | None = tokenizer
-        self.max_length = max_length
         if init_from is not None:
             self._tokenizer = _tokenizer_of(init_from)
             if max_length is not None:
@@ -175,11 +114,28 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         if max_length is None and isinstance(self._tokenizer, WordTokenizer):
             self.max_length = self._tokenizer.word_limit
         self._data: TextSplits | None = None
-        self._texts: dict[str, datasets.Dataset] = {}
-        self._rows: dict[str, Rows] = {}
+        self._split: SplitTexts | None = None
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
+
+    @classmethod
+    def from_options(cls, dataset: str, **options: Any) -> TextClassificationDataModule:
+        """Build it from options side by side, as command lines and results files have them.
+
+        Args:
+            dataset: as in the class.
+            options: of the class, and in place of `splitting`, `vocabulary` and `start_vectors` their fields by name.
+
+        Raises:
+            TypeError: an option that none of them has.
+            ValueError: as in the class and in these.
+        """
+        parts = {
+            part: kind(**{one.name: options.pop(one.name) for one in fields(kind) if one.name in options})
+            for part, kind in _PARTS.items()
+        }
+        return cls(dataset, **parts, **options)
 
     # -- what a recipe reads ----------------------------------------------------------------------------------------
 
@@ -207,70 +163,52 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
         sizes = {"vocab_size": _of_words(self.tokenizer, "model_sizes").num_ids, "num_labels": self.num_labels}
-        dim = self._vectors.dim if self._vectors is not None else self.word2vec_dim
+        dim = self._vectors.dim if self._vectors is not None else self.start_vectors.word2vec_dim
         if dim:
             sizes["word_dim"] = dim
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:
-        """Return (num_ids, dim) the vectors of `word_vectors` or by word2vec, or None without either.
-
-        See `word_vector_table` and `word2vec_table`.
-        """
+        """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`."""
         tokenizer = _of_words(self.tokenizer, "vector_table")
-        if self.word2vec_dim:
-            texts = self.texts("train").select(self.rows("train"))["text"][:]
-            return word2vec_table(texts, tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=self.seed)
-        if self._vectors is None:
+        if not self.start_vectors.are_there:
             return None
-        return word_vector_table(tokenizer, self._vectors, self.seed, self.vectors_std)
+        return self.start_vectors.table(tokenizer, self._vectors, self._training_texts(), self.seed)
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return features (num_ids, F) of words and buckets and weights (L, F) of their means, by naive Bayes.
-
-        Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0.
-        Counts are those of the rows of `train`; see `naive_bayes_of_means`.
-        """
+        """Return features (num_ids, F) and weights (L, F) of their means over `train`; see `naive_bayes_of_texts`."""
         tokenizer = _of_words(self.tokenizer, "naive_bayes")
-        texts = self._encoded_texts("train")
         rows, labels = self.rows("train"), self.labels("train")
-        ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
-        ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
-        size = tokenizer.num_ids
-        counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
-        counts.sum_duplicates()
-        end = size - tokenizer.char_ngram_buckets
-        groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
-        features, weights = naive_bayes_of_means(counts, labels, self.num_labels, groups)
-        return torch.from_numpy(features).float(), torch.from_numpy(weights).float()
+        return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
-        if self.word2vec_dim:
-            return f"word2vec.{self.word2vec_dim}d"
+        if self.start_vectors.word2vec_dim:
+            return f"word2vec.{self.start_vectors.word2vec_dim}d"
         return self._vectors.name if self._vectors else "learned"
 
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of the splits that are there; after `setup`."""
-        return tuple(self._rows)
+        return tuple(self._rows())
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the rows with `text` and `label` among which a split has its own, to which `row` of a batch refers."""
         self.rows(split)
-        return self._texts[split]
+        return self._ready().texts[split]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        if split not in self._rows:
+        rows = self._rows()
+        if split not in rows:
             raise ValueError(
-                f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)} (or set `split`)"
+                f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(rows)} (or set `split`)"
             )
-        return self._rows[split]
+        return rows[split]
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
         """Return the label of each of `rows(split)`."""
-        return _labels(self.texts(split))[self.rows(split)]
+        return labels_of(self.texts(split))[self.rows(split)]
 
     def truncated(self, split: str) -> int:
         """Count the texts of a split that are longer than `max_length`."""
@@ -284,23 +222,20 @@ class TextClassificationDataModule(lightning.LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         """Choose the rows of each split and build the vocabulary, on every process."""
-        if self._rows:
+        if self._split is not None:
             return
-        splits = self._long_enough(self._loaded().splits)
-        if self.folds is not None:
-            texts, rows = self._cross_validation(splits, self.folds)
-        else:
-            texts, rows = self._own_splits(splits)
-        if self._tokenizer is None:
-            if "train" not in rows:
-                raise ValueError(
-                    f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one "
-                    "(or set `tokenizer`)"
-                )
-            self._tokenizer = self._build_tokenizer(texts["train"], rows["train"])
-        if self.word_vectors is not None:
-            self._vectors = read_word_vectors(self.word_vectors, keep=self._words())
-        self._texts, self._rows = texts, rows
+        try:
+            split = self.splitting.split(self.splitting.long_enough(self._loaded().splits, self._pre_tokenizer()))
+            if self._tokenizer is None:
+                if "train" not in split.rows:
+                    raise ValueError("no train split to build a vocabulary from; add one (or set `tokenizer`)")
+                texts = split.texts["train"].select(split.rows["train"])["text"][:]
+                self._tokenizer = self.vocabulary.build_tokenizer(texts, self.max_length)
+        except ValueError as error:
+            raise ValueError(f"dataset {self.dataset!r}: {error}") from error
+        if self.start_vectors.word_vectors is not None:
+            self._vectors = self.start_vectors.read(self._words())
+        self._split = split
         self._warn_of_new_classes()
 
     def train_dataloader(self) -> ResumableLoader:
@@ -323,29 +258,29 @@ class TextClassificationDataModule(lightning.LightningDataModule):
             self._data = read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
         return self._data
 
-    def _long_enough(self, splits: dict[str, datasets.Dataset]) -> dict[str, datasets.Dataset]:
-        if self.min_words == 0:
-            return splits
+    def _ready(self) -> SplitTexts:
+        assert self._split is not None, "call setup() first"
+        return self._split
+
+    def _rows(self) -> dict[str, Rows]:
+        return {} if self._split is None else self._split.rows
+
+    def _training_texts(self) -> list[str]:
+        texts: list[str] = self.texts("train").select(self.rows("train"))["text"][:]
+        return texts
+
+    def _pre_tokenizer(self) -> Tokenizer:
         if isinstance(self._tokenizer, WordTokenizer):
-            backend = self._tokenizer.backend_tokenizer
-        else:  # the pieces of other tokenizers are no words
-            backend = word_cutter(self.lower_case, self.cutter)
-        left = {}
-        for name, texts in splits.items():
-            long_enough = np.flatnonzero(count_words(backend, texts["text"][:]) >= self.min_words)
-            if not len(long_enough):
-                raise ValueError(
-                    f"min_words={self.min_words} leaves none of the {len(texts)} {name!r} texts of {self.dataset!r}; "
-                    "lower it"
-                )
-            left[name] = texts.select(long_enough)
-        return left
+            backend: Tokenizer = self._tokenizer.backend_tokenizer
+            return backend
+        # The pieces of other tokenizers are no words.
+        return word_cutter(self.vocabulary.lower_case, self.vocabulary.cutter)
 
     def _warn_of_new_classes(self) -> None:
-        if "train" not in self._rows:
+        if "train" not in self.splits:
             return
         trained = set(self.labels("train").tolist())
-        for split in self._rows:
+        for split in self.splits:
             names = [self.label_names[label] for label in sorted(set(self.labels(split).tolist()) - trained)]
             if names:
                 warnings.warn(
@@ -353,49 +288,6 @@ class TextClassificationDataModule(lightning.LightningDataModule):
                     "has; no model can learn it",
                     stacklevel=3,
                 )
-
-    def _cross_validation(
-        self, splits: dict[str, datasets.Dataset], folds: int
-    ) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
-        joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
-        labels = _labels(joined)
-        rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
-        rows = {"train": rest, "test": test}
-        if self.dev_share:
-            rows["train"], rows["validation"] = hold_out(labels, rest, self.dev_share, self.fold_seed)
-        return dict.fromkeys(rows, joined), rows
-
-    def _own_splits(self, splits: dict[str, datasets.Dataset]) -> tuple[dict[str, datasets.Dataset], dict[str, Rows]]:
-        texts = dict(splits)
-        rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
-        if "train" in splits and "validation" not in splits and self.dev_share:
-            texts["validation"] = splits["train"]
-            of = _labels(splits["train"]), rows["train"], self.dev_share
-            rows["train"], rows["validation"] = (
-                hold_out(*of, self.fold_seed)
-                if self.dev_block == 1
-                else hold_out_blocks(*of, self.dev_block, self.fold_seed)
-            )
-        return texts, rows
-
-    def _build_tokenizer(self, texts: datasets.Dataset, rows: Rows) -> WordTokenizer:
-        backend = word_cutter(self.lower_case, self.cutter)
-        words = frequent_words_of_texts(backend, texts.select(rows)["text"][:], self.min_word_count)
-        if not words:
-            raise ValueError(
-                f"no word occurs {self.min_word_count} times in the {len(rows)} training texts of {self.dataset!r}; "
-                "lower min_word_count"
-            )
-        return build_word_tokenizer(
-            words,
-            lower_case=self.lower_case,
-            cutter=self.cutter,
-            ngram_buckets=self.ngram_buckets,
-            char_ngram_buckets=self.char_ngram_buckets,
-            ngram_order=self.ngram_order,
-            char_ngrams=self.char_ngrams,
-            model_max_length=self.max_length,
-        )
 
     def _words(self) -> list[str]:
         """Return the words of the tokenizer from id 1 on."""
@@ -405,7 +297,7 @@ class TextClassificationDataModule(lightning.LightningDataModule):
     def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
         self._tell_of_truncated(split)
         batches = TextBatches(
-            self._encoded_texts(split), _labels(self.texts(split)), self.rows(split), self.tokenizer.pad_token_id
+            self._encoded_texts(split), labels_of(self.texts(split)), self.rows(split), self.tokenizer.pad_token_id
         )
         return bucket_loader(
             batches,
@@ -424,18 +316,19 @@ class TextClassificationDataModule(lightning.LightningDataModule):
                 logger.info("%d %r texts cut to max_length=%d %s", number, split, self.max_length, unit)
 
     def _encoded_texts(self, split: str) -> EncodedTexts:
-        assert self._rows, "call setup() first"
         texts = self.texts(split)
         # The splits of a cross-validation share their texts, which are encoded once.
-        source = next(name for name, other in self._texts.items() if other is texts)
+        source = next(name for name, other in self._ready().texts.items() if other is texts)
         if source not in self._encoded:
             self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
         return self._encoded[source]
 
 
-def _labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
-    labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
-    return labels
+_PARTS: dict[str, Any] = {
+    "splitting": TextSplitting,
+    "vocabulary": TextVocabulary,
+    "start_vectors": StartVectors,
+}
 
 
 def _of_words(tokenizer: TokenizersBackend, requested: str) -> WordTokenizer:

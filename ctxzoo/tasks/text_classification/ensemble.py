@@ -46,7 +46,7 @@ def evaluate_ensemble(
     found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
     for member in checkpoints:
         task = SequenceClassificationTask(pretrained=member)
-        data = TextClassificationDataModule(
+        data = TextClassificationDataModule.from_options(
             dataset, eval_batch_size=batch_size, tokenizer=AutoTokenizer.from_pretrained(member), **data_options
         )
         data.setup()

@@ -52,7 +52,7 @@ def evaluate(
     if Path(dataset).is_file():
         data_options = {"dev_share": 0.0, **data_options}
     task = task_of(SequenceClassificationTask, checkpoint)
-    data = TextClassificationDataModule(
+    data = TextClassificationDataModule.from_options(
         dataset, eval_batch_size=batch_size, tokenizer=tokenizer_of(checkpoint, tokenizer), **data_options
     )
     data.setup()

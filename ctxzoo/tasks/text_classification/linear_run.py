@@ -107,7 +107,7 @@ class LinearRun(Run):
 
 
 def _fit(run: LinearRun) -> RunResult:
-    data = TextClassificationDataModule(
+    data = TextClassificationDataModule.from_options(
         run.dataset,
         data_dir=run.data_dir,
         folds=run.folds,

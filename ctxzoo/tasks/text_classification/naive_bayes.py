@@ -7,6 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from ctxzoo.data.formats import Rows
+from ctxzoo.data.text_encoding import EncodedTexts
+from ctxzoo.models.tokenization_word import WordTokenizer
 
 SMOOTHING = 1.0  # alpha, added to every count
 
@@ -62,3 +68,28 @@ def naive_bayes_of_means(
     if num_labels == 2:
         return ratios, np.stack([-of_column / 2, of_column / 2])
     return ratios, np.tile(np.eye(num_labels), len(groups)) * of_column
+
+
+def naive_bayes_of_texts(
+    texts: EncodedTexts, rows: Rows, labels: npt.NDArray[np.int64], num_labels: int, tokenizer: WordTokenizer
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Build features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes.
+
+    Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0. See
+    `naive_bayes_of_means`.
+
+    Args:
+        texts: among which the training texts are.
+        rows, labels: of the training texts.
+        num_labels: L.
+        tokenizer: whose ids the texts are.
+    """
+    ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
+    ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
+    size = tokenizer.num_ids
+    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
+    counts.sum_duplicates()
+    end = size - tokenizer.char_ngram_buckets
+    groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
+    features, weights = naive_bayes_of_means(counts, labels, num_labels, groups)
+    return torch.from_numpy(features).float(), torch.from_numpy(weights).float()

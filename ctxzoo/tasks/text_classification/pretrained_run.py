@@ -41,7 +41,9 @@ class PretrainedRun(TrainingRun):
     pretrained: str
 
     def build_data(self) -> TextClassificationDataModule:
-        return TextClassificationDataModule(tokenizer=AutoTokenizer.from_pretrained(self.pretrained), **self.data)
+        return TextClassificationDataModule.from_options(
+            tokenizer=AutoTokenizer.from_pretrained(self.pretrained), **self.data
+        )
 
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
         return SequenceClassificationTask(pretrained=self.pretrained, label_names=data.label_names, **self.task)

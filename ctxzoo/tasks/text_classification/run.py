@@ -35,6 +35,9 @@ class ClassifierRun(ClassificationRun):
     naive_bayes: float = 0.0
     zeroed: tuple[str, ...] = ()
 
+    def build_data(self) -> TextClassificationDataModule:
+        return TextClassificationDataModule.from_options(**self.data)
+
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
         task = SequenceClassificationTask(
             model_config=self.model_config(data),

@@ -16,6 +16,9 @@ from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.splitting import TextSplitting
+from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
+from ctxzoo.word_vectors.start_vectors import StartVectors
 from tests.support.tiny_bert import tiny_tokenizer
 from tests.support.toy_architecture import ToyConfig
 
@@ -27,7 +30,7 @@ def _own_cache(tmp_path, monkeypatch, request):
 
 
 def ready(dataset: Any = "sample", **options: Any) -> TextClassificationDataModule:
-    data = TextClassificationDataModule(str(dataset), **options)
+    data = TextClassificationDataModule.from_options(str(dataset), **options)
     data.prepare_data()
     data.setup()
     return data
@@ -318,7 +321,7 @@ def test_a_given_tokenizer_is_used(tmp_path):
     assert data.tokenizer is tokenizer
     assert max(int(batch["input_ids"].max()) for batch in data.test_dataloader()) == 2
     with pytest.raises(ValueError, match="both a tokenizer and init_from='x'"):
-        TextClassificationDataModule("sample", tokenizer=tokenizer, init_from="x")
+        TextClassificationDataModule.from_options("sample", tokenizer=tokenizer, init_from="x")
 
 
 @pytest.fixture
@@ -377,7 +380,7 @@ def test_tokenizers_that_make_no_batches_are_refused():
         (short, 2, "max_length is 2; the BertTokenizer adds 2"),
     ):
         with pytest.raises(ValueError, match=message):
-            TextClassificationDataModule("sample", tokenizer=tokenizer, max_length=max_length)
+            TextClassificationDataModule.from_options("sample", tokenizer=tokenizer, max_length=max_length)
 
 
 def test_the_tokenizer_keeps_the_limit_of_the_training(tmp_path):
@@ -577,3 +580,23 @@ def test_more_than_two_classes_have_a_ratio_each(tmp_path):
     ids = data.tokenizer.convert_tokens_to_ids(words)
     assert ratios[ids].argmax(dim=1).tolist() == [0, 1, 2]
     assert (ratios[ids] @ weights.T).argmax(dim=1).tolist() == [0, 1, 2]
+
+
+def test_options_side_by_side_are_those_of_the_objects() -> None:
+    splitting = TextSplitting(folds=3, fold=2, fold_seed=1, min_words=4)
+    vocabulary = TextVocabulary(min_word_count=2, ngram_order=2, ngram_buckets=8)
+    of_objects = TextClassificationDataModule(
+        "sample", splitting=splitting, vocabulary=vocabulary, start_vectors=StartVectors(word2vec_dim=4), batch_size=5
+    )
+    of_options = TextClassificationDataModule.from_options(
+        "sample", **vars(splitting), **vars(vocabulary), batch_size=5
+    )
+    assert (of_options.splitting, of_options.vocabulary) == (splitting, vocabulary)
+    assert of_options.start_vectors == StartVectors()
+    for data in (of_objects, of_options):
+        data.setup()
+    assert of_objects.model_sizes() == {**of_options.model_sizes(), "word_dim": 4}
+    for split in ("train", "validation", "test"):
+        assert of_objects.rows(split).tolist() == of_options.rows(split).tolist()
+    with pytest.raises(TypeError, match="'min_word'"):
+        TextClassificationDataModule.from_options("sample", min_word=3)

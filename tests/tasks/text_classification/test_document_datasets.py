@@ -10,7 +10,7 @@ from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS
 
 def test_arguments_are_those_of_the_data_module_and_may_be_changed() -> None:
     for name in DOCUMENT_DATASETS:
-        TextClassificationDataModule(**document_dataset(name))
+        TextClassificationDataModule.from_options(**document_dataset(name))
     document_dataset("imdb")["cutter"] = "whitespace"
     assert document_dataset("imdb")["cutter"] == "english"
 
@@ -30,7 +30,7 @@ def test_names_of_one_hub_id_have_tags_of_their_own() -> None:
     [("reuters8", (4484, 1001, 2189), 8), ("news_aggregator", (15345, 1918, 1918), 4)],
 )
 def test_splits_of_real_documents(name: str, sizes: tuple[int, ...], labels: int) -> None:
-    data = TextClassificationDataModule(**document_dataset(name), min_word_count=5, max_length=512)
+    data = TextClassificationDataModule.from_options(**document_dataset(name), min_word_count=5, max_length=512)
     data.setup()
     assert tuple(len(data.rows(split)) for split in ("train", "validation", "test")) == sizes
     assert data.num_labels == labels
@@ -38,7 +38,9 @@ def test_splits_of_real_documents(name: str, sizes: tuple[int, ...], labels: int
 
 @pytest.mark.data
 def test_longer_reviews_alone() -> None:
-    every, longer = (TextClassificationDataModule(**document_dataset(name)) for name in ("yelp", "yelp_long"))
+    every, longer = (
+        TextClassificationDataModule.from_options(**document_dataset(name)) for name in ("yelp", "yelp_long")
+    )
     every.setup()
     longer.setup()
     assert len(longer.rows("test")) < len(every.rows("test")) == 1999

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ctxzoo.runs.run import execute
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification import linear_run
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_baselines import (
@@ -56,7 +56,7 @@ def make_run(folder: Path, **changes: Any) -> LinearRun:
 def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
     result = execute(make_run(tmp_path))
-    data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
+    data = TextClassificationDataModule.from_options("sample", folds=5, fold=1, fold_seed=3)
     data.setup()
     texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation", "test")}
     assert SEEN["scored"] == texts["test"]
@@ -71,7 +71,7 @@ def test_where_settings_are_chosen_validation_is_scored_and_test_left_alone(
     monkeypatch.setattr(linear_run, "linear_baseline", recorder)
     run = make_run(tmp_path, score="validation")
     result = execute(run)
-    data = TextClassificationDataModule("sample", folds=5, fold=1, fold_seed=3)
+    data = TextClassificationDataModule.from_options("sample", folds=5, fold=1, fold_seed=3)
     data.setup()
     texts = {split: data.texts(split).select(data.rows(split))["text"][:] for split in ("train", "validation")}
     assert {"scored": texts["validation"], "fitted": texts["train"]} == SEEN

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from ctxzoo.runs.run import execute
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import ctxzoo  # noqa: F401  registers the architecture
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.cross_validation import run_of
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from recipes import sentence_contextualizer
@@ -81,8 +81,8 @@ def test_the_context_of_every_step_is_the_mean_of_the_words(tmp_path: Path) -> N
 
 
 def test_other_runs_tell_nothing_of_it(tmp_path: Path) -> None:
-    assert "zeroed" not in run_in(tmp_path).settings
-    assert run_in(tmp_path, plain_mean=True).settings == {
-        **run_in(tmp_path).settings,
+    assert "zeroed" not in run_in(tmp_path).spec.settings
+    assert run_in(tmp_path, plain_mean=True).spec.settings == {
+        **run_in(tmp_path).spec.settings,
         "zeroed": [sentence_contextualizer.W],
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ctxzoo.runs.run import execute
 
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.scores import TextScores
 from tests.support.classifier_runs import classifier_run
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ctxzoo.runs.run import execute
 
 from ctxzoo.cli.main import EMBEDDING_TASKS
 from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
 from ctxzoo.tasks.word_embeddings import evaluations as embedding_tasks
 from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource
 from ctxzoo.tasks.word_embeddings.evaluations import (

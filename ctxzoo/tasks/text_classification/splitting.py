@@ -1,0 +1,121 @@
+"""Which texts of a dataset train a classifier, choose its best epoch, and test it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from ctxzoo.data.formats import SPLITS, Rows
+from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
+from ctxzoo.data.text_words import count_words
+
+
+class SplitTexts(NamedTuple):
+    """The splits of a dataset.
+
+    Attributes:
+        texts: split to the rows with `text` and `label` among which it has its own.
+        rows: split to its rows in there, ascending.
+    """
+
+    texts: dict[str, datasets.Dataset]
+    rows: dict[str, Rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSplitting:
+    """How rows are divided into `train`, `validation` and `test`.
+
+    With `folds`, all splits of the dataset are joined in this order; fold `fold` is `test`, `dev_share` of the rest is
+    `validation`, and what remains is `train`; both draws keep the fraction of every class. Without `folds` the
+    dataset's own splits are read, and a missing `validation` is drawn from `train` in the same way. With a `dev_share`
+    of 0 nothing is drawn, and `validation` may be missing.
+
+    Attributes:
+        folds: number of folds of the cross-validation; None reads the dataset's own splits.
+        fold: which fold is `test`, 0..folds-1.
+        fold_seed: of the folds and of the drawn validation rows.
+        dev_share: fraction of the rows that are not `test`; 0 or more, below 1.
+        dev_block: rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
+            side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
+        min_words: texts with fewer words, known or not, are left out of every split before all this.
+
+    Raises:
+        ValueError: a value out of range.
+    """
+
+    folds: int | None = None
+    fold: int = 0
+    fold_seed: int = 0
+    dev_share: float = DEV_SHARE
+    dev_block: int = 1
+    min_words: int = 0
+
+    def __post_init__(self) -> None:
+        if self.folds is None and self.fold != 0:
+            raise ValueError(f"fold={self.fold} without folds; give both")
+        if not 0 <= self.dev_share < 1:
+            raise ValueError(f"dev_share is {self.dev_share}; expected 0 or more, and less than 1")
+        if self.dev_block < 1 or (self.dev_block > 1 and self.folds is not None):
+            raise ValueError(
+                f"dev_block is {self.dev_block}, folds {self.folds}; expected 1 or more rows, and 1 with folds"
+            )
+        if self.min_words < 0:
+            raise ValueError(f"min_words is {self.min_words}; expected 0 (every text) or more")
+
+    def long_enough(self, splits: dict[str, datasets.Dataset], pre_tokenizer: Tokenizer) -> dict[str, datasets.Dataset]:
+        """Return the splits without the texts that have fewer than `min_words` words.
+
+        Args:
+            splits: those of the dataset.
+            pre_tokenizer: counts the words.
+
+        Raises:
+            ValueError: none is left of a split.
+        """
+        if self.min_words == 0:
+            return splits
+        left = {}
+        for name, texts in splits.items():
+            rows = np.flatnonzero(count_words(pre_tokenizer, texts["text"][:]) >= self.min_words)
+            if not len(rows):
+                raise ValueError(f"min_words={self.min_words} leaves none of the {len(texts)} {name!r} texts; lower it")
+            left[name] = texts.select(rows)
+        return left
+
+    def split(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
+        """Divide the rows of a dataset, given by its own splits."""
+        return self._own_splits(splits) if self.folds is None else self._cross_validation(splits, self.folds)
+
+    def _cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
+        joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
+        labels = labels_of(joined)
+        rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
+        rows = {"train": rest, "test": test}
+        if self.dev_share:
+            rows["train"], rows["validation"] = hold_out(labels, rest, self.dev_share, self.fold_seed)
+        return SplitTexts(dict.fromkeys(rows, joined), rows)
+
+    def _own_splits(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
+        texts = dict(splits)
+        rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
+        if "train" in splits and "validation" not in splits and self.dev_share:
+            texts["validation"] = splits["train"]
+            of = labels_of(splits["train"]), rows["train"], self.dev_share
+            rows["train"], rows["validation"] = (
+                hold_out(*of, self.fold_seed)
+                if self.dev_block == 1
+                else hold_out_blocks(*of, self.dev_block, self.fold_seed)
+            )
+        return SplitTexts(texts, rows)
+
+
+def labels_of(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
+    """Return the labels (rows,) of texts."""
+    labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
+    return labels
