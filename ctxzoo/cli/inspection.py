@@ -107,13 +107,13 @@ def project_files(architecture: Architecture) -> list[str]:
 
 @dataclass(frozen=True)
 class CheckpointFacts(SavedModel):
-    """What a checkpoint is."""
+    """The architecture, model class, configuration and parts of a checkpoint."""
 
     parts: list[Part]
 
 
 def read_checkpoint(checkpoint: str) -> CheckpointFacts:
-    """Facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
+    """Return the facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
     saved = read_saved_model(checkpoint)
     return CheckpointFacts(
         saved.architecture, saved.model_class, saved.config, parts(empty_model(saved.model_class, saved.config))

@@ -80,7 +80,7 @@ class Explanation:
             yield self.text[end:], None
 
     def top_words(self, weights: NDArray[np.float64] | None = None, count: int = 5) -> list[tuple[str, float]]:
-        """The words of the greatest of the (words,) weights, default their means, each once, in lower case."""
+        """Return the words of the greatest of the (words,) weights, default their means, each once, in lower case."""
         weights = self.mean_weights() if weights is None else weights
         found: dict[str, float] = {}
         for place in np.argsort(-weights, kind="stable"):
@@ -91,7 +91,7 @@ class Explanation:
         return list(found.items())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the text, its words highlighted by their weights."""
+        """Return what a notebook shows: the text, its words highlighted by their weights."""
         from ctxzoo.tasks.text_classification.explanation_page import explanation_html  # it imports this file
 
         return explanation_html([self])
