@@ -78,7 +78,7 @@ def explain(
 
 
 def card_of_checkpoint(checkpoint: str) -> TaskCard:
-    """The card of the problem that a checkpoint folder or Hub id solves; its weights are checked, but not read.
+    """Return the card of the problem that a checkpoint folder or Hub id solves; the weights are checked, but not read.
 
     Raises:
         CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
@@ -93,7 +93,7 @@ def card_of_checkpoint(checkpoint: str) -> TaskCard:
 
 
 def _explaining(card: TaskCard, what: str) -> TaskCard:
-    """The card, if models of its problem tell which words decided.
+    """Return the card, if models of its problem tell which words decided.
 
     Raises:
         ValueError: they do not.

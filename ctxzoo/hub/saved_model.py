@@ -32,7 +32,7 @@ def read_saved_model(checkpoint: str) -> SavedModel:
 
     Raises:
         CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
-        OSError: neither a folder nor to be had from the Hub.
+        OSError: there is no such folder, and the Hub does not deliver it.
     """
     folder = local_copy(checkpoint, CONFIG)
     architecture, content = read_architecture(folder)
@@ -47,7 +47,7 @@ def check_loadable(checkpoint: str) -> Path:
 
     Raises:
         CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
-        OSError: neither a folder nor to be had from the Hub.
+        OSError: there is no such folder, and the Hub does not deliver it.
     """
     architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
     files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
@@ -76,7 +76,7 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
 
 
 def local_copy(checkpoint: str, *names: str) -> Path:
-    """A folder with the named files of a checkpoint: the folder itself, or the cache to which they were downloaded.
+    """Return a folder with the named files of a checkpoint: its own, or the cache to which they were downloaded.
 
     Raises:
         FileNotFoundError: neither an existing path nor the form of a Hub id.

@@ -122,7 +122,7 @@ class TaskCard(ABC):
 
     @classmethod
     def can_explain(cls) -> bool:
-        """Whether the problem tells which words decided."""
+        """Say whether the problem tells which words decided."""
         return cls.explain is not TaskCard.explain
 
     @abstractmethod

@@ -15,7 +15,7 @@ AnyTask = TypeVar("AnyTask", bound=ZooTask)
 
 
 def task_of(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel) -> AnyTask:
-    """The task that scores a checkpoint folder or Hub id, or a model, which is held and not copied.
+    """Return the task that scores a checkpoint folder or Hub id, or a model, which is held and not copied.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -54,7 +54,7 @@ def check_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> Non
 
 
 def tokenizer_of(checkpoint: str | Path | PreTrainedModel, tokenizer: Any = None) -> Any:
-    """The tokenizer that is given, else the one of the checkpoint folder or Hub id.
+    """Return the tokenizer that is given, else the one of the checkpoint folder or Hub id.
 
     Raises:
         ValueError: a model without its tokenizer.

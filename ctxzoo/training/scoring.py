@@ -40,10 +40,12 @@ def score_splits(
     """
     trainer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
     scores: dict[str, dict[str, float]] = {}
+    device = task.model.device
     for split in splits:
         task.test_split = split
         (values,) = trainer.test(task, dataloaders=data.split_dataloader(split), verbose=False)
         scores[split] = {name.removeprefix("test/"): value for name, value in values.items()}
+    task.model.to(device)  # Lightning leaves it on the CPU
     return scores
 
 

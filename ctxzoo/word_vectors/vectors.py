@@ -83,7 +83,7 @@ class WordVectors:
         return None
 
     def vector(self, word: str) -> torch.Tensor:
-        """The (dim,) vector of a word, found in the spellings of `lookup`.
+        """Return the (dim,) vector of a word, found in the spellings of `lookup`.
 
         Raises:
             ValueError: the word has none.
@@ -96,15 +96,15 @@ class WordVectors:
     def most_similar(
         self, words: Sequence[str], negative: Sequence[str] = (), top: int = 10
     ) -> list[tuple[str, float]]:
-        """The words whose vectors are closest to the sum of those of `words` less those of `negative`, all of length 1.
+        """Return the words closest to the sum of the vectors of `words` less those of `negative`, all of length 1.
 
-        As gensim's `most_similar`; the words asked for are left out, and found in the spellings of `lookup`.
+        It does as gensim's `most_similar`; the given words are left out, and found in the spellings of `lookup`.
 
         Returns:
             Words and cosines, the closest first; as many as `top`, or as there are.
 
         Raises:
-            TypeError: one string in place of a sequence of words.
+            TypeError: one string instead of a sequence of words.
             ValueError: no word at all, words without a vector (all are named), or `top` below 1.
         """
         for name, given in (("words", words), ("negative", negative)):
@@ -124,9 +124,9 @@ class WordVectors:
         query = of_length_1[[rows[word] for word in words]].sum(dim=0)
         query = query - of_length_1[[rows[word] for word in negative]].sum(dim=0)
         cosines = of_length_1 @ F.normalize(query, dim=0)
-        asked = list(set(rows.values()))
-        cosines[asked] = -2.0  # below any cosine
-        values, places = cosines.topk(min(top, len(self) - len(asked)))
+        excluded = list(set(rows.values()))
+        cosines[excluded] = -2.0  # below any cosine
+        values, places = cosines.topk(min(top, len(self) - len(excluded)))
         return [(self.words[place], value) for place, value in zip(places.tolist(), values.tolist(), strict=True)]
 
 

@@ -49,6 +49,15 @@ def test_a_classifier(classifier: Path, data: Any) -> None:
     assert model.training
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_model_stays_on_its_device(classifier: Path, data: Any) -> None:
+    model = AutoModelForSequenceClassification.from_pretrained(str(classifier)).cuda()
+    tokenizer = AutoTokenizer.from_pretrained(str(classifier))
+    text_classification.evaluate(model, data.dataset, tokenizer=tokenizer, progress=False)
+    assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}
+
+
 def test_a_tagger() -> None:
     data = token_classification.TokenClassificationDataModule("sample")
     data.setup()

@@ -91,7 +91,7 @@ class Explanation:
         return list(found.items())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the text, its words highlighted by their weights."""
+        """Return what a notebook shows: the text, its words highlighted by their weights."""
         from ctxzoo.tasks.text_classification.explanation_page import explanation_html  # it imports this file
 
         return explanation_html([self])

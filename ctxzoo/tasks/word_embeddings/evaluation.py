@@ -60,7 +60,7 @@ def evaluate(
 
 
 def _lines(source: CorpusSource) -> Iterable[str]:
-    """The lines of a split.
+    """Return the lines of a split.
 
     Raises:
         ValueError: a text that has no splits, or generated sentences, without this one.
