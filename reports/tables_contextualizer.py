@@ -120,6 +120,13 @@ NARROW_ROWS = tuple(
     replace(row, label=f"{row.label}, dropout 0.5, U(−0.1, 0.1)", tag=DROPOUT.tag, options=NARROW)
     for row in NEURAL_ROWS
 )
+NARROW_MEAN = NARROW_ROWS[0]
+# Row of the table to the label of the difference that follows it, and the two rows of that difference.
+DIFFERENCES = {
+    MEAN: (f"{MEAN.label} − {OURS.label}", MEAN, OURS),
+    NARROW_MEAN: ("Contextualizer − mean of words, both with dropout 0.5, U(−0.1, 0.1)", DROPOUT, NARROW_MEAN),
+    PLAIN_MEAN: ("strongest settings − W = 0", STRONGEST, PLAIN_MEAN),
+}
 
 
 def steps(results: Runs) -> str:
@@ -246,12 +253,10 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
             rows.append(["strongest settings − best linear baseline", *compared])
             chosen = [_chosen_by_fold(results, dataset) for dataset in DATASETS.values()]
             rows.append([BY_FOLD, *(_score(runs, metric, absent=NOTHING) for runs in chosen)])
-        if row == MEAN:
-            pairs = zip(cells, found[OURS], strict=True)
-            rows.append([f"{MEAN.label} − {OURS.label}", *(difference_cell(*pair, metric) for pair in pairs)])
-        if row == PLAIN_MEAN:
-            pairs = zip(found[STRONGEST], cells, strict=True)
-            rows.append(["strongest settings − W = 0", *(difference_cell(*pair, metric) for pair in pairs)])
+        if row in DIFFERENCES:
+            label, first, second = DIFFERENCES[row]
+            pairs = zip(found[first], found[second], strict=True)
+            rows.append([label, *(difference_cell(*pair, metric) for pair in pairs)])
     missing = [row for row, cells in found.items() if not all(map(is_complete, cells))]
     commands = [
         command

@@ -208,6 +208,8 @@ def test_baselines_with_the_dropout_and_the_start_of_the_contextualizers_row() -
     ]
     found = rows(TABLES["contextualizer-sentences"](results))
     assert list(found["mean of words, dropout 0.5, U(−0.1, 0.1)"].values())[:4] == [MEANS["THEIRS"]] * 4
+    difference = found["Contextualizer − mean of words, both with dropout 0.5, U(−0.1, 0.1)"]
+    assert list(difference.values())[:4] == ["+1.00 (p = 0.233)"] * 4
     assert found["CNN, dropout 0.5, U(−0.1, 0.1)"]["MR"] == found["mean of words"]["MR"] == "not run yet"
 
 
