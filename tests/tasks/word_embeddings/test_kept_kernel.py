@@ -46,6 +46,7 @@ def test_a_second_process_reads_what_the_first_compiled_and_a_third_cannot_keep_
     assert first[0] == second[0] == third[0]
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_when_the_code_is_written_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,15 @@ CASES = {
 }
 
 
+# Numba compiles the loops anew for each case, several seconds each.
+QUICK = CASES.keys() - {"K only", "s only", "rank", "cbow as word2vec"}
+
+
+def cases(quick: Set[str]) -> list[Any]:
+    """All cases, those that are not among `quick` marked slow."""
+    return [pytest.param(case, marks=() if case in quick else pytest.mark.slow) for case in CASES]
+
+
 def check_against_reference(
     case: str, sentences: list[list[int]], rate: float, keep: float = 1.0, window: int = WINDOW, **options: Any
 ) -> None:
@@ -197,7 +207,7 @@ def check_against_reference(
         assert loss == pytest.approx(first, rel=1e-5)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(QUICK))
 def test_equals_plain_gradient_descent_in_float64(case: str) -> None:
     check_against_reference(case, SENTENCES, RATE)
 
@@ -206,19 +216,19 @@ def test_equals_plain_gradient_descent_in_float64(case: str) -> None:
 REPETITIVE = [[0, 3, 0, 1, 0, 0, 4, 0, 3, 0], [5, 5, 5, 5, 5], [7], [2, 6, 2, 6], [0, 1, 0, 1, 2, 0, 1, 3, 0, 1]]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(QUICK))
 def test_a_repeated_word_moves_in_place(case: str) -> None:
     check_against_reference(case, REPETITIVE, 0.2)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(QUICK))
 def test_one_line_of_as_many_words_as_a_line_can_have(case: str) -> None:
     draw = random.Random(0)
     line = draw.choices(range(WORDS), weights=[1 / (word + 1) for word in range(WORDS)], k=LONGEST_SENTENCE)
     check_against_reference(case, [line], 0.02)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases({"attention"}))
 def test_all_that_is_drawn_in_windows_longer_than_a_line_of_repeated_words(case: str) -> None:
     options = {"random_window": True, "subsampling": True, "shared_noise": True}
     check_against_reference(case, REPETITIVE * 2, 0.1, keep=0.6, window=12, **options)
