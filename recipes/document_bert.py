@@ -21,7 +21,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.reported import reported, reported_settings

@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.data.writable import check_writable
+from ctxzoo.data.files import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.data.writable import check_writable
+from ctxzoo.data.files import check_writable
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_example import card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder

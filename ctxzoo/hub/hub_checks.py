@@ -12,7 +12,7 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
     hf_raise_for_status,
 )
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.hub.card_release import release_of
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, some_of

@@ -17,7 +17,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HfHubHTTPError
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.hub.card_snippets import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder

@@ -8,7 +8,7 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
 from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, refuse_missing
 from ctxzoo.hub.hub_errors import reading

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ctxzoo.data.writable import check_writable
+from ctxzoo.data.files import check_writable
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult, finished_result, read_result
 from ctxzoo.runs.spec import RunSpec

@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.data.atomic_write import atomic_file
+from ctxzoo.data.files import atomic_file
 
 LOCK = ".run.lock"
 

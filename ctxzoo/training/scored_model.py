@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
 from ctxzoo.training.task import ZooTask
 

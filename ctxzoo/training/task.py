@@ -10,7 +10,7 @@ import lightning
 import torch
 from transformers import AutoConfig
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.training.optimisers import OptimiserName, build_optimiser
 
 STAGES = ("validation", "test")

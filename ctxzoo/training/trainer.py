@@ -13,8 +13,8 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
+from ctxzoo.data.files import check_writable
 from ctxzoo.data.notices import say_once
-from ctxzoo.data.writable import check_writable
 from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
 from ctxzoo.training.ema import ExponentialMovingAverage

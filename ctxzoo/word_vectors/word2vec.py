@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
 from ctxzoo.data.text_encoding import EncodedTexts, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.word_vectors.vocabulary import table_of_known

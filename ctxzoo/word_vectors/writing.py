@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxzoo.data.atomic_write import atomic_file
+from ctxzoo.data.files import atomic_file
 from ctxzoo.word_vectors.vectors import WordVectors
 
 _SEPARATORS = " \n"

@@ -54,7 +54,10 @@ def test_a_foreign_file_is_refused_by_name(checkpoint: Path, name: str, capsys: 
         (lambda f: link_folder(f, "folder"), r"folder \(a link\)"),
         (lambda f: (f / "dangling").symlink_to("nowhere"), r"dangling \(a link\)"),
         (lambda f: os.mkfifo(f / "pipe"), r"pipe \(not a file\)"),
-        (lambda f: ((f / "layers_bidaf.py").unlink(), os.mkfifo(f / "layers_bidaf.py")), r"layers_bidaf\.py \(not a file\)"),
+        (
+            lambda f: ((f / "layers_bidaf.py").unlink(), os.mkfifo(f / "layers_bidaf.py")),
+            r"layers_bidaf\.py \(not a file\)",
+        ),
         (lambda f: (f / "empty").mkdir(), r"empty \(a folder\)"),
         (lambda f: [(f / f"{i}.bin").touch() for i in range(9)], r"0\.bin, 1\.bin, 2\.bin, 3\.bin, 4\.bin and 4 more"),
     ],

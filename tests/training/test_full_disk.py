@@ -54,7 +54,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.training.checkpoints import AtomicCheckpointIO
 from ctxzoo.training.full_disk import FullDiskError, telling_of_full_disk
 {LIMITED}

@@ -12,7 +12,7 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
-from ctxzoo.data.writable import check_writable
+from ctxzoo.data.files import check_writable
 from ctxzoo.training.classification_task import ClassificationTask
 from ctxzoo.training.ema import ExponentialMovingAverage
 from ctxzoo.training.step_seed import StepSeed

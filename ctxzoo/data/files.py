@@ -1,4 +1,4 @@
-"""Prepared data on disk: one folder for each content hash, whole or not there."""
+"""Files and folders: atomic writes, prepared data kept by its content, and checks of the paths that a user gives."""
 
 from __future__ import annotations
 
@@ -6,13 +6,49 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
+_PART = r"[A-Za-z0-9_][\w.-]*"
+_HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path` to write to, and rename it when the block ends without an error.
+
+    The folder is made where it is missing. After an error nothing of the temporary file is left.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open the temporary file of `atomic_path` for writing bytes; errors are those of `atomic_path`."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        yield file
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file by `atomic_file`, the folder too where it is missing; errors are those of `atomic_path`."""
+    with atomic_file(path) as file:
+        file.write(content)
 
 
 def default_cache_folder() -> Path:
@@ -82,3 +118,37 @@ def _not_writable(folder: Path, error: OSError) -> OSError:
         error.errno,
         f"cannot write prepared data to {folder.parent}: {error}. Set CTXZOO_CACHE to a folder that can be written",
     )
+
+
+def check_writable(folder: Path, option: str = "--output_dir") -> None:
+    """Make sure that a run can write into `folder` before hours are spent.
+
+    Args:
+        folder: is made where it is missing.
+        option: of the command line, which leads the run elsewhere.
+
+    Raises:
+        OSError: the folder cannot be made or written; the message says why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            probe.write(bytes(2**20))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        raise OSError(f"cannot write to {folder}: {error}; choose another {option} or free some space") from error
+
+
+def refuse_missing_path(name: str, what: str) -> None:
+    """Refuse a name that can only be a path, of which nothing exists.
+
+    Args:
+        name: as a user gave it.
+        what: what it should be, as "checkpoint", for the message.
+
+    Raises:
+        FileNotFoundError: it neither exists as a path nor has the form of a Hub id.
+    """
+    if not (name and Path(name).exists()) and not _HUB_ID.fullmatch(name):
+        raise FileNotFoundError(f"there is no {what} {name!r}: no such folder or file, and no Hub id, as user/name")
