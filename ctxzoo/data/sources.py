@@ -1,4 +1,4 @@
-"""Where a dataset comes from (a path, the data folder, the Hub), how it is loaded, its columns, and its content hash."""
+"""Where a dataset comes from (a path, the data folder, the Hub), how it is loaded, its columns, its content hash."""
 
 from __future__ import annotations
 

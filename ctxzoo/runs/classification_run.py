@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxzoo.runs.zoo_run import ZooRun
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import label_fields
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
-from ctxzoo.training.classification_scores import CALIBRATION_BINS
+from ctxzoo.training.classification import CALIBRATION_BINS
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.toy_classifier import (
     LABELS,

@@ -1,20 +1,68 @@
-"""A full disk: one line, and what was written before stays whole. The limit of a file's size stands for it."""
+"""One process at a time works on a run, and a full disk is told in one line."""
 
 from __future__ import annotations
 
 import errno
+import os
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.training.full_disk import FullDiskError, telling_of_full_disk
-from tests.support.subprocesses import run_python
+from ctxzoo.training.run_folder import FullDiskError, RunLockedError, locked_run, telling_of_full_disk
+from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
+HOLD = """
+import sys, time
+from pathlib import Path
+from ctxzoo.training.run_folder import locked_run
+with locked_run(Path(sys.argv[1]), "--output_dir"):
+    print("locked", flush=True)
+    time.sleep(600)
+"""
 LIMITED = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 """
+
+
+def test_the_second_is_told_who_has_it_and_the_third_comes_in(tmp_path):
+    lock = tmp_path / "lock"
+    with locked_run(lock, "--output_dir"):
+        told = rf"belongs to another run, process {os.getpid()} on \S+ since 20\d\d-.*choose another --output_dir"
+        with pytest.raises(RunLockedError, match=told), locked_run(lock, "--output_dir"):
+            pass
+        with pytest.raises(RunLockedError, match=re.escape(str(tmp_path))), locked_run(lock, "--output_dir"):
+            pass
+    with locked_run(lock, "--output_dir"):
+        pass
+
+
+def test_a_process_that_is_killed_gives_it_back(tmp_path):
+    lock = tmp_path / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(lock)], cwd=REPOSITORY_ROOT, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "locked\n"
+        with pytest.raises(RunLockedError, match=f"process {other.pid} on "), locked_run(lock, "--output_dir"):
+            pass
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        with locked_run(lock, "--output_dir"):
+            assert f'"pid": {os.getpid()}' in lock.with_name("lock.owner").read_text()
+
+
+def test_other_processes_of_one_training_pass(tmp_path, monkeypatch):
+    with locked_run(tmp_path / "lock", "--output_dir"):
+        monkeypatch.setattr(rank_zero_only, "rank", 1)
+        with locked_run(tmp_path / "lock", "--output_dir"):
+            pass
+        monkeypatch.undo()
 
 
 def fail_behind_another_error() -> None:
@@ -55,8 +103,8 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from ctxzoo.data.files import write_atomically
-from ctxzoo.training.checkpoints import AtomicCheckpointIO
-from ctxzoo.training.full_disk import FullDiskError, telling_of_full_disk
+from ctxzoo.training.callbacks import AtomicCheckpointIO
+from ctxzoo.training.run_folder import FullDiskError, telling_of_full_disk
 {LIMITED}
 folder = Path({str(tmp_path)!r})
 try:
@@ -78,7 +126,7 @@ from pathlib import Path
 import resource, signal
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.runs.run import execute
-from ctxzoo.training.full_disk import FullDiskError
+from ctxzoo.training.run_folder import FullDiskError
 from tests.support.classifier_runs import classifier_run
 def set_limit(limit):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))

@@ -1,10 +1,11 @@
-"""Messages of Lightning that come with every run and ask for nothing are left out; all others are shown."""
+"""What is particular to other libraries: which messages of Lightning are left out, whether W&B is installed."""
 
 from __future__ import annotations
 
 import logging
 import re
 import warnings
+from importlib.util import find_spec
 
 # Beginnings of the messages. The first comes with every epoch and every scoring: what is loaded is ours, and tensors
 # only.
@@ -35,3 +36,13 @@ def leave_out_library_messages() -> None:
         if not any(isinstance(one, _LeaveOut) for one in logger.filters):
             logger.addFilter(_LeaveOut(beginnings))
     warnings.filterwarnings("ignore", message=re.escape(WARNED))
+
+
+def check_wandb() -> None:
+    """Raise ImportError, with what to do, where its package is not installed."""
+    try:
+        found = find_spec("wandb") is not None
+    except (ImportError, ValueError):  # of a finder that refuses, or a module that is no package
+        found = False
+    if not found:
+        raise ImportError("wandb needs: pip install wandb")
