@@ -24,7 +24,7 @@ from typing import Any
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import ctxzoo  # noqa: F401  (registers the architectures)
-from ctxzoo.results.plots_lines import plot_scores_by
+from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.word_embeddings.plots_word_attention import plot_position_curves, plot_word_attention

@@ -18,7 +18,7 @@ from ctxzoo.hub.loading import loading_lines
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.figures import draw_if_possible
-from ctxzoo.results.plots import plot_learning_curves
+from ctxzoo.results.learning_curve import plot_learning_curves
 from ctxzoo.results.result import RunResult, write_result_file
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.training_result import RunData, training_result
