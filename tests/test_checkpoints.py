@@ -24,7 +24,7 @@ from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS
 from ctxzoo.tasks.text_classification.explanation import explain_text
-from ctxzoo.word_vectors.gensim_vectors import to_keyed_vectors
+from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES
 from tests.support import tiny_tagger, tiny_word_embedding
 from tests.support.hub_server import HubServer

@@ -1,4 +1,4 @@
-"""What every picture is made with: a figure outside pyplot's state, fonts for any text, a whole PNG file, a word grid."""
+"""What every picture is made with: a figure outside pyplot's state, fonts for any text, a whole PNG file, a grid."""
 
 from __future__ import annotations
 

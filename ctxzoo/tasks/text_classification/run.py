@@ -13,7 +13,7 @@ from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.task import ZooTask
-from ctxzoo.word_vectors.word_table import set_word_features, set_word_vectors
+from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.word_vectors.word2vec import word2vec_table
+from ctxzoo.word_vectors.start_vectors import word2vec_table
 from tests.tasks.text_classification.test_data import write
 
 ANIMALS, TOOLS = ["cat", "dog", "cow", "hen"], ["saw", "axe", "nail", "drill"]

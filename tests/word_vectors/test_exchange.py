@@ -9,9 +9,8 @@ import pytest
 import torch
 from gensim.models import KeyedVectors
 
-from ctxzoo.word_vectors.gensim_vectors import from_keyed_vectors, to_keyed_vectors
+from ctxzoo.word_vectors.exchange import from_keyed_vectors, save_word2vec_binary, save_word2vec_text, to_keyed_vectors
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.writing import save_word2vec_binary, save_word2vec_text
 
 WORDS = ["the", ",", "2015", "nan", "naïve", "日本", "</s>", "a\u00a0b", "\u2028"]
 WRITERS = {"text": save_word2vec_text, "binary": save_word2vec_binary}

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.word_vectors.checkpoint import find_checkpoint
+from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from tests.support.hub_server import HubServer, hub_environment
 from tests.support.subprocesses import run_python
