@@ -16,8 +16,8 @@ from transformers import FillMaskPipeline, TextClassificationPipeline, TokenClas
 import ctxzoo
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import CheckpointFolderError
-from ctxzoo.hub.hub_errors import HubError
 from ctxzoo.hub.push import push_folder
+from ctxzoo.hub.repository import HubError
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline

@@ -232,11 +232,11 @@ def push(options: argparse.Namespace) -> int:
 
 
 def verify(options: argparse.Namespace) -> int:
-    from ctxzoo.hub import hub_checks
+    from ctxzoo.hub import repository
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
     try:
-        what, saved = hub_checks.verify(options.checkpoint)
+        what, saved = repository.verify(options.checkpoint)
     except CheckpointFolderError as error:
         if options.debug:
             raise

@@ -10,13 +10,11 @@ import lightning
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files, run_place
-from ctxzoo.hub.loading import loading_lines
 from ctxzoo.hub.push import push_folder
-from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.learning_curve import plot_learning_curves
 from ctxzoo.results.result import RunResult, write_result_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ctxzoo.hub.loading import loading_lines
+from ctxzoo.hub.task_card import loading_lines
 from ctxzoo.runs.many import Outcomes, print_outcomes, run_folds
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import TrainingRun

@@ -1,4 +1,4 @@
-"""Word vectors in safetensors: a file beside the list of its words, or a checkpoint of the architecture WordEmbedding."""
+"""Word vectors in safetensors: a file beside the list of its words, or a checkpoint of the model WordEmbedding."""
 
 from __future__ import annotations
 

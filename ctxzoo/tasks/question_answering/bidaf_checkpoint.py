@@ -9,7 +9,7 @@ from transformers import AutoConfig
 from transformers.utils import cached_file
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.hub.card_settings import card_settings
+from ctxzoo.hub.card_parts import card_settings
 from ctxzoo.hub.folder_files import CARD
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 

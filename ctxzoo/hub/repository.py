@@ -1,25 +1,41 @@
-"""A repository of the Hub, checked before any of its code is run, and without downloading its weights."""
+"""A repository of the Hub: errors that say what to do, and a check before any of its code is run."""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from huggingface_hub import HfApi, get_session, hf_hub_url
+from huggingface_hub import HfApi, constants, get_session, hf_hub_url
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
     build_hf_headers,
     hf_raise_for_status,
 )
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.hub.card_release import release_of
+from ctxzoo.data.notices import on_one_line
+from ctxzoo.hub.card_parts import release_of
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, some_of
-from ctxzoo.hub.hub_errors import reading
 
 LARGEST_FILE = 2**27  # bytes of a file beside the weights, and of the head of these
 _REPOSITORY = re.compile(r"(?P<repo_id>[\w.-]+/[\w.-]+)(?:@(?P<revision>\S+))?")
+_HTTP_LIBRARIES = ("httpx", "httpx2", "httpcore", "requests")
+
+
+class HubError(OSError):
+    """The Hub could not be reached or refused; the message says why and what to do."""
 
 
 def verify(checkpoint: str) -> tuple[str, str | None]:
@@ -86,3 +102,48 @@ def _bytes_of(url: str, start: int, end: int) -> bytes:
     answer = get_session().get(url, headers={**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"})
     hf_raise_for_status(answer)
     return bytes(answer.content[: end - start])
+
+
+@contextmanager
+def reaching(repo_id: str) -> Iterator[None]:
+    """Turn the errors of a request without an answer into `HubError`; refusals pass through as `HfHubHTTPError`."""
+    try:
+        yield
+    except HFValidationError as error:
+        raise ValueError(f"{repo_id!r} is no repository: {on_one_line(error)}") from error
+    except OfflineModeIsEnabled as error:
+        raise HubError("the Hub client is in offline mode; unset HF_HUB_OFFLINE to reach the Hub") from error
+    except (HfHubHTTPError, EntryNotFoundError):
+        raise
+    except Exception as error:
+        # The HTTP library below the client differs between its versions; its errors share no base with ours.
+        if not isinstance(error, ConnectionError) and type(error).__module__.split(".")[0] not in _HTTP_LIBRARIES:
+            raise
+        raise HubError(
+            f"the Hub at {constants.ENDPOINT} cannot be reached ({on_one_line(error)}); check the network"
+        ) from error
+
+
+@contextmanager
+def reading(repo_id: str) -> Iterator[None]:
+    """Turn every error of a download into `HubError`, or ValueError where `repo_id` is no repository's name."""
+    try:
+        with reaching(repo_id):
+            yield
+    except RepositoryNotFoundError as error:
+        raise HubError(
+            f"there is no folder {repo_id!r} here and no such repository on the Hub; of a private or gated one, log in "
+            "with `hf auth login`"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise HubError(f"{repo_id} has no such revision; expected a branch, tag or commit of it") from error
+    except LocalEntryNotFoundError as error:
+        raise HubError(
+            f"there is no folder {repo_id!r} here, and a repository of that name is not in the cache, while the Hub at "
+            f"{constants.ENDPOINT} cannot be reached; check path and network"
+        ) from error
+    except EntryNotFoundError as error:
+        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {on_one_line(error)}") from error
+    except HfHubHTTPError as error:
+        said = error.server_message or on_one_line(error)
+        raise HubError(f"the Hub refused {repo_id} with status {error.response.status_code}: {said}") from error

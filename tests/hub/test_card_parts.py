@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ctxzoo.hub import card_release
+from ctxzoo.hub import card_parts
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_release import how_to_install, release_of, saved_with
+from ctxzoo.hub.card_parts import how_to_install, release_of, saved_with
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.version import version
 from tests.support.tiny_checkpoint import ask, tiny_model, tiny_result, tiny_tokenizer
@@ -27,7 +27,7 @@ URL = "https://git.example.org/someone/ctxzoo"
 )
 def test_the_url_that_is_set_at_the_commit(monkeypatch: pytest.MonkeyPatch, release: str, install: str) -> None:
     monkeypatch.setenv("CTXZOO_URL", URL)
-    monkeypatch.setattr(card_release, "version", lambda: release)
+    monkeypatch.setattr(card_parts, "version", lambda: release)
     assert how_to_install() == install
 
 
