@@ -29,8 +29,8 @@ from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.environment import command_line
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.score_option import score_option
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ImportError) as error:
         if options.debug:
             raise
-        from ctxzoo.runs.advice import advice_for
+        from ctxzoo.runs.options import advice_for
 
         print(f"ctxzoo: error: {advice_for(on_one_line(error), vars(options))}", file=sys.stderr)
         return USER_ERROR

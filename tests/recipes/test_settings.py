@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.options import check_settings, range_of
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.setting_ranges import check_settings, range_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]

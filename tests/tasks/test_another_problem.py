@@ -17,7 +17,7 @@ from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train_all import train_all
+from ctxzoo.runs.train import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.task import AutoHead, ZooTask
 from tests.hub.test_card import python_blocks

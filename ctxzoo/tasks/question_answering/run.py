@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.zoo_run import ZooRun
+from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.classification_run import ClassificationRun
+from ctxzoo.runs.train import ClassificationRun
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask

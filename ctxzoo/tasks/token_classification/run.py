@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.classification_run import ClassificationRun
+from ctxzoo.runs.train import ClassificationRun
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.cli.main import build_parser
-from ctxzoo.runs.advice import advice_for
+from ctxzoo.runs.options import advice_for
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z_]*)")

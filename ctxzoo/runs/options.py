@@ -1,12 +1,55 @@
-"""What the settings of recipes may hold, by name, so that a wrong value ends a run before anything is read."""
+"""Options of recipes: which decide a result, what each may hold, and how an error names them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import Field, dataclass, fields
+import re
+from collections.abc import Container
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
-from ctxzoo.runs.score_option import SCORED
+REPORTED = "reported"  # key of a field's metadata; `_Parser` of runs/recipe.py keeps it from argparse
+_IF_CHANGED = "if changed"
+SCORED = ("test", "validation")
+_HELP = "split to score at the end; validation: to choose settings, test is then neither scored nor shown"
+_ASIDE = re.compile(r" \(or set `(\w+)`([^)]*)\)")
+
+
+def reported(default: Any, help: str | None = None, *, only_if_changed: bool = False) -> Any:
+    """Return a field of a dataclass of settings that decides the result of a run.
+
+    Results files report it, and `--resume` takes a finished run only with the value that is asked for.
+
+    Args:
+        default, help: of the option.
+        only_if_changed: report it unless it has its default. For options that came later: results from before them
+            are still those of the same settings.
+    """
+    texts = {} if help is None else {"help": help}
+    return field(default=default, metadata={**texts, REPORTED: _IF_CHANGED if only_if_changed else True})
+
+
+def reported_settings(settings: Any) -> dict[str, Any]:
+    """Return name and value of each field that decides a result, as a results file reports them.
+
+    Args:
+        settings: a dataclass, some of whose fields are made by `reported`.
+    """
+    return {one.name: getattr(settings, one.name) for one in fields(settings) if _is_reported(one, settings)}
+
+
+def _is_reported(one: Field[Any], settings: Any) -> bool:
+    rule = one.metadata.get(REPORTED)
+    if rule == _IF_CHANGED:
+        assert one.default is not MISSING
+        return bool(getattr(settings, one.name) != one.default)
+    return rule is True
+
+
+def score_option() -> str:
+    """A field of a dataclass of settings; `check_settings` knows its values by its name, `score`."""
+    value: str = field(default=SCORED[0], metadata={"help": _HELP})
+    return value
 
 
 @dataclass(frozen=True)
@@ -91,14 +134,14 @@ def check_settings(settings: Any) -> None:
         ValueError: a number is out of its range, or not finite, or a name is unknown; the message names the setting and
             what was expected.
     """
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if field.name in NAMES and value not in NAMES[field.name]:
-            raise ValueError(f"{field.name}={value!r}: expected one of {', '.join(NAMES[field.name])}")
-        allowed = range_of(field)
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if one.name in NAMES and value not in NAMES[one.name]:
+            raise ValueError(f"{one.name}={value!r}: expected one of {', '.join(NAMES[one.name])}")
+        allowed = range_of(one)
         for number in value if isinstance(value, list) else [value]:
             if allowed is not None and is_number(number) and number not in allowed:
-                raise ValueError(f"{field.name}={number}: expected {allowed}")
+                raise ValueError(f"{one.name}={number}: expected {allowed}")
 
 
 def range_of(field: Field[Any]) -> Range | None:
@@ -111,3 +154,16 @@ def range_of(field: Field[Any]) -> Range | None:
 def is_number(value: Any) -> bool:
     """Whether it is an int or a float, and no bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def advice_for(message: str, options: Container[str]) -> str:
+    """A message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
+
+    `name` becomes `--name`, or `--names` where the option takes several; where there is neither the aside is left out.
+    """
+
+    def told(aside: re.Match[str]) -> str:
+        option = next((name for name in (aside[1], f"{aside[1]}s") if name in options), None)
+        return "" if option is None else f" (or set --{option}{aside[2]})"
+
+    return _ASIDE.sub(told, message)
