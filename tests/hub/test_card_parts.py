@@ -1,4 +1,4 @@
-"""What a card says of the release, and from where it can be had."""
+"""Parts of a card: which release it names, and from where that can be had."""
 
 from __future__ import annotations
 
