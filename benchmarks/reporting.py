@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.results.environment import command_line, hardware, versions
 from ctxzoo.results.result import utc_now
 

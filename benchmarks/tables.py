@@ -17,7 +17,7 @@ from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
 from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.results.table_parts import markdown_table
 
 DOCUMENT = Path(__file__).parent / "README.md"

@@ -16,13 +16,13 @@ __version__: str
 
 if TYPE_CHECKING:
     from ctxzoo.checkpoints import explain, pipeline
-    from ctxzoo.word_vectors.loading import load_word_vectors
+    from ctxzoo.word_vectors.exchange import load_word_vectors
 else:
     _exported, __dir__ = lazy_exports(
         __name__,
         {
             "explain": "ctxzoo.checkpoints",
-            "load_word_vectors": "ctxzoo.word_vectors.loading",
+            "load_word_vectors": "ctxzoo.word_vectors.exchange",
             "pipeline": "ctxzoo.checkpoints",
         },
     )

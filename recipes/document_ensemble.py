@@ -21,8 +21,8 @@ from rich.table import Table
 
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
+from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.score_option import score_option
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED

@@ -20,7 +20,7 @@ from typing import Any
 
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.figures import draw_if_possible
-from ctxzoo.results.plots_lines import plot_scores_by
+from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.runs.many import Outcomes
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate

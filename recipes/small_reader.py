@@ -21,18 +21,16 @@ from rich.console import Console
 from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.data.writable import check_writable
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
-from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.data.files import check_writable
+from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.checkpoint_folder import save_weights, write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
-from ctxzoo.hub.stored_weights import save_weights
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.environment import command_line
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.score_option import score_option
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule

@@ -26,10 +26,9 @@ from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.options import reported, reported_settings, score_option
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.reported import reported, reported_settings
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.score_option import score_option
 from ctxzoo.runs.settings import vectors_content
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf

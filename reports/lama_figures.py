@@ -26,7 +26,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from ctxzoo.models.layers_lama import LowRankAttention
 from ctxzoo.models.layers_text_baseline import AdditiveScores
-from ctxzoo.results.plots_lines import plot_distributions, plot_lines, plot_scores_by
+from ctxzoo.results.plots import plot_distributions, plot_lines, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.attended_words import Occurrences, read_occurrences, top_words

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.results.environment import command_line, git_commit, hardware, versions
 from ctxzoo.results.result import utc_now
 

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.published import Published, read_published
 from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING

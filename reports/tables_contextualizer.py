@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ctxzoo.results.fold_results import check_folds, difference_cell, is_complete, score_cell
+from ctxzoo.results.comparison import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown_table, with_commands
 from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxzoo.results.fold_results import check_folds
+from ctxzoo.results.comparison import check_folds
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,

@@ -16,15 +16,15 @@ from transformers import FillMaskPipeline, TextClassificationPipeline, TokenClas
 import ctxzoo
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import CheckpointFolderError
-from ctxzoo.hub.hub_errors import HubError
 from ctxzoo.hub.push import push_folder
+from ctxzoo.hub.repository import HubError
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS
 from ctxzoo.tasks.text_classification.explanation import explain_text
-from ctxzoo.word_vectors.gensim_vectors import to_keyed_vectors
+from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES
 from tests.support import tiny_tagger, tiny_word_embedding
 from tests.support.hub_server import HubServer

@@ -17,7 +17,7 @@ from huggingface_hub import constants, get_session
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from ctxzoo.data.cache import default_cache_folder
+from ctxzoo.data.files import default_cache_folder
 from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS
 
 PACKAGE = "ctxzoo"

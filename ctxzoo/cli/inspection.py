@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.hub.code_files import travelling_files
 from ctxzoo.hub.folder_checks import empty_model
+from ctxzoo.hub.folder_files import travelling_files
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig

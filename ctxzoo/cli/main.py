@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ImportError) as error:
         if options.debug:
             raise
-        from ctxzoo.runs.advice import advice_for
+        from ctxzoo.runs.options import advice_for
 
         print(f"ctxzoo: error: {advice_for(on_one_line(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
@@ -232,11 +232,11 @@ def push(options: argparse.Namespace) -> int:
 
 
 def verify(options: argparse.Namespace) -> int:
-    from ctxzoo.hub import hub_checks
+    from ctxzoo.hub import repository
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
     try:
-        what, saved = hub_checks.verify(options.checkpoint)
+        what, saved = repository.verify(options.checkpoint)
     except CheckpointFolderError as error:
         if options.debug:
             raise

@@ -18,14 +18,12 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from ctxzoo.data.atomic_write import write_atomically
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
-from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.data.files import write_atomically
+from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.checkpoint_folder import is_in_half, write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.published import FOLDER, INDEX, published
-from ctxzoo.hub.stored_weights import is_in_half
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.results.result import read_result
 from ctxzoo.tasks import card_of

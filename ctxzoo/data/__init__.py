@@ -1,1 +1,1 @@
-"""LightningDataModules, dataset readers, collators and the resumable loader."""
+"""Data of any problem: where it comes from, files, texts as ids, folds, and batches that resume."""

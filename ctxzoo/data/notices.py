@@ -1,8 +1,12 @@
-"""Messages for a person: a notice that is printed once, an error on one line."""
+"""Messages for a person: a notice printed once, a warning of labels that look alike, an error on one line."""
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections.abc import Sequence
+
+logger = logging.getLogger(__name__)
 
 _said: set[tuple[str, str]] = set()
 
@@ -18,3 +22,17 @@ def say_once(message: str) -> None:
 def on_one_line(error: BaseException) -> str:
     """Return the message of an error with its line breaks as blanks; the name of its type where it has no message."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def warn_of_lookalikes(where: str, names: Sequence[str]) -> None:
+    """Warn of names that differ in blanks or case alone; each is a label of its own."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(name.split()).casefold(), []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            logger.warning(
+                "%s: the labels %s differ in blanks or case alone; each counts as a label of its own",
+                where,
+                ", ".join(map(repr, group)),
+            )

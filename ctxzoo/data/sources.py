@@ -1,10 +1,10 @@
-"""Where a dataset comes from (a path, the data folder, the Hub), how it is loaded, and a hash of its content."""
+"""Where a dataset comes from (a path, the data folder, the Hub), how it is loaded, its columns, its content hash."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from datasets.exceptions import DatasetGenerationError
 from huggingface_hub import constants, get_session
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
-
-from ctxzoo.data.arrow_text import plain_type
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
@@ -111,6 +109,40 @@ def dataset_fingerprint(dataset: datasets.Dataset) -> str:
         for path, value_hash in hashes.items():
             digest.update(f"{path}={value_hash.hexdigest()};".encode())
     return digest.hexdigest()
+
+
+def column_of(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:
+    """Return the values of a column, one or more.
+
+    Raises:
+        ValueError: no such split or column, or no row.
+    """
+    if split not in splits:
+        raise ValueError(f"dataset {dataset!r} has the splits {sorted(splits)}, expected {split!r}")
+    rows = splits[split]
+    if name not in rows.column_names:
+        raise ValueError(f"dataset {dataset!r}, split {split!r} has the columns {rows.column_names}, expected {name!r}")
+    values: list[Any] = rows[name][:]
+    if not values:
+        raise ValueError(f"dataset {dataset!r}, split {split!r} has no row")
+    return values
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return `string` for every type of text, `list` for every type of list, the values' type for categories."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if any(is_one(kind) for is_one in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)):
+        return pa.list_(plain_type(kind.value_type))
+    return kind
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with its values in their `plain_type`."""
+    plain = plain_type(column.type)
+    return column if column.type == plain else column.cast(plain)
 
 
 def _folder_in_data_dir(name: str, data_dir: str | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""Model cards, from the results of a run and what the registry knows."""
+"""Model cards, from the results of a run and what the registry knows, with an example of what the model gives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
-from ctxzoo.hub.card_release import how_to_install, saved_with
-from ctxzoo.hub.card_snippets import REPO_PLACEHOLDER, Snippets
-from ctxzoo.hub.card_table import card_table
-from ctxzoo.hub.code_files import sha256, travelling_files
+from ctxzoo.hub.card_parts import REPO_PLACEHOLDER, Snippets, card_table, how_to_install, saved_with
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
+from ctxzoo.hub.folder_files import sha256, travelling_files
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
@@ -87,6 +85,32 @@ def build_card(
         citation=_code(facts.citation, "bibtex"),
     )
     return f"---\n{_metadata(result, facts, about, task).to_yaml()}\n---\n\n{body}"
+
+
+def card_example(
+    task: TaskCard, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
+) -> dict[str, Any]:
+    """Return inputs of the task's pipeline with its output: ours for a dataset that has some in `DATASET_FACTS`.
+
+    Args:
+        task: of the model.
+        dataset: as results name it.
+        model, tokenizer: what gives the output; the tokenizer is None for an architecture without one.
+        data: DataModule that gives the inputs, and what is right, where there are none of ours and the task takes
+            some.
+        split: of that DataModule.
+
+    Raises:
+        ValueError: neither inputs of ours nor of data.
+    """
+    known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
+    if known is not None and known.example is not None:
+        inputs = dict(known.example)
+    else:
+        inputs = {} if data is None else task.split_example(data, split) or {}
+    if not inputs:
+        raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
+    return {**inputs, **task.predict(model, tokenizer, inputs)}
 
 
 def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, task: TaskCard) -> ModelCardData:

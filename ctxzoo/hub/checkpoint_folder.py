@@ -1,4 +1,4 @@
-"""The folder in which a trained model is published: written whole or not at all."""
+"""The folder in which a trained model is published: written whole or not at all, its weights also in half precision."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.hub.code_files import travelling_files
+import torch
+from safetensors import safe_open
+
 from ctxzoo.hub.folder_checks import architecture_of, check_checkpoint_folder
-from ctxzoo.hub.folder_files import CARD, CONFIG, CheckpointFolderError
-from ctxzoo.hub.stored_weights import save_weights
+from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
+_HALF = "F16"  # as safetensors calls it
 
 
 def write_checkpoint_folder(
@@ -62,6 +64,28 @@ def write_checkpoint_folder(
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
+
+
+def is_in_half(folder: Path) -> bool:
+    """Return whether the weights of a checkpoint folder are in half precision; only the head of their file is read."""
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        return any(file.get_slice(name).get_dtype() == _HALF for name in file.keys())  # noqa: SIM118 (no mapping)
+
+
+def save_weights(model: ZooPreTrainedModel, folder: Path, *, half: bool) -> None:
+    """Call `model.save_pretrained(folder)`, with weights in half precision on request.
+
+    The configuration says what the model computes in, not what the file holds: `from_pretrained` gives single precision
+    again, of numbers that were rounded once.
+    """
+    if not half:
+        model.save_pretrained(folder)
+        return
+    rounded = {
+        name: value.to(torch.float16) if value.is_floating_point() else value
+        for name, value in model.state_dict().items()
+    }
+    model.save_pretrained(folder, state_dict=rounded)
 
 
 def _fill(

@@ -10,8 +10,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.hub.card_release import release_of
-from ctxzoo.hub.code_files import code_differences
+from ctxzoo.hub.card_parts import release_of
 from ctxzoo.hub.folder_files import (
     CARD,
     CONFIG,
@@ -19,10 +18,11 @@ from ctxzoo.hub.folder_files import (
     WEIGHTS,
     CheckpointFolderError,
     check_names,
+    code_differences,
     plain_files,
+    read_json_object,
     some_of,
 )
-from ctxzoo.hub.json_object import read_json_object
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel

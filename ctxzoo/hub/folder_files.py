@@ -1,14 +1,19 @@
-"""Which files a checkpoint folder has: these and no others, so that nothing else is published or trusted."""
+"""Which files a checkpoint folder has, these and no others, so that nothing else is published or trusted."""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
 import os
 import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from ctxzoo.hub.code_files import travelling_files
+from transformers.dynamic_module_utils import get_relative_import_files
+
 from ctxzoo.models import Architecture
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -17,10 +22,45 @@ SCORES = ".eval_results"
 HUB_FILES = frozenset({".gitattributes"})  # the Hub adds it to every repository, and keeps its own
 NAMES_SHOWN = 5
 _SCORE_FILE = re.compile(rf"{re.escape(SCORES)}/[\w.-]+--[\w.-]+\.yaml")
+LARGEST_JSON = 2**24  # bytes; ten thousand labels take less than one tenth of it
 
 
 class CheckpointFolderError(ValueError):
     """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
+
+
+def travelling_files(architecture: Architecture) -> dict[str, Path]:
+    """Return file name to the installed file, sorted: all that loading needs where ctxzoo is not installed.
+
+    That is the closure of the dotted imports of the configuration, models, tokenizer and pipelines, which transformers
+    copies when it saves.
+    """
+    classes: list[type[Any]] = [
+        architecture.config_class,
+        *architecture.model_classes.values(),
+        *architecture.pipeline_classes.values(),
+    ]
+    if architecture.tokenizer_class is not None:
+        classes.append(architecture.tokenizer_class)
+    roots = {inspect.getfile(cls) for cls in classes}
+    paths = {Path(file) for root in roots for file in (root, *get_relative_import_files(root))}
+    return {path.name: path for path in sorted(paths)}
+
+
+def code_differences(folder: Path, architecture: Architecture) -> list[str]:
+    """Say how the code that a checkpoint carries differs from the installed release's; empty if not at all."""
+    released = travelling_files(architecture)
+    differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
+    for name, path in released.items():
+        found = folder / name
+        if found.exists() and found.read_bytes() != path.read_bytes():
+            differences.append(f"{name} differs (sha256 {sha256(found)[:12]}, released {sha256(path)[:12]})")
+    return differences
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def plain_files(folder: Path) -> list[str]:
@@ -56,7 +96,7 @@ def check_names(names: Iterable[str], architecture: Architecture, where: str) ->
 
     Raises:
         CheckpointFolderError: files that are no part of a checkpoint, or files missing (each is named). What is missing
-            of the code is for `code_files.code_differences` to say.
+            of the code is for `code_differences` to say.
     """
     needed = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
     allowed = {*needed, *HUB_FILES, *travelling_files(architecture)}
@@ -74,6 +114,27 @@ def some_of(names: list[str], separator: str = ", ") -> str:
     """Return the first names of a list, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return separator.join(names[:NAMES_SHOWN]) + more
+
+
+def read_json_object(file: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a checkpoint holds.
+
+    Raises:
+        CheckpointFolderError: it is too large or nested too deeply, no JSON, or another JSON value.
+    """
+    if file.stat().st_size > LARGEST_JSON:
+        raise CheckpointFolderError(
+            f"{file} has {file.stat().st_size:,} bytes; expected at most {LARGEST_JSON:,}; no checkpoint has such"
+        )
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise CheckpointFolderError(f"{file} is nested too deeply; copy or save the checkpoint again") from error
+    except ValueError as error:
+        raise CheckpointFolderError(f"{file} is not JSON ({error}); copy or save the checkpoint again") from error
+    if not isinstance(content, dict):
+        raise CheckpointFolderError(f"{file} holds a {type(content).__name__}; expected a JSON object")
+    return content
 
 
 def _refuse(names: list[str], where: str) -> None:

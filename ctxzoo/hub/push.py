@@ -17,13 +17,12 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HfHubHTTPError
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.hub.card_snippets import with_repo_id
+from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
-from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, some_of
-from ctxzoo.hub.hub_errors import HubError, reaching
-from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, read_json_object, some_of
+from ctxzoo.hub.repository import HubError, reaching
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")

@@ -8,11 +8,10 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
-from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, refuse_missing
-from ctxzoo.hub.hub_errors import reading
-from ctxzoo.hub.json_object import read_json_object
+from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, read_json_object, refuse_missing
+from ctxzoo.hub.repository import reading
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel

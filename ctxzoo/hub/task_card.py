@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.card_facts import DatasetFacts
-from ctxzoo.hub.card_snippets import Snippets
+from ctxzoo.hub.card_parts import Snippets
 from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
@@ -148,3 +148,15 @@ def vocabulary_lines(config: ZooConfig) -> Iterable[str]:
     for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
         if hasattr(config, name):
             yield f"{what}: {getattr(config, name):,} rows, the special ones included"
+
+
+def loading_lines(checkpoint: Path, card: TaskCard) -> list[str]:
+    """Return the lines of a program that loads a checkpoint folder as a pipeline and calls it; none without one."""
+    if card.pipeline_tag is None:
+        return []
+    return [
+        "load it:",
+        "    from transformers import pipeline",
+        f'    model = pipeline("{card.pipeline_tag}", model="{checkpoint}", trust_remote_code=True)',
+        f"    model({card.call})",
+    ]

@@ -1,14 +1,17 @@
-"""What every picture is made with: a figure outside pyplot's state, fonts for any text, and a whole PNG file."""
+"""What every picture is made with: a figure outside pyplot's state, fonts for any text, a whole PNG file, a grid."""
 
 from __future__ import annotations
 
 import io
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.atomic_write import write_atomically
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxzoo.data.files import write_atomically
 from ctxzoo.data.notices import say_once
 
 if TYPE_CHECKING:
@@ -82,3 +85,50 @@ def save_figure(figure: Figure, out: str | Path) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
     write_atomically(Path(out), buffer.getvalue())
+
+
+def word_grid(
+    fractions: NDArray[Any],
+    words: Sequence[str],
+    rows: Sequence[str],
+    *,
+    row_title: str,
+    note: str,
+    title: str | None = None,
+) -> Figure:
+    """Draw fractions as shades with their percentages.
+
+    Args:
+        fractions: (rows, n); NaN leaves a cell empty.
+        words: n words.
+        rows: the name of each row.
+        row_title, note: what the rows and the percentages are.
+        title: printed as it is, above the picture.
+
+    Raises:
+        ValueError: shapes, words and rows disagree, or there is no word.
+        ImportError: matplotlib is missing.
+    """
+    values = np.asarray(fractions, dtype=np.float64)
+    if values.shape != (len(rows), len(words)) or not values.size:
+        raise ValueError(
+            f"weights of shape {values.shape} do not fit {len(words)} words in {len(rows)} rows: expected (rows, words)"
+        )
+    figure = new_figure(2.2 + 0.52 * max(len(words), 6), 1.5 + 0.42 * len(rows))
+    axes = figure.subplots()
+    image = axes.imshow(values, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+    for row, column in np.argwhere(~np.isnan(values)):
+        fraction = values[row, column]
+        colour = "white" if fraction > 0.6 * np.nanmax(values) else "black"
+        axes.text(column, row, f"{100 * fraction:.0f}", ha="center", va="center", fontsize=8, color=colour)
+    text: dict[str, Any] = {"fontsize": 10, "parse_math": False, "fontfamily": fonts()}
+    axes.set_xticks(range(len(words)), [shown_word(word) for word in words], rotation=60, ha="right", **text)
+    axes.set_yticks(range(len(rows)), [shown_word(row) for row in rows], **text)
+    axes.set_ylabel(row_title)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel(note, fontsize=9, color=SMALL_PRINT)
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+    figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01).ax.tick_params(labelsize=8, length=0)
+    return figure

@@ -1,188 +1,143 @@
-"""Pictures of a run: learning curves and attention, as PNG files."""
+"""Pictures of numbers against numbers: scores by a size of the model, and lines."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from ctxzoo.results.figures import new_figure, save_figure
 
-from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word
-from ctxzoo.results.learning_curve import read_rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MOST_WORDS = 40  # of the context in a picture of attention
-TRAIN, VALIDATION, SECOND, ANSWER = "#9aa5b1", "#1f5fa8", "#d1792b", "#c8501e"
+COLOURS = ("#1f5fa8", "#d1792b", "#3b8a5a", "#8a5fb0", "#9aa5b1")
 
 
-def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mapping[str, str]) -> None:
-    """Draw loss (left) and scores of validation (right) over the training steps.
-
-    Args:
-        metrics_csv: the ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
-            ``train/loss``, ``validation/nll`` and the scores.
-        out: the PNG file to write.
-        scores: one or two scores in percent with their names for readers, as ``{"f1": "F1"}`` for ``validation/f1``.
-
-    Raises:
-        ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.
-        ImportError: matplotlib is missing.
-    """
-    rows = read_rows(metrics_csv)
-    names = ("train/loss", "validation/nll", *(f"validation/{score}" for score in scores))
-    curves = {name: _curve(rows, name) for name in names}
-    if not any(len(steps) for steps, _ in curves.values()):
-        known = ", ".join(rows[0]) if rows else "nothing"
-        raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
-    figure = new_figure(10, 3.8)
-    left, right = figure.subplots(1, 2)
-    _draw_losses(left, curves["train/loss"], curves["validation/nll"])
-    _draw_scores(right, {label: curves[f"validation/{score}"] for score, label in scores.items()})
-    for axes in (left, right):
-        axes.set_xlabel("training step")
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.xaxis.set_major_formatter(lambda step, _: f"{step:,.0f}")
-        axes.locator_params(axis="x", nbins=6, integer=True)
-    save_figure(figure, out)
-
-
-def plot_similarity(
-    similarity: NDArray[Any],
-    context_words: Sequence[str],
-    question_words: Sequence[str],
+def plot_scores_by(
+    rows: Mapping[str, Mapping[int, Sequence[float]]],
     out: str | Path,
-    title: str | None = None,
-    highlight: tuple[int, int] | None = None,
+    *,
+    axis: str,
+    runs: str,
+    score: str = "Test accuracy",
 ) -> None:
-    """Draw which question words each context word attends to (S1 of BiDAF, Seo et al. 2017).
+    """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
 
     Args:
-        similarity: (C, Q) similarity of context and question words *before* the softmax over the question, which is
-            taken here; padding left out.
-        context_words: C words.
-        question_words: Q words.
+        rows: name of the row -> size -> scores of the runs, in percent.
         out: the PNG file to write.
-        title: printed as it is, above the picture.
-        highlight: first and last context word of the predicted answer. The picture shows at most 40 context words, in
-            whose middle the answer stands; without it, the first 40.
+        axis: what the size is, as "number of steps K".
+        runs: what the mean is over, as "folds".
+        score: what it is.
 
     Raises:
-        ValueError: shapes and words disagree, the values are no similarities, or ``highlight`` is outside the context.
+        ValueError: no rows, or a point without scores.
         ImportError: matplotlib is missing.
     """
-    scores = _checked_scores(similarity, len(context_words), len(question_words))
-    if highlight is not None and not 0 <= highlight[0] <= highlight[1] < len(context_words):
-        raise ValueError(f"highlight {highlight} is no (first, last) within {len(context_words)} context words")
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    first, stop = _window(len(context_words), highlight)
-
-    figure = new_figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
+    if not rows or not all(values for points in rows.values() for values in points.values()):
+        raise ValueError(f"nothing to draw: every row needs scores for each {axis}, got {dict(rows)}")
+    figure = new_figure(6, 3.8)
     axes = figure.subplots()
-    image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": fonts()}
-    axes.set_xticks(range(stop - first), [shown_word(word) for word in context_words[first:stop]], rotation=90, **text)
-    axes.set_yticks(range(len(question_words)), [shown_word(word) for word in question_words], **text)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
-    axes.set_yticks(np.arange(0.5, len(question_words) - 1), minor=True)
-    axes.grid(which="minor", color="white", linewidth=1)
-    axes.tick_params(which="minor", length=0)
-    notes = (
-        [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
-    )
-    notes += ["box: predicted answer"] if highlight is not None else []
-    axes.set_xlabel("; ".join(notes), fontsize=9, color=SMALL_PRINT)
-    if highlight is not None:
-        _mark_answer(axes, highlight[0] - first, min(highlight[1], stop - 1) - first, len(question_words))
-    if title is not None:
-        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
-    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, aspect=12)
-    bar.set_label("attention", fontsize=9)
-    bar.ax.tick_params(labelsize=8, length=0)
-    bar.outline.set_visible(False)
+    # Equal distances: the sizes are chosen roughly as powers.
+    ticks = sorted({size for points in rows.values() for size in points})
+    for number, (name, points) in enumerate(rows.items()):
+        shift = 0.06 * (number - (len(rows) - 1) / 2)  # bars of one size side by side
+        axes.errorbar(
+            [ticks.index(size) + shift for size in sorted(points)],
+            [statistics.fmean(points[size]) for size in sorted(points)],
+            yerr=[statistics.stdev(points[size]) if len(points[size]) > 1 else 0.0 for size in sorted(points)],
+            color=COLOURS[number % len(COLOURS)],
+            marker="o",
+            markersize=5,
+            linewidth=2,
+            capsize=3,
+            label=name,
+        )
+    axes.set_xticks(range(len(ticks)), [str(size) for size in ticks])
+    _label(axes, axis, f"{score} (%), mean and deviation over {runs}")
     save_figure(figure, out)
 
 
-def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    box = Rectangle((first - 0.5, -0.5), last - first + 1, rows, fill=False, edgecolor=ANSWER, linewidth=2)
-    box.set_clip_on(False)
-    box.set_zorder(3)
-    axes.add_patch(box)
-    for label in axes.get_xticklabels()[first : last + 1]:
-        label.set_color(ANSWER)
-        label.set_fontweight("bold")
-
-
-def _checked_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
-    scores = np.asarray(similarity, dtype=np.float64)
-    if not context or not question or scores.shape != (context, question):
-        raise ValueError(
-            f"similarity has shape {scores.shape}; expected (context words, question words) = ({context}, {question}),"
-            " both at least 1: cut the padding off"
-        )
-    if np.isnan(scores).any() or np.isposinf(scores).any() or np.isneginf(scores).all(axis=1).any():
-        raise ValueError("similarity holds NaN, +inf or a context word without any question word; mask pads with -inf")
-    if question > 1 and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, atol=1e-4):
-        raise ValueError("similarity is already a softmax (rows sum to 1); pass the values before it")
-    return scores
-
-
-def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the first context word shown, and the one after the last."""
-    if length <= MOST_WORDS or highlight is None:
-        return 0, min(length, MOST_WORDS)
-    answer = highlight[1] - highlight[0] + 1
-    first = highlight[0] - max(MOST_WORDS - answer, 0) // 2
-    first = max(0, min(first, length - MOST_WORDS))
-    return first, first + MOST_WORDS
-
-
-def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return steps and values of the rows that have both, by rising step; NaN and infinite values are left out."""
-    pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
-    table = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    table = table[np.isfinite(table).all(axis=1)]
-    return table[:, 0], table[:, 1]
-
-
-def _draw_losses(
-    axes: Axes,
-    train: tuple[NDArray[np.float64], NDArray[np.float64]],
-    validation: tuple[NDArray[np.float64], NDArray[np.float64]],
+def plot_lines(
+    lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str, logarithmic: bool = False
 ) -> None:
-    steps, losses = train
-    if len(steps) > 60:  # single batches are noise: keep them pale behind their running mean
-        axes.plot(steps, losses, color=TRAIN, linewidth=0.6, alpha=0.35)
-        width = len(steps) // 30
-        kernel = np.full(width, 1 / width)
-        steps, losses = np.convolve(steps, kernel, "valid"), np.convolve(losses, kernel, "valid")
-    if len(steps):
-        axes.plot(steps, losses, color=TRAIN, linewidth=2, label="train")
-    if len(validation[0]):
-        axes.plot(*validation, color=VALIDATION, linewidth=2, marker="o", markersize=4, label="validation")
-    axes.set_title("Loss", loc="left", fontweight="bold")
-    if axes.lines:
-        axes.legend(frameon=False)
+    """Draw a line for each name: values against whole numbers.
+
+    Args:
+        lines: name -> number -> value.
+        out: the PNG file to write.
+        axis, title: what the numbers and the values are.
+        logarithmic: whether the values are.
+
+    Raises:
+        ValueError: a line without points, or no line.
+        ImportError: matplotlib is missing.
+    """
+    if not lines or not all(lines.values()):
+        raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
+    figure = new_figure(6, 3.8)
+    axes = figure.subplots()
+    for number, (name, points) in enumerate(lines.items()):
+        numbers = sorted(points)
+        axes.plot(
+            numbers,
+            [points[number] for number in numbers],
+            color=COLOURS[number % len(COLOURS)],
+            linewidth=2,
+            label=name,
+        )
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.locator_params(axis="x", integer=True)
+    _label(axes, axis, title)
+    save_figure(figure, out)
 
 
-def _draw_scores(axes: Axes, curves: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
-    for (name, (steps, values)), color in zip(curves.items(), (VALIDATION, SECOND), strict=False):
-        if not len(steps):
-            continue
-        best = int(values.argmax())
-        label = f"{name}, best {values[best]:.1f}"
-        axes.plot(steps, values, color=color, linewidth=2, marker="o", markersize=4, label=label)
-        axes.plot(steps[best], values[best], "o", color=color, markersize=10, fillstyle="none", markeredgewidth=1.5)
-    axes.set_title(f"Validation {' and '.join(curves)} (%)", loc="left", fontweight="bold")
-    if axes.lines:
-        axes.legend(frameon=False)
+def plot_distributions(
+    rows: Mapping[str, Mapping[str, Sequence[float]]], out: str | Path, *, axis: str, title: str
+) -> None:
+    """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
+
+    Args:
+        rows: name of the panel -> group -> values; a group may have none.
+        out: the PNG file to write.
+        axis, title: what the groups and the values are.
+
+    Raises:
+        ValueError: no rows.
+        ImportError: matplotlib is missing.
+    """
+    if not rows:
+        raise ValueError("nothing to draw: no rows")
+    figure = new_figure(max(4.0, 2.4 * len(rows)), 3.4)
+    panels = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for panel, (name, groups) in zip(panels, rows.items(), strict=True):
+        panel.boxplot(
+            [list(values) for values in groups.values()],
+            tick_labels=list(groups),
+            whis=(5, 95),
+            showfliers=False,
+            widths=0.6,
+            patch_artist=True,
+            boxprops={"facecolor": "#d6e3f2", "edgecolor": COLOURS[0]},
+            medianprops={"color": COLOURS[1], "linewidth": 2},
+        )
+        panel.set_title(name, fontsize=11)
+        panel.tick_params(labelsize=8)
+        lighten(panel)
+    figure.supxlabel(axis, fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
+    save_figure(figure, out)
+
+
+def _label(axes: Any, axis: str, title: str) -> None:
+    axes.set_xlabel(axis)
+    axes.set_title(title, loc="left", fontweight="bold")
+    axes.legend(frameon=False)
+    lighten(axes)
+
+
+def lighten(axes: Any) -> None:
+    """Take the box from axes, and give them pale lines at the values."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
+    axes.set_axisbelow(True)

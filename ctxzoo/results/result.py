@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given word vectors by their content
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show

@@ -12,13 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.fold_results import are_comparable, difference_cell
+from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.runs.options import reported, score_option
 from ctxzoo.runs.processes import run_in_processes
-from ctxzoo.runs.reported import reported
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.score_option import score_option
 
 Outcomes = dict[str, list[RunResult]]
 

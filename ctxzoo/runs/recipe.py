@@ -12,11 +12,9 @@ from typing import Any, TypeVar, cast
 import yaml
 from transformers import HfArgumentParser
 
-from ctxzoo.runs.advice import advice_for
-from ctxzoo.runs.reported import REPORTED
-from ctxzoo.runs.setting_ranges import check_settings
+from ctxzoo.runs.options import REPORTED, advice_for, check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
-from ctxzoo.training.wandb_package import check_wandb
+from ctxzoo.training.libraries import check_wandb
 
 Settings = TypeVar("Settings")
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"

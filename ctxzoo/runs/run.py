@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ctxzoo.data.writable import check_writable
+from ctxzoo.data.files import check_writable
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult, finished_result, read_result
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.training.full_disk import telling_of_full_disk
-from ctxzoo.training.run_lock import LOCK, locked_run
+from ctxzoo.training.run_folder import LOCK, locked_run, telling_of_full_disk
 
 LOG = "log.txt"
 

@@ -8,7 +8,7 @@ from typing import Any
 from ctxzoo.results.environment import public_name
 from ctxzoo.results.result import VECTORS_CONTENT
 from ctxzoo.runs.many import RunSettings
-from ctxzoo.runs.reported import reported
+from ctxzoo.runs.options import reported
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.word_vectors.vectors import word_vectors_fingerprint

@@ -131,6 +131,6 @@ def probability(text: str) -> float:
 
 def write_json(file: Path, content: object) -> None:
     """Write content as a JSON file, atomically."""
-    from ctxzoo.data.atomic_write import write_atomically
+    from ctxzoo.data.files import write_atomically
 
     write_atomically(file, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())

@@ -1,4 +1,4 @@
-"""`ZooTask`: what every LightningModule of the zoo shares, whatever its model predicts."""
+"""`ZooTask`: what every LightningModule of the zoo shares, whatever its model predicts; and how its head is found."""
 
 from __future__ import annotations
 
@@ -10,11 +10,49 @@ import lightning
 import torch
 from transformers import AutoConfig
 
-from ctxzoo.data.missing_path import refuse_missing_path
+from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
 from ctxzoo.training.optimisers import OptimiserName, build_optimiser
 
 STAGES = ("validation", "test")
 NOT_INPUTS = ("row",)
+
+
+class AutoHead:
+    """Finds the head of an architecture by the problem that it names.
+
+    Args:
+        task: the head's `zoo_task`.
+    """
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+
+    def from_config(self, config: ZooConfig) -> ZooPreTrainedModel:
+        """Return a new model.
+
+        Raises:
+            ValueError: no architecture of the zoo, or one without a head for the problem.
+        """
+        return self._head(config)(config)
+
+    def from_pretrained(self, checkpoint: str, **options: Any) -> Any:
+        """Return the model of a checkpoint folder or Hub id; options are those of `PreTrainedModel.from_pretrained`.
+
+        Raises:
+            OSError, ValueError: see there and `from_config`.
+        """
+        return self._head(AutoConfig.from_pretrained(checkpoint)).from_pretrained(checkpoint, **options)
+
+    def _head(self, config: ZooConfig) -> type[ZooPreTrainedModel]:
+        name = config.model_type.removeprefix(MODEL_TYPE_PREFIX)
+        heads = ARCHITECTURES[name].model_classes.values() if name in ARCHITECTURES else ()
+        found = next((head for head in heads if head.zoo_task == self.task), None)
+        if found is None:
+            raise ValueError(f"{config.model_type!r} has no head for {self.task}")
+        return found
 
 
 class NonFiniteLossError(RuntimeError):

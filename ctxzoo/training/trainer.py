@@ -13,17 +13,21 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
+from ctxzoo.data.files import check_writable
 from ctxzoo.data.notices import say_once
-from ctxzoo.data.writable import check_writable
 from ctxzoo.training.allocator import KeepFreedMemory
-from ctxzoo.training.checkpoints import AtomicCheckpointIO, ResumeCheckpoint
-from ctxzoo.training.ema import ExponentialMovingAverage
-from ctxzoo.training.interrupt import StopOnInterrupt
-from ctxzoo.training.library_messages import leave_out_library_messages
+from ctxzoo.training.callbacks import (
+    AtomicCheckpointIO,
+    ExponentialMovingAverage,
+    KeepCsvRows,
+    ResumeCheckpoint,
+    SameSettings,
+    StayStopped,
+    StepSeed,
+    StopOnInterrupt,
+)
+from ctxzoo.training.libraries import check_wandb, leave_out_library_messages
 from ctxzoo.training.process_group import leave_group_at_exit
-from ctxzoo.training.resumed_run import KeepCsvRows, SameSettings, StayStopped
-from ctxzoo.training.step_seed import StepSeed
-from ctxzoo.training.wandb_package import check_wandb
 
 LAST, BEST = "last.ckpt", "best.ckpt"
 CSV_LOG = Path("logs", "csv", "metrics.csv")  # below the folder of a run

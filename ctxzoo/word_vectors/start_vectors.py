@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 
+from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.text_encoding import EncodedTexts, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer
+from ctxzoo.word_vectors.exchange import import_gensim
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import word_vector_table
-from ctxzoo.word_vectors.word2vec import word2vec_table
+from ctxzoo.word_vectors.vocabulary import table_of_known, word_vector_table
+
+WINDOW = 5
+NEGATIVE_SAMPLES = 5
+MODEL_FILE = "word2vec.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,3 +79,69 @@ class StartVectors:
         if self.word2vec_dim:
             return word2vec_table(list(texts), tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=seed)
         return None if vectors is None else word_vector_table(tokenizer, vectors, seed, self.vectors_std)
+
+
+def word2vec_table(
+    texts: Sequence[str], tokenizer: WordTokenizer, *, dim: int, epochs: int, seed: int, cache: Path | None = None
+) -> torch.Tensor:
+    """Return (num_ids, dim) the vectors of the tokenizer's words, trained on `texts`: CBOW, window 5, 5 noise words.
+
+    Words that the tokenizer does not know are removed before windows are laid. One thread: the same arguments give the
+    same table, bit for bit on one kind of machine with the same versions of the libraries. Rows without a vector (words
+    that are not in the texts, buckets of n-grams) are those of `table_of_known`.
+
+    Args:
+        texts: those that may be learned from.
+        tokenizer: its words.
+        dim: width of a vector, 1 or more.
+        epochs: passes over the texts, 1 or more.
+        seed: of the training and of the rows without a vector.
+        cache: folder for trained vectors; default `default_cache_folder()`.
+
+    Raises:
+        ImportError: gensim is missing.
+        ValueError: no text has a word that the tokenizer knows.
+    """
+    gensim = import_gensim()
+    setting = f"dim {dim}, epochs {epochs}, seed {seed}, gensim {gensim.__version__}"
+    key = content_hash([setting, tokenizer.backend_tokenizer.to_str(), *texts])
+
+    def train(folder: Path) -> None:
+        words = _KnownWords(encode_texts(tokenizer, list(texts), None), len(tokenizer))
+        save_file(_train(gensim, words, dim, epochs, seed), folder / MODEL_FILE)
+
+    folder = cached_folder((cache or default_cache_folder()) / f"word2vec-{key}", train)
+    trained = load_file(folder / MODEL_FILE)
+    return table_of_known(tokenizer.num_ids, trained["ids"], trained["vectors"], seed)
+
+
+class _KnownWords:
+    """The known words of each text, as gensim reads them: several times, and as text: it takes integers for rows."""
+
+    def __init__(self, texts: EncodedTexts, first_bucket: int) -> None:
+        self._texts = texts
+        self._first_bucket = first_bucket
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for begin, end in zip(self._texts.pointers[:-1], self._texts.pointers[1:], strict=True):
+            ids = self._texts.ids[begin:end]
+            yield [str(index) for index in ids[ids < self._first_bucket].tolist()]
+
+
+def _train(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) -> dict[str, torch.Tensor]:
+    """Return `ids` (n,) of the words that occur, and their `vectors` (n, dim)."""
+    if not any(words):
+        raise ValueError("no text has a known word to train word2vec on; lower min_word_count")
+    model = gensim.models.Word2Vec(
+        words,
+        vector_size=dim,
+        epochs=epochs,
+        seed=seed,
+        window=WINDOW,
+        negative=NEGATIVE_SAMPLES,
+        sg=0,
+        min_count=1,  # the tokenizer has chosen already
+        workers=1,
+    )
+    ids = torch.tensor([int(word) for word in model.wv.index_to_key])
+    return {"ids": ids, "vectors": torch.from_numpy(model.wv.vectors)}

@@ -11,10 +11,9 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from ctxzoo.word_vectors.binary import read_word2vec_binary
-from ctxzoo.word_vectors.checkpoint import find_checkpoint
+from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
 from ctxzoo.word_vectors.rows import RowSelection, spellings
-from ctxzoo.word_vectors.safetensors_vectors import read_safetensors
+from ctxzoo.word_vectors.safetensors_files import find_checkpoint, read_safetensors
 from ctxzoo.word_vectors.source import (
     find_vector_file,
     find_words_file,
@@ -22,7 +21,6 @@ from ctxzoo.word_vectors.source import (
     read_head,
     recognise_format,
 )
-from ctxzoo.word_vectors.text import read_glove_text, read_word2vec_text
 
 
 @dataclass(frozen=True, eq=False)

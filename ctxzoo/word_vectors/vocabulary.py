@@ -1,9 +1,10 @@
-"""Vocabularies from data: words, characters, and the word vectors that belong to them."""
+"""Vocabularies from data, and the tables of word vectors that belong to them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,3 +80,38 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int,
 def table_with_special_rows(vectors: WordVectors) -> torch.Tensor:
     """Return (2 + words, dim): the vectors below two rows of zeros, for padding and for words without a vector."""
     return torch.cat([torch.zeros(SPECIAL_ROWS, vectors.dim), vectors.vectors])
+
+
+def set_word_vectors(model: Any, vectors: torch.Tensor | None) -> None:
+    """Put pretrained vectors (vocab_size, d) into the word table of a model; None leaves it as it is.
+
+    Raises:
+        ValueError: the shape is not that of the table; a table that checkpoints do not hold.
+    """
+    if vectors is None:
+        return
+    table = model.get_input_embeddings()
+    if vectors.shape != table.weight.shape:
+        raise ValueError(
+            f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.weight.shape)}"
+        )
+    set_word_features(model, vectors)
+
+
+def set_word_features(model: Any, features: torch.Tensor) -> None:
+    """Put numbers (vocab_size, k) into the first k columns of a model's word vectors.
+
+    Raises:
+        ValueError: k is above their width, or the rows are others; a table that checkpoints do not hold.
+    """
+    table = model.get_input_embeddings()
+    rows, width = table.weight.shape
+    if features.dim() != 2 or features.size(0) != rows or features.size(1) > width:
+        raise ValueError(f"features of shape {tuple(features.shape)} do not fit the word table {(rows, width)}")
+    if getattr(table, "follows_from_config", False):
+        raise ValueError(
+            "the word table follows from the config's embedding_seed and is not saved; train it "
+            "(or set `freeze_embeddings` to false)"
+        )
+    with torch.no_grad():
+        table.weight[:, : features.size(1)] = features

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_snippets import with_repo_id
+from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING

@@ -13,8 +13,7 @@ import transformers
 from transformers import AutoTokenizer
 
 from ctxzoo.cli.renew import main, renew
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.published import published

@@ -10,8 +10,8 @@ from huggingface_hub import CommitOperationAdd, HfApi, constants
 from ctxzoo.cli.main import main
 from ctxzoo.hub import push as push_module
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
-from ctxzoo.hub.hub_errors import HubError
 from ctxzoo.hub.push import push_folder
+from ctxzoo.hub.repository import HubError
 from tests.support import hub_server
 from tests.support.doors import assert_same_as_here, open_all
 from tests.support.hub_server import HubServer, hub_environment

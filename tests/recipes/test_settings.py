@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.options import check_settings, range_of
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.setting_ranges import check_settings, range_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]
@@ -108,7 +108,7 @@ def test_an_unknown_split_to_score_ends_it_before_anything_is_read(name: str, mo
 
 
 def test_wandb_without_its_package_ends_it_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxzoo.training.wandb_package.find_spec", lambda name: None)
+    monkeypatch.setattr("ctxzoo.training.libraries.find_spec", lambda name: None)
     recipe = recipe_of("document_lama")
     monkeypatch.setattr(sys, "argv", ["document_lama.py", "--wandb"])
     with pytest.raises(SystemExit, match=r"^error: wandb needs: pip install wandb$"):

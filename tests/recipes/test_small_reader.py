@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForQuestionAnswering
 
-from ctxzoo.hub.stored_weights import is_in_half
+from ctxzoo.hub.checkpoint_folder import is_in_half
 from ctxzoo.results.result import RESULTS_DIR, read_results, write_result
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate

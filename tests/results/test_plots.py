@@ -1,176 +1,57 @@
-"""Pictures: the right numbers are drawn, any text is safe, and bad input is named."""
+"""Pictures of numbers against numbers."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.image import imread
 
-from ctxzoo.results.plots import plot_learning_curves, plot_similarity
-
-METRICS = """epoch,step,train/loss,validation/nll,validation/f1,validation/exact
-0,0,9.5,,,
-0,9,8.5,,,
-0,9,,8.0,20.0,10.0
-1,19,7.5,,,
-1,19,,7.0,35.5,21.0
-2,29,nan,,,
-2,29,,7.5,30.0,25.0
-"""
-SCORES = {"f1": "F1", "exact": "EM"}
+from ctxzoo.results import plots
+from ctxzoo.results.plots import plot_distributions, plot_lines, plot_scores_by
 
 
-def write_metrics(folder: Path, text: str = METRICS) -> Path:
-    path = folder / "metrics.csv"
-    path.write_text(text)
-    return path
-
-
-def lines(figure: Figure, axes: int) -> dict[str, tuple[list[float], list[float]]]:
-    named = [line for line in figure.axes[axes].lines if not line.get_label().startswith("_")]
-    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in named}
-
-
-def test_learning_curves_draw_the_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
-    plot_learning_curves(write_metrics(tmp_path), tmp_path / "new" / "curves.png", SCORES)
-    (figure,) = drawn
-    assert lines(figure, 0) == {
-        "train": ([0.0, 9.0, 19.0], [9.5, 8.5, 7.5]),
-        "validation": ([9.0, 19.0, 29.0], [8.0, 7.0, 7.5]),
-    }
-    assert lines(figure, 1) == {
-        "F1, best 35.5": ([9.0, 19.0, 29.0], [20.0, 35.5, 30.0]),
-        "EM, best 25.0": ([9.0, 19.0, 29.0], [10.0, 21.0, 25.0]),
-    }
-    assert imread(tmp_path / "new" / "curves.png").shape[1] == 1500
-
-
-def test_many_batches_are_smoothed_around_their_mean(tmp_path: Path, drawn: list[Figure]) -> None:
-    values = [5.0 + (-1) ** step for step in range(120)]
-    text = "step,train/loss\n" + "".join(f"{step},{value}\n" for step, value in enumerate(values))
-    plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png", SCORES)
-    steps, losses = lines(drawn[0], 0)["train"]
-    np.testing.assert_allclose(losses, 5.0)
-    assert (steps[0], steps[-1]) == (1.5, 117.5)
-
-
-@pytest.mark.parametrize("text", ["", "step,epoch\n1,0\n", "train/loss,epoch\n1.0,0\n", "step,train/loss\n1,\n2,nan\n"])
-def test_learning_curves_without_numbers(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ValueError, match=r"metrics\.csv: no numbers under step"):
-        plot_learning_curves(write_metrics(tmp_path, text), tmp_path / "curves.png", SCORES)
-    assert not (tmp_path / "curves.png").exists()
-
-
-def words(count: int) -> list[str]:
-    return [f"w{index}" for index in range(count)]
-
-
-def labels(figure: Figure) -> list[str]:
-    return [label.get_text() for label in figure.axes[0].get_xticklabels()]
-
-
-def test_similarity_shows_the_softmax_over_the_question(tmp_path: Path, drawn: list[Figure]) -> None:
-    similarity = np.log(np.array([[1.0, 3.0], [8.0, 2.0], [5.0, 5.0]])) + np.array([[0.0], [100.0], [-100.0]])
-    plot_similarity(similarity, ["a", "b", "c"], ["who", "?"], tmp_path / "s.png", highlight=(1, 2))
+def test_means_and_deviations_are_drawn(tmp_path: Path, drawn: list[Figure]) -> None:
+    rows = {"recurrent": {20: [72.0, 74.0], 1: [60.0, 56.0], 5: [71.0, 71.0]}, "regular": {5: [70.0]}}
+    plot_scores_by(rows, tmp_path / "k.png", axis="K", runs="folds")
     axes = drawn[0].axes[0]
-    np.testing.assert_allclose(axes.images[0].get_array(), [[0.25, 0.8, 0.5], [0.75, 0.2, 0.5]])
-    assert labels(drawn[0]) == ["a", "b", "c"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["who", "?"]
-    assert [label.get_fontweight() for label in axes.get_xticklabels()] == ["normal", "bold", "bold"]
-    (box,) = axes.patches
-    assert (box.get_x(), box.get_width(), box.get_height()) == (0.5, 2, 2)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "5", "20"]
+    first, second = (container.lines[0] for container in axes.containers)
+    np.testing.assert_allclose(first.get_ydata(orig=False), [58.0, 71.0, 73.0])
+    np.testing.assert_allclose(np.round(first.get_xdata(orig=False)), [0, 1, 2])
+    np.testing.assert_allclose(second.get_ydata(orig=False), [70.0])
+    low, high = axes.containers[0].lines[2][0].get_segments()[0][:, 1]
+    assert high - low == pytest.approx(2 * 8**0.5)  # one sample deviation to both sides
+    assert (tmp_path / "k.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("count", "highlight", "first", "stop"),
-    [
-        (40, None, 0, 40),
-        (100, None, 0, 40),
-        (100, (0, 0), 0, 40),
-        (100, (50, 51), 31, 71),
-        (100, (99, 99), 60, 100),
-        (100, (30, 89), 30, 70),
-    ],
-)
-def test_window(
-    tmp_path: Path, drawn: list[Figure], count: int, highlight: tuple[int, int] | None, first: int, stop: int
-) -> None:
-    similarity = np.random.default_rng(0).normal(size=(count, 3))
-    plot_similarity(similarity, words(count), words(3), tmp_path / "s.png", highlight=highlight)
-    assert labels(drawn[0]) == words(count)[first:stop]
-    bold = [label.get_text() for label in drawn[0].axes[0].get_xticklabels() if label.get_fontweight() == "bold"]
-    expected = [] if highlight is None else words(count)[highlight[0] : min(highlight[1] + 1, stop)]
-    assert bold == expected
-    note = drawn[0].axes[0].get_xlabel()
-    assert (f"context words {first + 1} to {stop} of {count}" in note) == (count > 40)
+@pytest.mark.parametrize("rows", [{}, {"a": {1: []}}])
+def test_nothing_to_draw(tmp_path: Path, rows: dict[str, dict[int, list[float]]]) -> None:
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_scores_by(rows, tmp_path / "k.png", axis="K", runs="folds")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_lines({"a": {}}, tmp_path / "k.png", axis="m", title="t")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plot_distributions({}, tmp_path / "k.png", axis="m", title="t")
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")
-def test_any_text_is_drawn_as_it_is(tmp_path: Path, drawn: list[Figure]) -> None:
-    context = ["$x_1$", r"$\frac{$", "日本", "مرحبا", "e\u0301", "\n", "a\x00b", "", "x" * 50, "\ud800"]
-    plot_similarity(np.eye(10)[:, :2], context, ["$", "\\"], tmp_path / "s.png", title="$5 or $\\bad{6$?")
-    assert labels(drawn[0])[:5] == context[:5]
-    assert labels(drawn[0])[5:] == ["␣", "a b", "␣", "x" * 17 + "…", "␣"]
-    assert drawn[0].axes[0].get_title(loc="left") == "$5 or $\\bad{6$?"
-    assert (tmp_path / "s.png").stat().st_size > 1000
+def test_lines_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
+    lines = {"LAMA": {10: 5.0, 1: 500.0}, "SAN": {1: 20.0}}
+    plot_lines(lines, tmp_path / "l.png", axis="heads", title="parameters", logarithmic=True)
+    axes = drawn[0].axes[0]
+    assert axes.lines[0].get_xydata().tolist() == [[1.0, 500.0], [10.0, 5.0]]
+    assert (axes.get_yscale(), axes.get_xlabel()) == ("log", "heads")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["LAMA", "SAN"]
+    plot_lines({"LAMA": {1: 3.0, 4: 2.0}}, tmp_path / "l.png", axis="epoch", title="loss")
+    assert all(float(place).is_integer() for place in drawn[1].axes[0].get_xticks())
 
 
-def test_masked_question_words_get_no_colour(tmp_path: Path, drawn: list[Figure]) -> None:
-    plot_similarity(np.array([[0.0, -np.inf]]), ["a"], ["b", "pad"], tmp_path / "s.png")
-    assert drawn[0].axes[0].images[0].get_array().tolist() == [[1.0], [0.0]]
-
-
-@pytest.mark.parametrize(
-    ("similarity", "changes", "message"),
-    [
-        (np.zeros((3, 2)), {}, r"shape \(3, 2\); expected .* = \(2, 2\)"),
-        (np.zeros((2, 2, 1)), {}, "shape"),
-        (np.zeros((0, 2)), {"context_words": []}, "at least 1"),
-        (np.array([[0.0, np.nan], [0.0, 1.0]]), {}, "NaN"),
-        (np.array([[-np.inf, -np.inf], [0.0, 1.0]]), {}, "without any question word"),
-        (np.array([[0.25, 0.75], [0.5, 0.5]]), {}, "already a softmax"),
-        (np.zeros((2, 2)), {"highlight": (1, 2)}, r"highlight \(1, 2\)"),
-        (np.zeros((2, 2)), {"highlight": (1, 0)}, r"highlight \(1, 0\)"),
-        (np.zeros((2, 2)), {"out": "picture.svg"}, r"end[s]* in \.png"),
-    ],
-)
-def test_bad_input(tmp_path: Path, similarity: Any, changes: dict[str, Any], message: str) -> None:
-    out = tmp_path / changes.pop("out", "s.png")
-    arguments: dict[str, Any] = {"context_words": ["a", "b"], "question_words": ["c", "d"]} | changes
-    with pytest.raises(ValueError, match=message):
-        plot_similarity(similarity, out=out, **arguments)
-    assert not out.exists()
-
-
-def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    with pytest.raises(ImportError, match=r"pip install matplotlib"):
-        plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png", SCORES)
-
-
-def test_a_failed_plot_keeps_the_old_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "curves.png"
-    plot_learning_curves(write_metrics(tmp_path), out, SCORES)
-    before = out.read_bytes()
-
-    def broken(*_: object, **__: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Figure, "savefig", broken)
-    with pytest.raises(OSError, match="no space left"):
-        plot_learning_curves(write_metrics(tmp_path), out, SCORES)
-    assert out.read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "metrics.csv"]
-
-
-def test_pyplot_is_left_alone(tmp_path: Path) -> None:
-    import matplotlib
-
-    before = (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules)
-    plot_learning_curves(write_metrics(tmp_path), tmp_path / "curves.png", SCORES)
-    assert (dict(matplotlib.rcParams), "matplotlib.pyplot" in sys.modules) == before
+def test_every_group_has_its_box(tmp_path: Path, drawn: list[Figure]) -> None:
+    rows = {"good": {"1 star": [1.0, 3.0, 2.0], "5 stars": []}, "bad": {"1 star": [4.0], "5 stars": [0.5, 1.5]}}
+    plot_distributions(rows, tmp_path / "d.png", axis="stars", title="weights")
+    panels = drawn[0].axes
+    assert [panel.get_title() for panel in panels] == ["good", "bad"]
+    assert [label.get_text() for label in panels[0].get_xticklabels()] == ["1 star", "5 stars"]
+    medians = [line for line in panels[1].lines if line.get_color() == plots.COLOURS[1]]
+    assert [float(line.get_ydata()[0]) for line in medians] == [4.0, 1.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxzoo.results.fold_results import are_comparable, check_folds
+from ctxzoo.results.comparison import are_comparable, check_folds
 from ctxzoo.results.result import finished_result, write_result
 from ctxzoo.runs.settings import reported_vectors, vectors_content
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint

@@ -14,7 +14,7 @@ from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear_run import LinearRun
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
-from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
+from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
 from tests.support.subprocesses import REPOSITORY_ROOT

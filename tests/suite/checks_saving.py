@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import transformers
 
-from ctxzoo.training.auto_head import AutoHead
+from ctxzoo.training.task import AutoHead
 from tests.suite.marks import needs_base
 from tests.suite.subjects import Subject, named_tensors
 

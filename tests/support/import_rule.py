@@ -170,7 +170,7 @@ def _names_auto_class(node: ast.Import | ast.ImportFrom) -> bool:
 
 
 def violations_in_package(path: str, source: str) -> list[str]:
-    """Return what breaks the rule in a file of ctxzoo outside models/; `path` begins below ctxzoo ("data/cache.py")."""
+    """Return what breaks the rule in a file of ctxzoo outside models/; `path` begins below ctxzoo ("data/files.py")."""
     found = []
     folder = path.split("/")[0].removesuffix(".py")
     allowed = PACKAGE_ARROWS.get(folder)

@@ -15,7 +15,7 @@ from ctxzoo.models.modeling_bilstm_tagger import BilstmTaggerForTokenClassificat
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import label_fields
 from tests.support.toy_classifier import toy_result
 
 TAGS = ["DT", "NN", "O", "VB"]

@@ -28,7 +28,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import label_fields
 from ctxzoo.training.trainer import TrainerSettings, build_trainer
 from tests.support.toy_architecture import TOY, ToyConfig, ToyForSequenceClassification
 

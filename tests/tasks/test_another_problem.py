@@ -17,10 +17,9 @@ from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train_all import train_all
+from ctxzoo.runs.train import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
-from ctxzoo.training.auto_head import AutoHead
-from ctxzoo.training.task import ZooTask
+from ctxzoo.training.task import AutoHead, ZooTask
 from tests.hub.test_card import python_blocks
 from tests.support import rating as rating_problem
 from tests.support.rating.architecture import RatingConfig, RatingForPairs

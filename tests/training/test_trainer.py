@@ -12,10 +12,9 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
-from ctxzoo.data.writable import check_writable
-from ctxzoo.training.classification_task import ClassificationTask
-from ctxzoo.training.ema import ExponentialMovingAverage
-from ctxzoo.training.step_seed import StepSeed
+from ctxzoo.data.files import check_writable
+from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed
+from ctxzoo.training.classification import ClassificationTask
 from ctxzoo.training.trainer import (
     BEST,
     LAST,
@@ -121,7 +120,7 @@ def test_early_stopping_ends_the_training_and_a_resumed_run_stays_ended(tmp_path
     # The average stays at the first weights, so that no epoch scores better than the first.
     settings = {"epochs": 9, "patience": 2, "limit_train_batches": 1, "ema_decay": 0.9999}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ctxzoo.training.ema.ema_decay", lambda update, decay: 1.0)
+        patch.setattr("ctxzoo.training.callbacks.ema_decay", lambda update, decay: 1.0)
         assert train(tmp_path / "data", tmp_path / "out", **settings).global_step == 3
         assert train(tmp_path / "data", tmp_path / "out", **settings).global_step == 3
 

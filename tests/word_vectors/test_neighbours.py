@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.word_vectors.gensim_vectors import to_keyed_vectors
+from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
 WORDS = [f"w{number}" for number in range(30)]

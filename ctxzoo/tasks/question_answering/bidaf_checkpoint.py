@@ -8,8 +8,8 @@ from pathlib import Path
 from transformers import AutoConfig
 from transformers.utils import cached_file
 
-from ctxzoo.data.missing_path import refuse_missing_path
-from ctxzoo.hub.card_settings import card_settings
+from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.hub.card_parts import card_settings
 from ctxzoo.hub.folder_files import CARD
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
-from ctxzoo.hub.card_table import card_table
+from ctxzoo.hub.card_parts import Snippets, card_table, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
-from ctxzoo.results.plots import plot_similarity
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.question_answering.batches import EVALUATION_LIMITS
+from ctxzoo.tasks.question_answering.figures import plot_similarity
 from ctxzoo.tasks.question_answering.paper import PAPER
 
 if TYPE_CHECKING:

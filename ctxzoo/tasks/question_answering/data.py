@@ -13,8 +13,8 @@ import torch
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 from ctxzoo.tasks.question_answering.batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within

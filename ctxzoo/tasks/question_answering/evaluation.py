@@ -10,8 +10,7 @@ from transformers import PreTrainedModel
 from ctxzoo.models.pipeline_question_answering import check_probability
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
-from ctxzoo.training.scored_model import task_of, tokenizer_of
-from ctxzoo.training.scoring import score_splits
+from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
 
 
 def evaluate(

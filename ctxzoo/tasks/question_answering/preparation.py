@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
-from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
 

@@ -13,9 +13,15 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.arrow_text import plain_column, plain_type
 from ctxzoo.data.formats import SAMPLE
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.sources import (
+    DatasetFileError,
+    dataset_fingerprint,
+    load_splits,
+    plain_column,
+    plain_type,
+    resolve_dataset,
+)
 from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
 

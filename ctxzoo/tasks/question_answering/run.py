@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.zoo_run import ZooRun
+from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
 from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.task import ZooTask
-from ctxzoo.word_vectors.word_table import set_word_vectors
+from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

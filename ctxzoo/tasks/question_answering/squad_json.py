@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.utf8_text import read_utf8
+from ctxzoo.data.text_files import read_utf8
 
 SquadVersion = Literal["1.1", "2.0"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
     from ctxzoo.tasks.text_classification.scores import TextScores
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-    from ctxzoo.training.classification_task import label_fields
+    from ctxzoo.training.classification import label_fields
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
@@ -36,7 +36,7 @@ else:
             "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
             "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",
-            "label_fields": "ctxzoo.training.classification_task",
+            "label_fields": "ctxzoo.training.classification",
             "write_explanation_page": "ctxzoo.tasks.text_classification.explanation_page",
         },
     )

@@ -10,7 +10,7 @@ import torch
 from transformers import TextClassificationPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig

@@ -52,7 +52,7 @@ class TextClassificationCommands(TaskCommands):
         if page is not None:
             _check_explanation_file(page)
 
-        from ctxzoo.data.text_lines import read_text_lines
+        from ctxzoo.data.text_files import read_text_lines
         from ctxzoo.tasks.text_classification.card import CARD
         from ctxzoo.tasks.text_classification.predictions import classify_texts, left_out_note
 

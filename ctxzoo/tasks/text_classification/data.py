@@ -16,8 +16,8 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.missing_path import refuse_missing_path
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
 from ctxzoo.tasks.text_classification.naive_bayes import naive_bayes_of_texts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxzoo.runs.reported import reported, reported_settings
+from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, reported_vectors
 from ctxzoo.tasks.text_classification.document_datasets import document_dataset
 from ctxzoo.tasks.text_classification.run import ClassifierRun

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-from ctxzoo.training.classification_scores import ClassificationScores
+from ctxzoo.training.classification import ClassificationScores
 from ctxzoo.training.scoring import build_scorer
 
 

@@ -9,8 +9,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-from ctxzoo.training.scored_model import task_of, tokenizer_of
-from ctxzoo.training.scoring import score_splits
+from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
 
 
 def evaluate(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.data.atomic_write import write_atomically
+from ctxzoo.data.files import write_atomically
 from ctxzoo.tasks.text_classification.explanation import Explanation, intensities, percent
 
 MOST_OPEN_ROWS = 5  # with more, each opens on request

@@ -8,8 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ctxzoo.results.figures import save_figure
-from ctxzoo.results.word_grid import word_grid
+from ctxzoo.results.figures import save_figure, word_grid
 
 
 def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | Path, title: str | None = None) -> None:

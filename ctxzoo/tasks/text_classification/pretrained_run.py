@@ -13,8 +13,8 @@ from transformers import AutoTokenizer
 from ctxzoo.hub.checkpoint_folder import swap_folder
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import write_result_file
+from ctxzoo.runs.finish import training_result
 from ctxzoo.runs.train import TrainingRun
-from ctxzoo.runs.training_result import training_result
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask

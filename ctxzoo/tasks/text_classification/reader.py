@@ -14,12 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from ctxzoo.data.arrow_text import plain_column
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.json_lines import json_object
-from ctxzoo.data.label_names import warn_of_lookalikes
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
-from ctxzoo.data.utf8_text import read_utf8
+from ctxzoo.data.notices import warn_of_lookalikes
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.text_files import json_object, read_utf8
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
 TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from torch import nn
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.classification_run import ClassificationRun
+from ctxzoo.runs.train import ClassificationRun
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.task import ZooTask
-from ctxzoo.word_vectors.word_table import set_word_features, set_word_vectors
+from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

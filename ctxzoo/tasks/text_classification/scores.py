@@ -6,7 +6,7 @@ import torch
 from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy
 
-from ctxzoo.training.classification_scores import ClassificationScores
+from ctxzoo.training.classification import ClassificationScores
 
 
 class TextScores(ClassificationScores):

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from ctxzoo.data.formats import SPLITS, Rows
+from ctxzoo.data.text_encoding import count_words
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
-from ctxzoo.data.text_words import count_words
 
 
 class SplitTexts(NamedTuple):

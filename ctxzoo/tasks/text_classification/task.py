@@ -10,7 +10,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.tasks.text_classification.scores import TextScores
-from ctxzoo.training.classification_task import ClassificationTask, label_fields
+from ctxzoo.training.classification import ClassificationTask, label_fields
 
 
 class SequenceClassificationTask(ClassificationTask):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ctxzoo.data.text_words import frequent_words_of_texts
+from ctxzoo.data.text_encoding import frequent_words_of_texts
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 
 

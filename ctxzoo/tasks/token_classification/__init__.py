@@ -16,16 +16,15 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
     from ctxzoo.tasks.token_classification.evaluation import evaluate
     from ctxzoo.tasks.token_classification.task import TokenClassificationTask
-    from ctxzoo.training.classification_scores import ClassificationScores
-    from ctxzoo.training.classification_task import label_fields
+    from ctxzoo.training.classification import ClassificationScores, label_fields
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "ClassificationScores": "ctxzoo.training.classification_scores",
+            "ClassificationScores": "ctxzoo.training.classification",
             "TokenClassificationDataModule": "ctxzoo.tasks.token_classification.data",
             "TokenClassificationTask": "ctxzoo.tasks.token_classification.task",
             "evaluate": "ctxzoo.tasks.token_classification.evaluation",
-            "label_fields": "ctxzoo.training.classification_task",
+            "label_fields": "ctxzoo.training.classification",
         },
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import TokenClassificationPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_snippets import Snippets, repo_line, text_assignment
+from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig

@@ -31,7 +31,7 @@ class TokenClassificationCommands(TaskCommands):
         check_text_or_file(options, own["text"])
         check_output(options)
 
-        from ctxzoo.data.text_lines import read_text_lines
+        from ctxzoo.data.text_files import read_text_lines
         from ctxzoo.tasks.token_classification.card import CARD
         from ctxzoo.tasks.token_classification.predictions import tag_texts
 

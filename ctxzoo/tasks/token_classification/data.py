@@ -9,8 +9,7 @@ import torch
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.text_encoding import EncodedTexts, encode_texts
-from ctxzoo.data.text_words import frequent_words_of_texts
+from ctxzoo.data.text_encoding import EncodedTexts, encode_texts, frequent_words_of_texts
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.batches import TokenBatches

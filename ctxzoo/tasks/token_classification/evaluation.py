@@ -9,8 +9,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask
-from ctxzoo.training.scored_model import task_of, tokenizer_of
-from ctxzoo.training.scoring import score_splits
+from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
 
 
 def evaluate(

@@ -9,10 +9,9 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.arrow_text import plain_column
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.label_names import warn_of_lookalikes
-from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.data.notices import warn_of_lookalikes
+from ctxzoo.data.sources import dataset_fingerprint, load_splits, plain_column
 from ctxzoo.tasks.token_classification.sample import sample_tags
 
 TOKENS = "tokens"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.classification_run import ClassificationRun
+from ctxzoo.runs.train import ClassificationRun
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask
 from ctxzoo.training.task import ZooTask
-from ctxzoo.word_vectors.word_table import set_word_vectors
+from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ctxzoo.runs.reported import reported, reported_settings
+from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, vectors_content
 from ctxzoo.tasks.token_classification.datasets import token_dataset
 from ctxzoo.tasks.token_classification.run import TaggerRun

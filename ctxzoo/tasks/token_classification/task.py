@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForTokenClassification
 
 from ctxzoo.models.ops_losses import IGNORED
-from ctxzoo.training.classification_task import ClassificationTask
+from ctxzoo.training.classification import ClassificationTask
 
 
 class TokenClassificationTask(ClassificationTask):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from transformers import FillMaskPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_snippets import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.tokenization_word import MASK_TOKEN

@@ -30,7 +30,7 @@ class FillMaskCommands(TaskCommands):
         check_text_or_file(options, own["text"])
         check_output(options)
 
-        from ctxzoo.data.text_lines import read_text_lines
+        from ctxzoo.data.text_files import read_text_lines
         from ctxzoo.tasks.word_embeddings.card import CARD
         from ctxzoo.tasks.word_embeddings.predictions import fill_masks
 

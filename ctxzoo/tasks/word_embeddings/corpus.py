@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
 from ctxzoo.models.tokenization_word import cut_words
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 

@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM, PreTrainedModel
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
-from ctxzoo.training.scored_model import check_head, tokenizer_of
+from ctxzoo.training.scoring import check_head, tokenizer_of
 
 SAMPLE_SEEDS = {"train": SAMPLE_SEED, "test": SAMPLE_SEED + 1}  # trainings read the first
 

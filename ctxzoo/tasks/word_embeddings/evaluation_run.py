@@ -14,7 +14,7 @@ from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
-from ctxzoo.word_vectors.checkpoint import find_checkpoint
+from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 
 ARCHITECTURE = "word_embedding"

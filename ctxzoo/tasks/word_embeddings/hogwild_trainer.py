@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from ctxzoo.data.atomic_write import atomic_path
+from ctxzoo.data.files import atomic_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.checks import (
     check_at_least,

@@ -26,7 +26,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.data.cache import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
 Float32Array = npt.NDArray[np.float32]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ctxzoo.results.figures import new_figure, save_figure
-from ctxzoo.results.plots_lines import COLOURS, lighten
-from ctxzoo.results.word_grid import word_grid
+from ctxzoo.results.figures import new_figure, save_figure, word_grid
+from ctxzoo.results.plots import COLOURS, lighten
 from ctxzoo.tasks.word_embeddings.word_attention import PositionCurve, WordAttention
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.metrics import v_measure_score
 from threadpoolctl import threadpool_limits
 
-from ctxzoo.data.columns import column_of
-from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.data.sources import column_of, dataset_fingerprint, load_splits
 from ctxzoo.tasks.word_embeddings.gaussian_hmm import VectorSequences, fit_gaussian_hmm
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of
 from ctxzoo.word_vectors.vectors import WordVectors

@@ -12,8 +12,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.task_card import TaskCard

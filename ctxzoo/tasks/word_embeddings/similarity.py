@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ctxzoo.data.columns import column_of
-from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.data.sources import column_of, dataset_fingerprint, load_splits
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 

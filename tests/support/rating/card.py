@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_snippets import Snippets, repo_line
+from ctxzoo.hub.card_parts import Snippets, repo_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from ctxzoo.training.scored_model import task_of
-from ctxzoo.training.scoring import score_splits
+from ctxzoo.training.scoring import score_splits, task_of
 from tests.support.rating.data import RatingDataModule
 from tests.support.rating.task import RatingTask
 

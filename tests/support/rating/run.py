@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES, register
-from ctxzoo.runs.zoo_run import ZooRun
+from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks import PROBLEMS
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import TrainerSettings

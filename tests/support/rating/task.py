@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torchmetrics import MeanSquaredError
 
-from ctxzoo.training.auto_head import AutoHead
-from ctxzoo.training.task import Scores, ZooTask
+from ctxzoo.training.task import AutoHead, Scores, ZooTask
 
 
 class RatingScores(Scores):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxzoo.hub.card_settings import card_settings
+from ctxzoo.hub.card_parts import card_settings
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
 from tests.support.tiny_checkpoint import tiny_result, write_tiny

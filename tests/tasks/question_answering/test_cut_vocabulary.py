@@ -12,8 +12,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from ctxzoo.cli.renew import renew
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoint_folder
-from ctxzoo.hub.stored_weights import is_in_half
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half, write_checkpoint_folder
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.result import write_result

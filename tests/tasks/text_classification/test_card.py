@@ -14,15 +14,14 @@ import yaml
 from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.card_snippets import with_repo_id
+from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
-from ctxzoo.training.classification_scores import CALIBRATION_BINS
+from ctxzoo.training.classification import CALIBRATION_BINS
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.toy_classifier import (
     LABELS,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_lines import read_text_lines
+from ctxzoo.data.text_files import read_text_lines
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
 from ctxzoo.tasks.text_classification.evaluation import evaluate

@@ -20,10 +20,9 @@ import torch
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-from ctxzoo.training.classification_scores import CALIBRATION_BINS, ClassificationScores
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import CALIBRATION_BINS, ClassificationScores, label_fields
 from ctxzoo.training.task import NonFiniteLossError
-from ctxzoo.word_vectors.word_table import set_word_features
+from ctxzoo.word_vectors.vocabulary import set_word_features
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
 from tests.support.toy_architecture import ToyConfig

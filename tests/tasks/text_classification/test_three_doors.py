@@ -17,7 +17,7 @@ from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import label_fields
 from tests.support.doors import offline
 from tests.support.subprocesses import run_python
 from tests.support.tiny_checkpoint import tiny_result

@@ -11,7 +11,7 @@ import pytest
 import torch
 from huggingface_hub import ModelCard
 
-from ctxzoo.hub.card_example import card_example
+from ctxzoo.hub.card import card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule

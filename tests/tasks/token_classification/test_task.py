@@ -13,7 +13,7 @@ import torch
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask
-from ctxzoo.training.classification_task import label_fields
+from ctxzoo.training.classification import label_fields
 from tests.tasks.text_classification.test_task import by_hand, trainer
 
 SIZES: dict[str, Any] = {"word_dim": 8, "recurrent_size": 6, "projection_size": 7}

@@ -20,7 +20,7 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
     check_tasks,
     score_rows,
 )
-from ctxzoo.training.run_lock import LOCK, RunLockedError, locked_run
+from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
 
 

@@ -12,9 +12,8 @@ import torch
 from huggingface_hub import ModelCard
 from transformers import FillMaskPipeline
 
-from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_example import card_example
-from ctxzoo.hub.card_snippets import with_repo_id
+from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from tests.hub.test_card import SECTIONS, python_blocks, sections

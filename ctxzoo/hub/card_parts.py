@@ -1,0 +1,124 @@
+"""Parts of a model card, written and read back: programs, tables, the settings of a run, the release that saved it."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.version import COMMIT_DIGITS, version
+
+REPO_PLACEHOLDER = "path/to/this/folder"
+LINE_LENGTH = 96
+_REPO_LINE = re.compile(r'^repo = ".*"', flags=re.MULTILINE)
+BAR = "&#124;"  # stands for "|" in cells, so that `card_settings` finds their borders
+HEADING = "| setting | value |"
+URL_VARIABLE = "CTXZOO_URL"
+SOURCE_URL = ""  # of the git repository, once it is public; the variable goes before it
+_URL = re.compile(r"https://[\w.-]+(:\d+)?(/[\w.~-]+)+/?")
+_SAVED = re.compile(r"^Saved with ctxzoo (\S+)\. ", flags=re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Snippets:
+    """The programs of a card.
+
+    Attributes:
+        example: the names that the others use, `repo` first (see `repo_line`).
+        with_package, without_package: model and tokenizer, with ctxzoo and with the code of the repository.
+        as_pipeline: transformers' pipeline, and what it printed; None where transformers has none.
+    """
+
+    example: str
+    with_package: str
+    without_package: str
+    as_pipeline: str | None = None
+
+
+def repo_line(repo_id: str) -> str:
+    """Return the line that says what the programs load."""
+    return f'repo = "{repo_id}"'
+
+
+def text_assignment(name: str, text: str) -> str:
+    """Return `name = (…)` with the text cut at blanks into pieces that fit a line."""
+    pieces = "\n".join(f"    {piece!r}" for piece in _pieces(text))
+    return f"{name} = (\n{pieces}\n)"
+
+
+def shown_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the named entries that are there, numbers with four significant digits."""
+    shown = {name: prediction[name] for name in names if name in prediction}
+    return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
+
+
+def with_repo_id(card: str, repo_id: str) -> str:
+    """Return the card with snippets that name this repository."""
+    return _REPO_LINE.sub(lambda _: repo_line(repo_id), card, count=1)
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut the text at blanks into pieces that fit a line; joined they are the text."""
+    pieces = [""]
+    for word in re.findall(r"\S*\s*", text):
+        if pieces[-1] and len(pieces[-1]) + len(word) > LINE_LENGTH:
+            pieces.append("")
+        pieces[-1] += word
+    return pieces
+
+
+def card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|"."""
+    return markdown_table(headings, rows, left=len(headings), bar=BAR)
+
+
+def card_settings(card: str) -> dict[str, str]:
+    """Return name to value, as the table of settings in a card of `build_card` shows them; none without that table."""
+    _, found, rest = card.partition(f"{HEADING}\n")
+    if not found:
+        return {}
+    rows = rest.partition("\n\n")[0].splitlines()[1:]  # behind the rule
+    cells = [row.removeprefix("| ").removesuffix(" |").split(" | ") for row in rows]
+    return {name: value.replace(BAR, "|") for name, value in cells}
+
+
+def saved_with() -> str:
+    """Return the sentence that names the release, for cards."""
+    return f"Saved with ctxzoo {version()}."
+
+
+def release_of(card: str) -> str | None:
+    """Return the release that a card names; None if it names none."""
+    found = _SAVED.search(card)
+    return found.group(1) if found else None
+
+
+def how_to_install() -> str:
+    """Say in Markdown how to install this very code.
+
+    Never by a name in a package index, where anybody could register it: from the git URL that `SOURCE_URL` or the
+    environment variable CTXZOO_URL gives, and without one from a checkout. Of a URL that is not https, or that holds a
+    password, it warns and takes none: a card is written when the training is over, and must not fail.
+    """
+    url = os.environ.get(URL_VARIABLE, SOURCE_URL)
+    if url and not _URL.fullmatch(url):
+        warnings.warn(
+            f"{URL_VARIABLE} is not used: expected the https URL of a git repository, without user and password",
+            stacklevel=2,
+        )
+        url = ""
+    if not url:
+        return "`pip install .` in a checkout of its source"
+    return f'`pip install "git+{url}{_at_commit(version())}"`'
+
+
+def _at_commit(release: str) -> str:
+    """Return `@` and what git calls a release; empty where the files are those of no commit."""
+    if ".dev" not in release:
+        return f"@v{release}"
+    found = re.search(rf"\+g([0-9a-f]{{{COMMIT_DIGITS},}})$", release)
+    return f"@{found.group(1)}" if found else ""

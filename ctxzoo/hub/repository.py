@@ -1,0 +1,149 @@
+"""A repository of the Hub: errors that say what to do, and a check before any of its code is run."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from huggingface_hub import HfApi, constants, get_session, hf_hub_url
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
+    build_hf_headers,
+    hf_raise_for_status,
+)
+
+from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.notices import on_one_line
+from ctxzoo.hub.card_parts import release_of
+from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
+from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, some_of
+
+LARGEST_FILE = 2**27  # bytes of a file beside the weights, and of the head of these
+_REPOSITORY = re.compile(r"(?P<repo_id>[\w.-]+/[\w.-]+)(?:@(?P<revision>\S+))?")
+_HTTP_LIBRARIES = ("httpx", "httpx2", "httpcore", "requests")
+
+
+class HubError(OSError):
+    """The Hub could not be reached or refused; the message says why and what to do."""
+
+
+def verify(checkpoint: str) -> tuple[str, str | None]:
+    """Check a checkpoint: a folder, or a repository `user/name` or `user/name@revision`.
+
+    Returns:
+        What was checked, a repository with its commit; and the release that its card names, if any.
+
+    Raises:
+        CheckpointFolderError: see `check_checkpoint_folder`.
+        OSError: the Hub cannot be reached, or has no such repository or revision.
+    """
+    named = _REPOSITORY.fullmatch(checkpoint)
+    if named is None:
+        refuse_missing_path(checkpoint, "checkpoint")
+    if named is None or Path(checkpoint).exists():
+        check_checkpoint_folder(checkpoint)
+        return checkpoint, release_of((Path(checkpoint) / CARD).read_text(encoding="utf-8"))
+    return check_repository(named["repo_id"], named["revision"])
+
+
+def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, str | None]:
+    """Check a repository as `verify` does: its list of files, their content, the names and shapes of its weights.
+
+    Returns:
+        `user/name@commit`, and the release that its card names, if any.
+
+    Raises:
+        CheckpointFolderError, OSError: see `verify`.
+    """
+    api = HfApi()
+    with reading(repo_id), tempfile.TemporaryDirectory() as temporary:
+        found = api.model_info(repo_id, revision=revision, files_metadata=True)
+        where, folder = f"{repo_id}@{found.sha}", Path(temporary)
+        sizes = {file.rfilename: file.size or 0 for file in found.siblings or []}
+        if CONFIG not in sizes:
+            raise CheckpointFolderError(f"{where} has no {CONFIG}; it is not a checkpoint")
+        large = [name for name, size in sorted(sizes.items()) if size > LARGEST_FILE and name != WEIGHTS]
+        if large:
+            raise CheckpointFolderError(f"{where} holds {some_of(large)}, larger than {LARGEST_FILE:,} bytes")
+        try:
+            api.hf_hub_download(repo_id, CONFIG, revision=found.sha, local_dir=folder)
+            check_names(sizes, read_architecture(folder)[0], where)
+            for name in sizes.keys() - {CONFIG, WEIGHTS}:
+                api.hf_hub_download(repo_id, name, revision=found.sha, local_dir=folder)
+            _fetch_head(hf_hub_url(repo_id, WEIGHTS, revision=found.sha), sizes[WEIGHTS], folder / WEIGHTS)
+            check_content(folder, read_shapes(folder / WEIGHTS))
+        except CheckpointFolderError as error:
+            raise CheckpointFolderError(str(error).replace(str(folder), where)) from error
+        return where, release_of((folder / CARD).read_text(encoding="utf-8"))
+
+
+def _fetch_head(url: str, size: int, file: Path) -> None:
+    """Write the head of a safetensors file, then a hole for its numbers: `read_shapes` reads it like the whole file."""
+    length = int.from_bytes(_bytes_of(url, 0, 8), "little")
+    if not 0 < length <= min(LARGEST_FILE, size - 8):
+        raise CheckpointFolderError(f"{file} is damaged or incomplete (a head of {length} bytes in {size})")
+    with file.open("wb") as stream:
+        stream.write(_bytes_of(url, 0, 8 + length))
+        stream.truncate(size)
+
+
+def _bytes_of(url: str, start: int, end: int) -> bytes:
+    answer = get_session().get(url, headers={**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"})
+    hf_raise_for_status(answer)
+    return bytes(answer.content[: end - start])
+
+
+@contextmanager
+def reaching(repo_id: str) -> Iterator[None]:
+    """Turn the errors of a request without an answer into `HubError`; refusals pass through as `HfHubHTTPError`."""
+    try:
+        yield
+    except HFValidationError as error:
+        raise ValueError(f"{repo_id!r} is no repository: {on_one_line(error)}") from error
+    except OfflineModeIsEnabled as error:
+        raise HubError("the Hub client is in offline mode; unset HF_HUB_OFFLINE to reach the Hub") from error
+    except (HfHubHTTPError, EntryNotFoundError):
+        raise
+    except Exception as error:
+        # The HTTP library below the client differs between its versions; its errors share no base with ours.
+        if not isinstance(error, ConnectionError) and type(error).__module__.split(".")[0] not in _HTTP_LIBRARIES:
+            raise
+        raise HubError(
+            f"the Hub at {constants.ENDPOINT} cannot be reached ({on_one_line(error)}); check the network"
+        ) from error
+
+
+@contextmanager
+def reading(repo_id: str) -> Iterator[None]:
+    """Turn every error of a download into `HubError`, or ValueError where `repo_id` is no repository's name."""
+    try:
+        with reaching(repo_id):
+            yield
+    except RepositoryNotFoundError as error:
+        raise HubError(
+            f"there is no folder {repo_id!r} here and no such repository on the Hub; of a private or gated one, log in "
+            "with `hf auth login`"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise HubError(f"{repo_id} has no such revision; expected a branch, tag or commit of it") from error
+    except LocalEntryNotFoundError as error:
+        raise HubError(
+            f"there is no folder {repo_id!r} here, and a repository of that name is not in the cache, while the Hub at "
+            f"{constants.ENDPOINT} cannot be reached; check path and network"
+        ) from error
+    except EntryNotFoundError as error:
+        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {on_one_line(error)}") from error
+    except HfHubHTTPError as error:
+        said = error.server_message or on_one_line(error)
+        raise HubError(f"the Hub refused {repo_id} with status {error.response.status_code}: {said}") from error

@@ -1,0 +1,122 @@
+"""Cross-validations compared: runs of one model, one for each fold and seed, and whether two models differ on them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from scipy import stats
+
+from ctxzoo.data.text_folds import DEV_SHARE
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats
+
+Place = TypeVar("Place", bound=Hashable)
+
+
+def check_folds(runs: Sequence[RunResult]) -> None:
+    """Refuse runs that are not of one cross-validation, since their mean would stand for no model.
+
+    Raises:
+        ValueError: settings or data differ, or a seed and fold is there twice.
+    """
+    refuse_repeats(runs)
+    refuse_mixtures(runs)
+
+
+def score_cell(runs: Sequence[RunResult], metric: str) -> str:
+    """Write ``mean ± sd`` over folds and seeds, with a note where folds are missing."""
+    shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
+    return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected(runs)} folds)"
+
+
+def is_complete(runs: Sequence[RunResult]) -> bool:
+    """Return whether every fold of every seed is there; False for none."""
+    return bool(runs) and len(runs) == _expected(runs)
+
+
+def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
+    """Return whether two models were scored on the same folds of the same data, two or more."""
+    if any(run.fold is None for run in (*first, *second)):
+        return False
+    folds = [
+        {(run.dataset, run.data["fingerprint"], run.settings["folds"]) for run in runs} for runs in (first, second)
+    ]
+    runs_of = [{(run.seed, run.fold) for run in runs} for runs in (first, second)]
+    return folds[0] == folds[1] and len(folds[0]) == 1 and runs_of[0] == runs_of[1] and len(runs_of[0]) > 1
+
+
+def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
+    """Return the paired test of two models by a metric of the test part or of the validation part.
+
+    n_test / n_train is that of the split: rows of the test part to all others, or of the part held out for validation
+    to those that are left for training.
+
+    Raises:
+        ValueError: the models were scored on different folds, or on fewer than two.
+    """
+    split = metric.split("/")[0]
+    dev_share = first[0].settings.get("dev_share", DEV_SHARE)
+    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_share / (1 - dev_share)
+    ours, theirs = ({(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second))
+    return paired_test(ours, theirs, ratio)
+
+
+def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
+    """Write ``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
+    if not are_comparable(first, second):
+        return NOTHING
+    found = compare(first, second, metric)
+    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"{round(found.difference, 2) + 0.0:+.2f} ({p})"  # + 0.0: no minus before zero
+
+
+def _expected(runs: Sequence[RunResult]) -> int:
+    return int(runs[0].settings["folds"]) * len({run.seed for run in runs})
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """The result of a paired test.
+
+    Attributes:
+        difference: mean of first minus second, in the unit of the scores.
+        p: probability of a mean difference at least as far from 0 between models that do not differ (two-sided).
+    """
+
+    difference: float
+    p: float
+
+
+def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float) -> PairedTest:
+    """Return the corrected resampled t-test of Nadeau and Bengio (2003).
+
+    The folds share most of their training rows, so their J differences are not independent, and the variance of their
+    mean is taken as (1/J + n_test / n_train) times the sample variance instead of 1/J times. Under the null hypothesis
+    the mean divided by the root of this is taken as Student's t with J - 1 degrees of freedom. Where all differences
+    are equal, p is 1 if they are 0, else 0.
+
+    Args:
+        first, second: score of each model by fold, under any key that both use, for instance (seed, fold).
+        test_to_train: n_test / n_train, rows scored to rows trained on; 1 / (k - 1) for the test part of k folds.
+
+    Raises:
+        ValueError: the models were scored on different folds, or on fewer than two; `test_to_train` not above 0.
+    """
+    if first.keys() != second.keys():
+        alone = sorted(map(str, first.keys() ^ second.keys()))
+        raise ValueError(f"only one of the models has scores of {', '.join(alone)}; a paired test needs the same folds")
+    if len(first) < 2:
+        raise ValueError(f"scores of {len(first)} folds; a paired test needs 2 or more")
+    if not test_to_train > 0:
+        raise ValueError(f"test_to_train is {test_to_train}; expected a ratio above 0, for 5 folds 0.25")
+    differences = [first[fold] - second[fold] for fold in first]
+    mean = statistics.fmean(differences)
+    variance = (1 / len(differences) + test_to_train) * statistics.variance(differences)
+    if variance == 0:
+        return PairedTest(mean, float(mean == 0))
+    p = 2 * stats.t.sf(abs(mean) / math.sqrt(variance), df=len(differences) - 1)
+    return PairedTest(mean, float(p))

@@ -1,0 +1,113 @@
+"""Pictures of extractive question answering: which question words each context word attends to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_WORDS = 40  # of the context in a picture of attention
+ANSWER = "#c8501e"
+
+
+def plot_similarity(
+    similarity: NDArray[Any],
+    context_words: Sequence[str],
+    question_words: Sequence[str],
+    out: str | Path,
+    title: str | None = None,
+    highlight: tuple[int, int] | None = None,
+) -> None:
+    """Draw which question words each context word attends to (S1 of BiDAF, Seo et al. 2017).
+
+    Args:
+        similarity: (C, Q) similarity of context and question words *before* the softmax over the question, which is
+            taken here; padding left out.
+        context_words: C words.
+        question_words: Q words.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+        highlight: first and last context word of the predicted answer. The picture shows at most 40 context words, in
+            whose middle the answer stands; without it, the first 40.
+
+    Raises:
+        ValueError: shapes and words disagree, the values are no similarities, or ``highlight`` is outside the context.
+        ImportError: matplotlib is missing.
+    """
+    scores = _checked_scores(similarity, len(context_words), len(question_words))
+    if highlight is not None and not 0 <= highlight[0] <= highlight[1] < len(context_words):
+        raise ValueError(f"highlight {highlight} is no (first, last) within {len(context_words)} context words")
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    first, stop = _window(len(context_words), highlight)
+
+    figure = new_figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
+    axes = figure.subplots()
+    image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": fonts()}
+    axes.set_xticks(range(stop - first), [shown_word(word) for word in context_words[first:stop]], rotation=90, **text)
+    axes.set_yticks(range(len(question_words)), [shown_word(word) for word in question_words], **text)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(question_words) - 1), minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+    axes.tick_params(which="minor", length=0)
+    notes = (
+        [f"context words {first + 1} to {stop} of {len(context_words)}"] if stop - first < len(context_words) else []
+    )
+    notes += ["box: predicted answer"] if highlight is not None else []
+    axes.set_xlabel("; ".join(notes), fontsize=9, color=SMALL_PRINT)
+    if highlight is not None:
+        _mark_answer(axes, highlight[0] - first, min(highlight[1], stop - 1) - first, len(question_words))
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, aspect=12)
+    bar.set_label("attention", fontsize=9)
+    bar.ax.tick_params(labelsize=8, length=0)
+    bar.outline.set_visible(False)
+    save_figure(figure, out)
+
+
+def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    box = Rectangle((first - 0.5, -0.5), last - first + 1, rows, fill=False, edgecolor=ANSWER, linewidth=2)
+    box.set_clip_on(False)
+    box.set_zorder(3)
+    axes.add_patch(box)
+    for label in axes.get_xticklabels()[first : last + 1]:
+        label.set_color(ANSWER)
+        label.set_fontweight("bold")
+
+
+def _checked_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
+    scores = np.asarray(similarity, dtype=np.float64)
+    if not context or not question or scores.shape != (context, question):
+        raise ValueError(
+            f"similarity has shape {scores.shape}; expected (context words, question words) = ({context}, {question}),"
+            " both at least 1: cut the padding off"
+        )
+    if np.isnan(scores).any() or np.isposinf(scores).any() or np.isneginf(scores).all(axis=1).any():
+        raise ValueError("similarity holds NaN, +inf or a context word without any question word; mask pads with -inf")
+    if question > 1 and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, atol=1e-4):
+        raise ValueError("similarity is already a softmax (rows sum to 1); pass the values before it")
+    return scores
+
+
+def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the first context word shown, and the one after the last."""
+    if length <= MOST_WORDS or highlight is None:
+        return 0, min(length, MOST_WORDS)
+    answer = highlight[1] - highlight[0] + 1
+    first = highlight[0] - max(MOST_WORDS - answer, 0) // 2
+    first = max(0, min(first, length - MOST_WORDS))
+    return first, first + MOST_WORDS

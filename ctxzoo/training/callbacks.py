@@ -1,0 +1,265 @@
+"""Callbacks of a training: dropout by step, averaged weights, checkpoints, Ctrl-C, and what a resumed run keeps."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint, WeightAveraging
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.plugins.io import TorchCheckpointIO
+from lightning.pytorch.utilities.rank_zero import rank_zero_info
+
+from ctxzoo.training.interrupted import TrainingInterrupted
+
+
+class StepSeed(lightning.Callback):
+    """Seeds torch before each training batch from (seed, optimiser step, batch, process).
+
+    Dropout then depends on nothing that happened before, so that a run resumed at any step, after any validation, draws
+    the same masks as one that was never interrupted: no generator state has to be saved.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        number = (trainer.global_step * 1_000_003 + batch_idx) * max(1, trainer.world_size) + trainer.global_rank
+        torch.manual_seed((self.seed * 0x9E3779B97F4A7C15 + number) % 2**63)
+
+
+def ema_decay(update: int, decay: float) -> float:
+    """Return min(decay, (1 + t) / (10 + t)) for update t = 0, 1, …: short memory at first, `decay` later."""
+    return min(decay, (1 + update) / (10 + update))
+
+
+class ExponentialMovingAverage(WeightAveraging):
+    """Averages the weights after every optimiser step; validation, test and the saved `state_dict` use the average.
+
+    Lightning's `WeightAveraging` swaps and saves; this class gives it the ramp. The average starts from the weights
+    before the first step, as in the course starter.
+
+    Args:
+        decay: the final decay (0.999 in the paper).
+    """
+
+    def __init__(self, decay: float = 0.999) -> None:
+        if not 0 <= decay < 1:
+            raise ValueError(f"decay must be in [0, 1), got {decay}")
+        self.decay = decay
+
+        def update(
+            averages: Sequence[torch.Tensor], currents: Sequence[torch.Tensor], count: torch.Tensor | int
+        ) -> None:
+            # torch counts the copy below as the first update.
+            weight = 1 - ema_decay(int(count) - 1, decay)
+            for average, current in zip(averages, currents, strict=True):
+                if average.is_floating_point():
+                    average.lerp_(current, weight)
+                else:
+                    average.copy_(current)
+
+        super().__init__(use_buffers=True, multi_avg_fn=update)
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        # Lightning moves the model to the device only later; by default the average would stay on the CPU.
+        self._device = trainer.strategy.root_device
+        super().setup(trainer, pl_module, stage)
+        if self._average_model is not None and int(self._average_model.n_averaged) == 0:
+            # With a count of 0 torch would copy the weights after the first step instead of averaging them in.
+            self._average_model.n_averaged.fill_(1)
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Writes a checkpoint under a temporary name and gives it its own when it is on disk.
+
+    Lightning writes to the system's temporary folder and moves the file, which copies it where the two are different
+    file systems: killed then, it leaves half a file instead of the earlier checkpoint.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f"{target.name}.part")
+        try:
+            with part.open("wb") as file:
+                torch.save(checkpoint, file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+class ResumeCheckpoint(ModelCheckpoint):
+    """Writes the state of the training to one file every `every` steps and at the end of each epoch.
+
+    At the last batch of an epoch nothing is written before the epoch's end: Lightning takes a checkpoint of that
+    moment for a finished epoch and would not make up for its validation. When `max_steps` ends the training in the
+    middle of an epoch, that step is written and not the end of the epoch: a longer run then reads the epoch's rest.
+
+    Args:
+        path: the file.
+        every: steps.
+    """
+
+    def __init__(self, path: Path, every: int) -> None:
+        super().__init__(
+            dirpath=path.parent,
+            filename=path.stem,
+            every_n_epochs=1,
+            save_on_train_epoch_end=True,
+            enable_version_counter=False,
+        )
+        self.path = path
+        self.every = every
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        due = trainer.global_step % self.every == 0 or trainer.global_step == trainer.max_steps
+        if due and not trainer.is_last_batch:
+            trainer.save_checkpoint(self.path)
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        if trainer.is_last_batch:
+            trainer.save_checkpoint(self.path)
+
+
+class KeepCsvRows(lightning.Callback):
+    """Begins the CSV log of a resumed run with the rows of its earlier parts; Lightning begins with an empty file.
+
+    Create it before the training starts: Lightning removes the file then.
+
+    Args:
+        path: the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.rows: list[dict[str, str]] = []
+        if path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                self.rows = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file)]
+
+    def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        # Later rows are of steps that are done again; a row without a step was torn off.
+        kept = [row for row in self.rows if row.get("step", "").isdigit()]
+        kept = [row for row in kept if int(row["step"]) < checkpoint["global_step"]]
+        if trainer.is_global_zero:
+            for logger in _csv_loggers(trainer):
+                logger.experiment.metrics[:0] = kept
+                logger.save()
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        for logger in _csv_loggers(trainer):
+            logger.save()
+
+
+class SameSettings(lightning.Callback):
+    """Refuses to resume a run with other settings than it began with: half of it would be of others.
+
+    It may become longer: `epochs` and `patience` are free.
+
+    Args:
+        settings: what decides the result; must be plain enough for JSON.
+
+    Raises:
+        ValueError: when a checkpoint of other settings is resumed from; the message names them.
+    """
+
+    FREE = frozenset({"epochs", "patience"})
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        kept = {name: value for name, value in settings.items() if name not in self.FREE}
+        self.settings: dict[str, Any] = json.loads(json.dumps(kept))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"settings": self.settings}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        theirs = state_dict["settings"]
+        other = [
+            f"{name}={theirs.get(name)!r}, not {self.settings.get(name)!r}"
+            for name in sorted(theirs.keys() | self.settings.keys())
+            if theirs.get(name) != self.settings.get(name)
+        ]
+        if other:
+            raise ValueError(
+                f"the checkpoint to resume from is of a training with {'; '.join(other)}: resume with the same "
+                "settings, or start anew without --resume"
+            )
+
+
+class StayStopped(lightning.Callback):
+    """Lets a run that early stopping has ended train no further epoch when it is resumed."""
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if any(stopping.wait_count >= stopping.patience for stopping in trainer.early_stopping_callbacks):
+            trainer.should_stop = True
+
+
+def _csv_loggers(trainer: Any) -> list[Any]:
+    return [logger for logger in trainer.loggers if isinstance(logger, CSVLogger)]
+
+
+class StopOnInterrupt(lightning.Callback):
+    """First SIGINT or SIGTERM: finish the step, write `checkpoint`, raise `TrainingInterrupted`; a second acts at once.
+
+    After the last batch of an epoch its validation is finished too, and the checkpoint of the epoch's end is what is
+    left. Leaving by an exception, not by `trainer.should_stop`, keeps Lightning from counting an open epoch as done: a
+    resumed run would begin the next one. Belongs behind every callback that changes state at the end of a batch.
+    """
+
+    def __init__(self, checkpoint: Path) -> None:
+        self.checkpoint = checkpoint
+        self._asked = False
+        self._handlers: dict[int, Any] = {}
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._asked = False
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread may set handlers
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers[number] = signal.signal(number, self._ask_to_stop)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if not trainer.is_last_batch and self._is_asked(trainer):
+            trainer.save_checkpoint(self.checkpoint)
+            self._stop(trainer)
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        if self._is_asked(trainer):
+            self._stop(trainer)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        self._give_back()
+        if self._is_asked(trainer):
+            self._stop(trainer)
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        self._give_back()
+
+    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
+        self._asked = True
+        self._give_back()
+        rank_zero_info("stopping after this step; press Ctrl-C again to stop at once")
+
+    def _is_asked(self, trainer: Any) -> bool:
+        # A signal may reach the processes in different steps; they must stop in the same one.
+        return bool(trainer.strategy.reduce_boolean_decision(self._asked, all=False))
+
+    def _stop(self, trainer: Any) -> NoReturn:
+        raise TrainingInterrupted(f"stopped after step {trainer.global_step}; resuming goes on")
+
+    def _give_back(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self._handlers = {}

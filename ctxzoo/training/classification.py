@@ -1,0 +1,148 @@
+"""What tasks share that give one of several labels, to a text or to each of its words: loss and scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torchmetrics import MeanMetric, MetricCollection
+from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
+
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import Scores, ZooTask, model_inputs
+
+CALIBRATION_BINS = 15
+
+
+class ClassificationScores(Scores):
+    """Accuracy, macro F1, calibration error and negative log-likelihood of whatever is classified.
+
+    `accuracy`, `macro_f1` (mean over the classes that are anyone's label or prediction) and `calibration_error`
+    (expected calibration error: mean distance between the probability of the predicted class and how often it is
+    right, in 15 bins of that probability) in percent; `nll` in nats.
+
+    Args:
+        num_labels: L.
+    """
+
+    def __init__(self, num_labels: int) -> None:
+        super().__init__()
+        # Other strategies leave rows with NaN out of the mean. This one knows no weights, so it gets every row's loss.
+        self.nll = MeanMetric(nan_strategy="disable")
+        self.fractions = MetricCollection(
+            {
+                "accuracy": MulticlassAccuracy(num_labels, average="micro"),
+                "macro_f1": MulticlassF1Score(num_labels, average="macro"),
+                "calibration_error": MulticlassCalibrationError(num_labels, n_bins=CALIBRATION_BINS, norm="l1"),
+            }
+        )
+
+    def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
+        """Add logits (N, L) of what has the labels (N,)."""
+        self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
+        self.fractions.update(logits.softmax(dim=1), labels)
+
+    def compute(self) -> dict[str, float]:
+        """Name to value over all that was added."""
+        percentages = {name: 100.0 * float(value) for name, value in self.fractions.compute().items()}
+        return {**percentages, "nll": float(self.nll.compute())}
+
+
+def label_fields(label_names: Sequence[str]) -> dict[str, dict[Any, Any]]:
+    """The fields of a config that name its labels; pipelines and cards show these names."""
+    return {"id2label": dict(enumerate(label_names)), "label2id": {name: i for i, name in enumerate(label_names)}}
+
+
+class ClassificationTask(ZooTask):
+    """Trains a classifier by cross-entropy and scores it; a subclass says what is classified.
+
+    The losses are computed here and not by the model, so that label smoothing is the same for every architecture. The
+    loss of training also holds the `auxiliary_loss` of an output that has one.
+
+    Scores: those of `ClassificationScores`, without smoothing.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`; `label_fields` gives the config the names of the labels.
+        label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
+
+    Raises:
+        ValueError: see `ZooTask`; label_smoothing out of range; when it runs, labels of the model that are not those of
+            the DataModule.
+        NonFiniteLossError: see `ZooTask`; names the rows of the batch.
+    """
+
+    monitor = "validation/accuracy"
+    lower_is_better = ZooTask.lower_is_better | {"calibration_error"}
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be in [0, 1), got {label_smoothing}")
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+
+    @abstractmethod
+    def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
+
+    def setup(self, stage: str) -> None:
+        """Refuse data whose labels are others: the numbers would mean something else."""
+        theirs = getattr(self.trainer.datamodule, "label_names", None)
+        ours = [name for _, name in sorted(self.model.config.id2label.items())]
+        if theirs is not None and list(theirs) != ours:
+            raise ValueError(
+                f"the model's labels are {ours}, those of the data {list(theirs)}; build its config with "
+                "**label_fields(data.label_names), or take the data that it was trained for"
+            )
+
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        rows = {"row": batch["row"]} if "row" in batch else {}
+        return {**rows, "logits": self._output(batch).logits.float()}
+
+    def new_scores(self) -> ClassificationScores:
+        return ClassificationScores(self.model.config.num_labels)
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self._output(batch)
+        logits, labels = self.classified(output.logits.float(), batch["labels"])
+        loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
+        auxiliary_loss = output.get("auxiliary_loss")
+        return loss if auxiliary_loss is None else loss + auxiliary_loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"rows of the batch in the training split: {rows}"
+
+    def update_scores(self, scores: ClassificationScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        # In float32 also under mixed precision.
+        scores.update(*self.classified(self._output(batch).logits.float(), batch["labels"]))
+
+    def compute_scores(self, scores: ClassificationScores) -> dict[str, float]:
+        return scores.compute()
+
+    def _output(self, batch: dict[str, torch.Tensor]) -> Any:
+        return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})

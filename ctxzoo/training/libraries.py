@@ -1,0 +1,48 @@
+"""What is particular to other libraries: which messages of Lightning are left out, whether W&B is installed."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from importlib.util import find_spec
+
+# Beginnings of the messages. The first comes with every epoch and every scoring: what is loaded is ours, and tensors
+# only.
+_LIGHTNING = "lightning.pytorch"
+LOGGED = {
+    f"{_LIGHTNING}.trainer.connectors.checkpoint_connector": ("`weights_only` was not set, defaulting to `False`.",),
+    f"{_LIGHTNING}.utilities.rank_zero": (
+        "💡 Tip: For seamless cloud ",
+        "TPU available: False, using: 0 TPU cores",
+    ),
+}
+WARNED = "`isinstance(treespec, LeafSpec)` is deprecated"
+
+
+class _LeaveOut(logging.Filter):
+    def __init__(self, beginnings: tuple[str, ...]) -> None:
+        super().__init__()
+        self.beginnings = beginnings
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(self.beginnings)
+
+
+def leave_out_library_messages() -> None:
+    """Filter these messages from now on; a second call adds nothing."""
+    for name, beginnings in LOGGED.items():
+        logger = logging.getLogger(name)
+        if not any(isinstance(one, _LeaveOut) for one in logger.filters):
+            logger.addFilter(_LeaveOut(beginnings))
+    warnings.filterwarnings("ignore", message=re.escape(WARNED))
+
+
+def check_wandb() -> None:
+    """Raise ImportError, with what to do, where its package is not installed."""
+    try:
+        found = find_spec("wandb") is not None
+    except (ImportError, ValueError):  # of a finder that refuses, or a module that is no package
+        found = False
+    if not found:
+        raise ImportError("wandb needs: pip install wandb")

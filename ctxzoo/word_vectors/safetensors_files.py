@@ -1,0 +1,221 @@
+"""Word vectors in safetensors: a file beside the list of its words, or a checkpoint of the model WordEmbedding."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
+from ctxzoo.data.notices import on_one_line
+from ctxzoo.word_vectors.rows import RowSelection, RowStore
+
+MODEL_TYPE = "ctxzoo_word_embedding"
+CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE = "config.json", "model.safetensors", "tokenizer.json"
+FILES = (CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE)
+_TABLE = "word_vectors.weight"  # W; with a head in front of it the name of the base model
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_LIKE_A_FILE = (".txt", ".vec", ".bin", ".gz", ".zip", ".safetensors")
+
+
+def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> tuple[list[str], torch.Tensor]:
+    """Return words and float32 vectors (rows, dim).
+
+    Raises:
+        ValueError: one of the files breaks the format, or they differ in their numbers of rows.
+    """
+    vectors = load_matrix(path, _only_vectors, "one tensor named 'vectors'")
+    store = RowStore(str(words_path), "line", vectors.shape[1])
+    kept: list[int] = []
+    lines = 0
+    with words_path.open("rb") as file:
+        for row, raw in enumerate(file):
+            lines = row + 1
+            word = raw.rstrip(b"\r\n")
+            if selection.keeps(row, word) or not word:
+                store.add_word(word, lines)
+                kept.append(row)
+    if lines != len(vectors):
+        raise ValueError(
+            f"{words_path}: {lines} lines, expected {len(vectors)}, one for each row of {path.name}; the two files do "
+            "not belong together"
+        )
+    if len(kept) < len(vectors):
+        vectors = vectors[torch.tensor(kept, dtype=torch.long)]
+    return store.words, finite_floats(path, vectors, store.words, kept)
+
+
+def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows: Sequence[int]) -> torch.Tensor:
+    """Return `vectors` in float32, of these words and from these rows of the file.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    vectors = vectors.float()
+    faults = (~torch.isfinite(vectors)).nonzero()
+    if len(faults):
+        row, column = faults[0].tolist()
+        raise ValueError(
+            f"{path}: row {rows[row] + 1} (word {words[row]!r}): value {column + 1} is "
+            f"{vectors[row, column].item()}, expected a finite number"
+        )
+    return vectors
+
+
+def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expected: str) -> torch.Tensor:
+    """Return one tensor of a safetensors file, which `choose` names.
+
+    Args:
+        path: the file.
+        choose: from the sorted names to one of them, or None if the right one is not there.
+        expected: what the error says then.
+
+    Raises:
+        ValueError: the file is damaged, there is no such tensor, or it is not a matrix of floats.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = sorted(file.keys())
+            chosen = choose(names)
+            if chosen is None:
+                raise ValueError(f"{path}: holds the tensors {names}, expected {expected}")
+            vectors: torch.Tensor = file.get_tensor(chosen)
+    except SafetensorError as error:
+        raise ValueError(f"{path}: is no whole safetensors file ({error}); get the file again") from error
+    if vectors.dim() != 2 or 0 in vectors.shape or not vectors.is_floating_point():
+        raise ValueError(
+            f"{path}: the tensor {chosen!r} has shape {tuple(vectors.shape)} and type {vectors.dtype}, expected "
+            "(rows, dim), both above 0, of floats"
+        )
+    return vectors
+
+
+def _only_vectors(names: Sequence[str]) -> str | None:
+    return "vectors" if names == ["vectors"] else None
+
+
+@dataclass(frozen=True, eq=False)
+class VectorCheckpoint:
+    """A checkpoint folder of word vectors.
+
+    Attributes:
+        folder: where its files are.
+        name: of the vectors.
+        config: what config.json holds.
+    """
+
+    folder: Path
+    name: str
+    config: dict[str, Any]
+
+    @property
+    def files(self) -> list[Path]:
+        """Paths of the files that decide the vectors."""
+        return [self.folder / file for file in FILES]
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The content of tokenizer.json.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        path = self.folder / TOKENIZER_FILE
+        try:
+            return Tokenizer.from_str(path.read_text(encoding="utf-8"))
+        except Exception as error:  # the library raises nothing more particular
+            raise ValueError(f"{path}: is no tokenizer ({error}); write the checkpoint again") from error
+
+    @property
+    def fold_digits(self) -> bool:
+        """Whether the tokenizer makes every digit a 0."""
+        normalizer = self.tokenizer.normalizer
+        return normalizer is not None and bool(normalizer.normalize_str("7") == "0")
+
+    def read(self, selection: RowSelection) -> tuple[list[str], torch.Tensor]:
+        """Return words in the order of their ids, without special tokens, and float32 vectors (words, dim).
+
+        Raises:
+            ValueError: a file is damaged, or the table has not one row for each id.
+        """
+        path = self.folder / MODEL_FILE
+        table = load_matrix(path, _word_table, f"one tensor with a name that ends in {_TABLE!r}")
+        vocabulary: dict[str, int] = self.tokenizer.get_vocab(with_added_tokens=True)
+        if len(table) != len(vocabulary) or set(vocabulary.values()) != set(range(len(table))):
+            raise ValueError(
+                f"{path}: {len(table)} rows, but {TOKENIZER_FILE} has {len(vocabulary)} tokens; expected one row for "
+                "each, so the two files do not belong together"
+            )
+        left_out = _special_tokens(self.tokenizer)
+        words = sorted((word for word in vocabulary if word not in left_out), key=vocabulary.__getitem__)
+        kept = [word for row, word in enumerate(words) if selection.keeps(row, word.encode("utf-8", "surrogatepass"))]
+        rows = [vocabulary[word] for word in kept]
+        return kept, finite_floats(path, table[torch.tensor(rows, dtype=torch.long)], kept, rows)
+
+
+def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
+    """Return the checkpoint that a folder holds or a Hub id names; None where the path is anything else.
+
+    A text `user/name` is a Hub id if there is no folder `user` and the name has no ending of vector files.
+
+    Raises:
+        FileNotFoundError: a file of the checkpoint is missing; neither a file nor the Hub has this name.
+        ValueError: config.json is damaged or of another architecture.
+    """
+    folder = Path(path)
+    if (folder / CONFIG_FILE).is_file():
+        # Recipes write the folder `checkpoint` in that of the run, which has the better name.
+        whole = folder.resolve()
+        return _checkpoint(folder, whole.parent.name if whole.name == "checkpoint" else whole.name)
+    if isinstance(path, Path) or not _may_be_hub_id(path):
+        return None
+    try:
+        return _checkpoint(Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1])
+    except (HfHubHTTPError, LocalEntryNotFoundError) as error:
+        reason = on_one_line(error)
+        raise FileNotFoundError(
+            f"{path}: no such file of word vectors or checkpoint folder, and the Hub could not deliver it ({reason})"
+        ) from error
+
+
+def _checkpoint(folder: Path, name: str) -> VectorCheckpoint:
+    missing = [file for file in FILES if not (folder / file).is_file()]
+    if missing:
+        raise FileNotFoundError(f"{folder}: the checkpoint lacks {', '.join(missing)}; write or download it again")
+    path = folder / CONFIG_FILE
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not a JSON file ({error}); write the checkpoint again") from error
+    found = config.get("model_type") if isinstance(config, dict) else None
+    if found != MODEL_TYPE:
+        raise ValueError(
+            f"{folder}: a checkpoint with model_type {found!r}, expected {MODEL_TYPE!r}, the one with word vectors "
+            "to take"
+        )
+    return VectorCheckpoint(folder, name, config)
+
+
+def _may_be_hub_id(path: str) -> bool:
+    here = Path(path).parent.is_dir()  # then a file of that folder is meant
+    return not here and not path.endswith(_LIKE_A_FILE) and _HUB_ID.fullmatch(path) is not None
+
+
+def _word_table(names: Sequence[str]) -> str | None:
+    found = [name for name in names if name == _TABLE or name.endswith(f".{_TABLE}")]
+    return found[0] if len(found) == 1 else None
+
+
+def _special_tokens(tokenizer: Tokenizer) -> set[str]:
+    added = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    return added if unknown is None else added | {unknown}
