@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ctxzoo.tasks.token_classification.run import TaggerRun
-from ctxzoo.tasks.token_classification.tagging import TaggingSettings, tagging_run
+from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
 from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingSource
 
 TASK = "pos_tagging"

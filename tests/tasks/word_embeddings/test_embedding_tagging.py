@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctxzoo.tasks.token_classification.run import TaggerRun
-from ctxzoo.tasks.token_classification.tagging import TaggingSettings
+from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings
 from ctxzoo.tasks.word_embeddings.embedding_tagging import embedding_tagging_run
 from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingSource
 from tests.support.word_vector_files import small_vectors, write_checkpoint, write_vectors
