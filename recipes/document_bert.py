@@ -27,9 +27,9 @@ from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import train_all
-from ctxzoo.tasks.text_classification.document_datasets import document_dataset, tag_of
+from ctxzoo.tasks.text_classification.datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
-from ctxzoo.tasks.text_classification.pretrained_run import PretrainedRun
+from ctxzoo.tasks.text_classification.run import PretrainedRun
 
 RECIPE = "document_bert"
 

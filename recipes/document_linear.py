@@ -5,7 +5,7 @@
     python recipes/document_linear.py --dataset imdb --models bigram_nblr
     python recipes/document_linear.py --resume                 finished runs are kept
 
-The baselines are those of `ctxzoo.tasks.text_classification.linear_baselines`. They are fitted on the training and
+The baselines are those of `ctxzoo.tasks.text_classification.linear`. They are fitted on the training and
 the validation documents together. Those called "tuned" choose their C by a cross-validation of these, so that no test
 document has a say. Nothing is drawn, so one seed is enough. With --score validation the validation documents are
 scored and not fitted, and those of test are left alone.
@@ -23,9 +23,8 @@ from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
-from ctxzoo.tasks.text_classification.linear_baselines import DOCUMENT_BASELINES, TUNED_DOCUMENT
-from ctxzoo.tasks.text_classification.linear_run import LinearRun
+from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, TUNED_DOCUMENT, LinearRun
 
 RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)

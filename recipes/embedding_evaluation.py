@@ -28,11 +28,8 @@ from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import train_all
-from ctxzoo.tasks.token_classification.run import TaggerRun
-from ctxzoo.tasks.token_classification.tagging import TaggingSettings
-from ctxzoo.tasks.word_embeddings.embedding_tagging import TASK as TAGGING
-from ctxzoo.tasks.word_embeddings.embedding_tagging import embedding_tagging_run
-from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource
+from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings
+from ctxzoo.tasks.word_embeddings.evaluation_run import TAGGING, EmbeddingRun, EmbeddingSource, embedding_tagging_run
 from ctxzoo.tasks.word_embeddings.evaluations import (
     HEADINGS,
     POS_TAGS,

@@ -24,7 +24,7 @@ from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.runs.many import Outcomes
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
 # Table -> rows: name, variant, what the config says beside it; and the numbers of steps, its columns.

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.train import train_all
-from ctxzoo.tasks.token_classification.datasets import TOKEN_DATASETS
-from ctxzoo.tasks.token_classification.tagging import TaggingSettings, tagging_run
+from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS
+from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
 
 RECIPE = "pos_bilstm_tagger"
 NONE = "none"

@@ -19,7 +19,7 @@ from pathlib import Path
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "sentence_contextualizer", "contextualizer"
 W = "contextualizer.steps.feature_factors"

@@ -5,7 +5,7 @@
     python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
     python recipes/sentence_linear.py --resume                 finished folds are kept
 
-The baselines are those of `ctxzoo.tasks.text_classification.linear_baselines`. They are fitted on the whole training
+The baselines are those of `ctxzoo.tasks.text_classification.linear`. They are fitted on the whole training
 part of a fold, with the tenth of it that neural models hold out to pick their best epoch: no epoch is picked here.
 Those called "tuned" choose their C by a cross-validation of that training part. With --score validation the tenth is
 scored and not fitted, and the test part is left alone.
@@ -24,9 +24,8 @@ from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
-from ctxzoo.tasks.text_classification.linear_run import LinearRun
-from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
 
 RECIPE = "sentence_linear"
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)

@@ -21,7 +21,7 @@ from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, TextBas
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "sentence_text_baseline", "text_baseline"
 TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurrent_size": 8, "num_heads": 2}

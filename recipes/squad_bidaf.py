@@ -31,7 +31,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.settings import vectors_content
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.question_answering.bidaf_choice import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
+from ctxzoo.tasks.question_answering.bidaf_start import QUERY_TO_CONTEXT, VARIANT, BidafChoice, choose_bidaf
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.run import ReaderRun
 from ctxzoo.training.trainer import LAST, TrainerSettings

@@ -24,7 +24,7 @@ from ctxzoo.results.table_parts import (
     signed,
     with_commands,
 )
-from ctxzoo.tasks.question_answering.paper import PAPER
+from ctxzoo.tasks.question_answering.card import PAPER
 
 COMMAND = (
     "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} "

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from ctxzoo.results.comparison import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown_table, with_commands
-from ctxzoo.tasks.text_classification.linear_baselines import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
-from ctxzoo.tasks.text_classification.sentence_datasets import SENTENCE_DATASETS as DATASETS
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS as DATASETS
+from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 
 STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
 LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"

@@ -27,8 +27,12 @@ import ctxzoo  # noqa: F401  (registers the architectures)
 from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.word_embeddings.plots_word_attention import plot_position_curves, plot_word_attention
-from ctxzoo.tasks.word_embeddings.word_attention import position_curve, word_attention
+from ctxzoo.tasks.word_embeddings.word_attention import (
+    plot_position_curves,
+    plot_word_attention,
+    position_curve,
+    word_attention,
+)
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, runs_of

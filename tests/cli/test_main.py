@@ -24,9 +24,9 @@ from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.question_answering.evaluation import evaluate as evaluate_reader
 from ctxzoo.tasks.text_classification.evaluation import evaluate as evaluate_classifier
 from ctxzoo.tasks.text_classification.reader import read_texts
+from ctxzoo.tasks.token_classification.card import tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.evaluation import evaluate as evaluate_tagger
-from ctxzoo.tasks.token_classification.predictions import tag_texts
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from ctxzoo.tasks.word_embeddings.evaluation import evaluate as evaluate_words
 from tests.models.cases_lama import SIZES

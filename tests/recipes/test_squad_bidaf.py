@@ -15,8 +15,8 @@ import pytest
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from ctxzoo.tasks.question_answering import bidaf_choice
-from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
+from ctxzoo.tasks.question_answering import bidaf_start
+from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
@@ -215,7 +215,7 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
     folder = tmp_path / "start"
     (write_tiny(folder, train_word_embeddings=True) / "README.md").unlink()
     read = []
-    monkeypatch.setattr(bidaf_choice, "bidaf_checkpoint", lambda path: read.append(path) or bidaf_checkpoint(path))
+    monkeypatch.setattr(bidaf_start, "bidaf_checkpoint", lambda path: read.append(path) or bidaf_checkpoint(path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
     main(Settings(dataset="sample", init_from=str(folder), tiny=True, progress=False, seeds=[1, 2], accelerator="cpu"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxzoo.tasks.word_embeddings import sentiment_means
+from ctxzoo.tasks.word_embeddings import sentiment
 from reports.tables_word_embedding_sentiment import MEANS, TABLES
 from tests.reports.test_tables_word_embedding import trainings
 from tests.support.result_tables import rows
@@ -15,7 +15,7 @@ def scores(base: float) -> dict[str, float]:
 
 
 def test_every_mean_has_a_column_and_the_control_a_row() -> None:
-    assert list(MEANS) == list(sentiment_means.MEANS)
+    assert list(MEANS) == list(sentiment.MEANS)
     results = [
         *trainings("sentiment_means", [scores(60), scores(62)]),
         *trainings("sentiment_means", [scores(70)], name="uniform"),

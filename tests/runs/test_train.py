@@ -12,7 +12,7 @@ import pytest
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.linear_run import LinearRun
+from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow

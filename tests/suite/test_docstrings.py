@@ -14,9 +14,6 @@ READ = ("ctxzoo", "recipes", "reports", "benchmarks", "tests/support")
 LATER = (
     "ctxzoo/models",
     "ctxzoo/runs",
-    "ctxzoo/tasks/text_classification/scores.py",
-    "ctxzoo/tasks/word_embeddings/evaluation_run.py",
-    "ctxzoo/tasks/word_embeddings/run.py",
     "recipes",
 )
 

@@ -15,9 +15,9 @@ import torch
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.data import WindowBatches
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.torch_trainer import TorchEmbeddingTrainer
-from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
 from tests.support.tiny_corpus import tiny_corpus
 
 SPECIAL = 2

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, probability, write_json
+
+if TYPE_CHECKING:
+    from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 
 
 class QuestionAnsweringCommands(TaskCommands):
@@ -47,7 +50,7 @@ class QuestionAnsweringCommands(TaskCommands):
         check_output(options)
 
         from ctxzoo.tasks.question_answering.card import CARD
-        from ctxzoo.tasks.question_answering.predictions import answer_questions, read_questions
+        from ctxzoo.tasks.question_answering.squad_json import read_questions
 
         questions = [] if one else read_questions(options.file)
         reader = CARD.load_pipeline(options.checkpoint)
@@ -63,6 +66,32 @@ class QuestionAnsweringCommands(TaskCommands):
             write_json(file, content)
         empty = sum(not text for text in texts.values())
         print(f"{len(texts)} answers, {empty} of them empty: {', '.join(map(str, files))}")
+
+
+def answer_questions(
+    reader: QuestionAnsweringPipeline,
+    questions: list[dict[str, str]],
+    *,
+    no_answer_threshold: float | None = None,
+    batch_size: int = 32,
+) -> tuple[dict[str, str], dict[str, float]]:
+    """Answer every question.
+
+    Args:
+        reader: the pipeline of a checkpoint.
+        questions: id, question and context of each, from `read_questions`.
+        no_answer_threshold: no-answer score above which the answer is the empty string; default: the model's.
+        batch_size: windows that the model reads at once.
+
+    Returns:
+        Id to answer, "" for no answer, and id to no-answer score (0 to 1): the two files of the official SQuAD 2.0
+        script. The script looks for the best threshold only in answers that were given: for it, set the threshold to 1.
+    """
+    options = {} if no_answer_threshold is None else {"no_answer_threshold": no_answer_threshold}
+    answers = reader(questions, batch_size=batch_size, **options)
+    texts = {row["id"]: answer["answer"] for row, answer in zip(questions, answers, strict=True)}
+    scores = {row["id"]: answer["no_answer_score"] for row, answer in zip(questions, answers, strict=True)}
+    return texts, scores
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:

@@ -17,10 +17,16 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
-from ctxzoo.tasks.question_answering.batches import EVALUATION_LIMITS, TRAINING_LIMITS, SquadBatches, rows_within
+from ctxzoo.tasks.question_answering.batches import (
+    EVALUATION_LIMITS,
+    TRAINING_LIMITS,
+    SquadBatches,
+    TypeTables,
+    build_type_tables,
+    rows_within,
+)
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.tasks.question_answering.reader import SquadSplits, read_squad
-from ctxzoo.tasks.question_answering.type_tables import TypeTables, build_type_tables
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, table_with_special_rows
 

@@ -45,6 +45,30 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
     return rows, _declared_version(content.get("version"))
 
 
+def read_questions(file: Path) -> list[dict[str, str]]:
+    """Return id, question and context of every question of a SQuAD JSON file; answers are not needed.
+
+    Raises:
+        FileNotFoundError: no such file.
+        DatasetFileError: not UTF-8 or not JSON.
+        SquadFormatError: not of SQuAD's form, no question, an id twice, or a question or context without a word; the
+            message names the question.
+    """
+    rows, _ = read_squad_json(file, answers=False)
+    questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]
+    seen: set[str] = set()
+    for question in questions:
+        if question["id"] in seen:
+            raise SquadFormatError(f"{file}: two questions have the id {question['id']!r}; ids must differ")
+        seen.add(question["id"])
+        for name in ("question", "context"):
+            if not question[name].strip():
+                raise SquadFormatError(f"{file}: the {name} of id {question['id']!r} is empty; leave it out")
+    if not questions:
+        raise SquadFormatError(f"{file} holds no question")
+    return questions
+
+
 def _declared_version(value: object) -> SquadVersion | None:
     number = value.lower().lstrip("v") if isinstance(value, str) else ""
     if number.startswith("2"):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.explanation import Explanation
     from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
-    from ctxzoo.tasks.text_classification.scores import TextScores
-    from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+    from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores
     from ctxzoo.training.classification import label_fields
 else:
     __getattr__, __dir__ = lazy_exports(
@@ -32,7 +31,7 @@ else:
             "Explanation": "ctxzoo.tasks.text_classification.explanation",
             "SequenceClassificationTask": "ctxzoo.tasks.text_classification.task",
             "TextClassificationDataModule": "ctxzoo.tasks.text_classification.data",
-            "TextScores": "ctxzoo.tasks.text_classification.scores",
+            "TextScores": "ctxzoo.tasks.text_classification.task",
             "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
             "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",

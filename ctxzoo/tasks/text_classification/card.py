@@ -15,7 +15,7 @@ from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
-from ctxzoo.tasks.text_classification.plots_steps import plot_token_weights
+from ctxzoo.tasks.text_classification.explanation_picture import plot_token_weights
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, reported_vectors
-from ctxzoo.tasks.text_classification.document_datasets import document_dataset
+from ctxzoo.tasks.text_classification.datasets import document_dataset
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 
 DEV_SEED = 0  # validation documents are the same in all runs

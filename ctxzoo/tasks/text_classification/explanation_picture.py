@@ -1,9 +1,9 @@
-"""An explanation as a picture: a text with its words in boxes of a colour, for the mean and for some heads."""
+"""Explanations as pictures: a text with its words in boxes of a colour, and the weights of words as a grid."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word
+from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word, word_grid
 from ctxzoo.tasks.text_classification.explanation import Explanation, intensities, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 # Inches and points.
 WIDTH, MARGIN, LINE, SIZE = 8.5, 0.3, 0.25, 11
@@ -172,3 +173,27 @@ def _fill(axes: Axes, left: float, top: float, width: float, height: float, colo
 def _write(axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, color: str = INK, **options: Any) -> None:
     settings: dict[str, Any] = {"fontfamily": fonts(), "parse_math": False, "va": "center_baseline", **options}
     axes.text(x, y, text, fontsize=size, color=color, **settings)
+
+
+def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | Path, title: str | None = None) -> None:
+    """Draw how much each word counts in each step or for each head: one row for each of them, one column for a word.
+
+    Args:
+        weights: (rows, n), fractions of a row's weight; of a step, the mean over features.
+        words: n words.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+
+    Raises:
+        ValueError: shapes and words disagree, or there is no word.
+        ImportError: matplotlib is missing.
+    """
+    figure = word_grid(
+        weights,
+        words,
+        [str(step + 1) for step in range(len(weights))],
+        row_title="step or head",
+        note="% of the weight of the step (mean over features) or head",
+        title=title,
+    )
+    save_figure(figure, out)

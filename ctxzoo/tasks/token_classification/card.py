@@ -12,7 +12,6 @@ from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.tasks.token_classification.predictions import tag_texts
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -105,6 +104,23 @@ class TokenClassificationCard(TaskCard):
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:
         return vocabulary_lines(config)
+
+
+def tag_texts(
+    tagger: TokenClassificationPipeline, texts: list[str], *, batch_size: int = 32
+) -> list[list[dict[str, Any]]]:
+    """Return for each text in order `word` as it is written, its most probable `tag` and the probability `score`.
+
+    Words are what white space sets apart.
+    """
+    found = tagger(texts, batch_size=batch_size, ignore_labels=[])  # by default it keeps the tag "O" to itself
+    return [
+        [
+            {"word": text[word["start"] : word["end"]], "tag": word["entity"], "score": float(word["score"])}
+            for word in words
+        ]
+        for text, words in zip(texts, found, strict=True)
+    ]
 
 
 CARD = TokenClassificationCard()

@@ -32,8 +32,7 @@ class TokenClassificationCommands(TaskCommands):
         check_output(options)
 
         from ctxzoo.data.text_files import read_text_lines
-        from ctxzoo.tasks.token_classification.card import CARD
-        from ctxzoo.tasks.token_classification.predictions import tag_texts
+        from ctxzoo.tasks.token_classification.card import CARD, tag_texts
 
         texts = [own["text"]] if options.file is None else read_text_lines(options.file)
         predictions = tag_texts(CARD.load_pipeline(options.checkpoint), texts, batch_size=options.batch_size)

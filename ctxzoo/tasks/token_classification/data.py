@@ -1,22 +1,55 @@
-"""Token classification for Lightning: from a Hub id, a folder or the generated sample to batches."""
+"""Token classification for Lightning: from a corpus by name, a Hub id, a folder or the generated sample to batches."""
 
 from __future__ import annotations
 
 import datasets
 import lightning
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.text_encoding import EncodedTexts, encode_texts, frequent_words_of_texts
+from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
+from ctxzoo.models.ops_losses import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
-from ctxzoo.tasks.token_classification.batches import TokenBatches
-from ctxzoo.tasks.token_classification.reader import TOKENS, TokenSplits, read_tokens
-from ctxzoo.tasks.token_classification.splits import split_rows
+from ctxzoo.tasks.token_classification.reader import TOKENS, TokenSplits, read_tokens, split_rows
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import word_vector_table
+
+# Corpora: name to arguments of `TokenClassificationDataModule`, with the treebank's own tags.
+TOKEN_DATASETS = {
+    "ptb_sample": {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"},
+    "ud_english_ewt": {"dataset": "ctxzoo-data/ud_english_ewt", "tag_column": "xpos"},
+    "brown_pos": {"dataset": "ctxzoo-data/brown_pos", "tag_column": "pos_tags"},
+    "conll2000_pos": {"dataset": "ctxzoo-data/conll2000_pos", "tag_column": "pos_tags"},
+    "sample": {"dataset": "sample", "tag_column": "pos_tags"},
+}
+
+
+def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
+    """Return the arguments for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
+
+    Args:
+        name: of the corpus.
+        tag_column: other tags than those of `TOKEN_DATASETS`, such as "upos".
+
+    Raises:
+        ValueError: a corpus that is not one of `TOKEN_DATASETS`, without tags.
+    """
+    known = TOKEN_DATASETS.get(name)
+    if known is None and tag_column is None:
+        raise ValueError(f"{name!r} is none of {', '.join(TOKEN_DATASETS)}; name its column of tags too")
+    return {**(known or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
+
+
+class TokenBatches(TextBatches):
+    """`TextBatches` with a label for each word: `labels` has shape (all ids,), in the order of `texts.ids`."""
+
+    def _labels_of(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Return the labels of rows, (B, n), with `IGNORED` behind shorter sentences."""
+        return pad_rows(self.labels, self.texts.pointers, rows, IGNORED)
 
 
 class TokenClassificationDataModule(lightning.LightningDataModule):

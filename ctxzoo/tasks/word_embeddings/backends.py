@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.checks import check_at_least, check_precision
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress, check_at_least, check_precision
 
 CHECKPOINT = "last.safetensors"
 INSTALL = "pip install numba"

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxzoo.tasks.commands import TEXT, Option, TaskCommands, check_output, check_text_or_file, positive, write_json
+
+if TYPE_CHECKING:
+    from transformers import FillMaskPipeline
+
+WORDS_SHOWN = 5
 
 
 class FillMaskCommands(TaskCommands):
@@ -32,7 +37,6 @@ class FillMaskCommands(TaskCommands):
 
         from ctxzoo.data.text_files import read_text_lines
         from ctxzoo.tasks.word_embeddings.card import CARD
-        from ctxzoo.tasks.word_embeddings.predictions import fill_masks
 
         texts = [own["text"]] if options.file is None else read_text_lines(options.file)
         found = fill_masks(CARD.load_pipeline(options.checkpoint), texts, batch_size=options.batch_size)
@@ -42,6 +46,21 @@ class FillMaskCommands(TaskCommands):
             return
         write_json(options.output, found)
         print(f"words for {len(texts)} texts: {options.output}")
+
+
+def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
+    """Return the most probable words for the one mask of each text, `word` and probability `score`, the best first.
+
+    Raises:
+        ValueError: a text with no mask, or with several.
+    """
+    mask = filler.tokenizer.mask_token
+    for text in texts:
+        if text.count(mask) != 1:
+            raise ValueError(f"{text[:80]!r} has {text.count(mask)} {mask}; expected one, for the word to predict")
+    found = filler(texts, top_k=WORDS_SHOWN, batch_size=batch_size)
+    rows = [found] if len(texts) == 1 else found
+    return [[{"word": each["token_str"], "score": each["score"]} for each in row] for row in rows]
 
 
 COMMANDS = FillMaskCommands()

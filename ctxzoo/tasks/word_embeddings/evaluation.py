@@ -1,17 +1,48 @@
-"""How well a model of word embeddings predicts the words of a text that it was not trained on."""
+"""How well a model of word embeddings predicts the words of a text that it was not trained on: the full softmax."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
+from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
-from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
 from ctxzoo.training.scoring import check_head, tokenizer_of
+
+PIECE_WORDS = 200  # words of a piece of text that is scored at once
+
+
+@torch.no_grad()
+def word_prediction_scores(
+    model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer, lines: Iterable[str], *, words: int
+) -> dict[str, float]:
+    """Return `nll` in nats and `perplexity`, over about the first `words` known words of the lines.
+
+    Every word is predicted from those around it in its line; a line's only known word is not counted.
+
+    Raises:
+        ValueError: no line has two known words.
+    """
+    total, count = 0.0, 0
+    for line in lines:
+        ids = tokenizer(line, truncation=True, max_length=PIECE_WORDS, return_tensors="pt")["input_ids"].long()
+        number = ids.numel()
+        if number > 1:
+            total += float(model(input_ids=ids, labels=ids).loss) * number
+            count += number
+        if count >= words:
+            break
+    if not count:
+        raise ValueError("no line of the test text has two known words; give other text or train on more")
+    return {"nll": total / count, "perplexity": math.exp(min(total / count, 700.0))}
+
 
 SAMPLE_SEEDS = {"train": SAMPLE_SEED, "test": SAMPLE_SEED + 1}  # trainings read the first
 

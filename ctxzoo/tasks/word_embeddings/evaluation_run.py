@@ -1,10 +1,10 @@
-"""One evaluation of one set of word vectors, from a path to its results file."""
+"""One evaluation of one set of word vectors, from a path to its results file; tagging is the training of a tagger."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
+from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
@@ -124,3 +125,31 @@ class EmbeddingRun(Run):
         write_result_file(result, self.spec.results_file)
         if self.show is not None:
             self.show(found)
+
+
+TAGGING = "pos_tagging"
+TAGGING_DATASET = "ptb_sample"
+
+
+def embedding_tagging_run(source: EmbeddingSource, settings: TaggingSettings, *, recipe: str, commit: str) -> TaggerRun:
+    """One training on the treebank's own tags, with the seed of the vectors.
+
+    Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant; its settings also tell
+    which vectors these are, as those of all evaluations of vectors do.
+
+    Args:
+        source: the vectors.
+        settings: of the tagger.
+        recipe, commit: for the results file.
+    """
+    run = tagging_run(
+        settings,
+        TAGGING_DATASET,
+        vectors=source.path,
+        vectors_name="-".join(part for part in (source.variant, source.name) if part),
+        seed=source.seed,
+        recipe=recipe,
+        commit=commit,
+    )
+    spec = replace(run.spec, settings={**source.settings, **run.spec.settings, "task": TAGGING})
+    return replace(run, spec=spec)

@@ -9,7 +9,7 @@ from typing import Any
 from ctxzoo.results.table_parts import NOTHING
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
 from ctxzoo.tasks.word_embeddings import analogy as word_analogy
-from ctxzoo.tasks.word_embeddings import pos_induction, sentiment, sentiment_means
+from ctxzoo.tasks.word_embeddings import pos_induction, sentiment
 from ctxzoo.tasks.word_embeddings import similarity as word_similarity
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -166,7 +166,7 @@ def run_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Eva
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
-    for name, found in sentiment_means.evaluate_means(vectors, texts).items():
+    for name, found in sentiment.evaluate_means(vectors, texts).items():
         detail = f"folds {found.fold_accuracy:.2f}, C = {found.strength:g}"
         scores.append(Score(f"SST binary, {name}", found.accuracy, found.coverage, detail))
         metrics |= _metrics(name, accuracy=found.accuracy, coverage=found.coverage)
@@ -193,7 +193,7 @@ TASKS: dict[str, EmbeddingTask] = {
     "sentiment": EmbeddingTask(run_sentiment, lambda options: {}),
     "sentiment_means": EmbeddingTask(
         run_sentiment_means,
-        lambda options: {"means": list(sentiment_means.MEANS), "folds": sentiment_means.FOLDS},
+        lambda options: {"means": list(sentiment.MEANS), "folds": sentiment.FOLDS},
     ),
 }
 HEADINGS = ("task", "set", "score", "coverage", "")

@@ -15,8 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ctxzoo.tasks.word_embeddings.hidden_markov import Float64Array, Ints, best_paths, expectations
-from ctxzoo.tasks.word_embeddings.packed_sequences import PackedSequences, pack_sequences
+from ctxzoo.tasks.word_embeddings.hidden_markov import (
+    Float64Array,
+    Ints,
+    PackedSequences,
+    best_paths,
+    expectations,
+    pack_sequences,
+)
 
 MAX_ITERATIONS = 50
 TOLERANCE = 1e-5

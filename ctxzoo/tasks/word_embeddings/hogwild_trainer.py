@@ -18,7 +18,12 @@ from safetensors.numpy import save_file
 
 from ctxzoo.data.files import atomic_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.checks import (
+from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
+from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.trainer_parts import (
+    REPORT_SECONDS,
+    EmbeddingProgress,
     check_at_least,
     check_loss,
     check_same_training,
@@ -26,10 +31,6 @@ from ctxzoo.tasks.word_embeddings.checks import (
     model_fields,
     untrained_loss,
 )
-from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
-from ctxzoo.tasks.word_embeddings.progress import REPORT_SECONDS, EmbeddingProgress
-from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, keep_probabilities, noise_probabilities
 from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
 from ctxzoo.training.interrupted import TrainingInterrupted

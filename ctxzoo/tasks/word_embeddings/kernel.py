@@ -36,7 +36,7 @@ LOSS_EVERY = 16  # centres: the loss is an estimate, since its logarithms would 
 NO_POSITION = np.float32(-1e30)  # logit of the centre, which is no context of its own
 LOOPS = Path(__file__).with_name("kernel_loops.py")
 # The files that decide the compiled code, beside the plan.
-SOURCES = ("compiled.py", "prefetch.py", "kernel_draws.py", "kernel.py", LOOPS.name)
+SOURCES = ("kernel_parts.py", "kernel.py", LOOPS.name)
 Kernel = Callable[..., tuple[int, float, int]]
 
 

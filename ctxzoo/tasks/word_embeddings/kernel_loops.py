@@ -11,10 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ctxzoo.tasks.word_embeddings.compiled import compiled, compiled_into_caller, compiled_once, inlined
 from ctxzoo.tasks.word_embeddings.kernel import LOSS_EVERY, NO_POSITION, SHARING_CENTRES, KernelPlan
-from ctxzoo.tasks.word_embeddings.kernel_draws import draw_noise, number_below, random_bits
-from ctxzoo.tasks.word_embeddings.prefetch import prefetch_row
+from ctxzoo.tasks.word_embeddings.kernel_parts import (
+    compiled,
+    compiled_into_caller,
+    compiled_once,
+    draw_noise,
+    inlined,
+    number_below,
+    prefetch_row,
+    random_bits,
+)
 
 PLAN: KernelPlan = globals()["PLAN"]
 KEPT: bool = globals()["KEPT"]  # whether what is compiled is kept beside this file

@@ -27,9 +27,9 @@ from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
-from ctxzoo.tasks.word_embeddings.word_prediction import word_prediction_scores
+from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from ctxzoo.training.process_group import in_first_process
 
 ARCHITECTURE = "word_embedding"
@@ -102,7 +102,7 @@ class WordEmbeddingRun(Run):
         return load_corpus(self.source, cutter, min_count=self.min_count)
 
     def build_tokenizer(self, corpus: Corpus) -> WordTokenizer:
-        """Of the checkpoint: the corpus's words, cut as they were counted."""
+        """Return the tokenizer of the checkpoint, with the corpus's words, cut as they were counted."""
         return build_word_tokenizer(
             corpus.words,
             lower_case=self.lower_case,
@@ -112,7 +112,7 @@ class WordEmbeddingRun(Run):
         )
 
     def build_model(self, corpus: Corpus) -> WordEmbeddingForMaskedLM:
-        """As it starts."""
+        """Return the model as training starts from it, drawn with the seed of the training."""
         torch.manual_seed(self.training.seed)
         size = len(corpus.words) + NUM_SPECIAL_TOKENS
         return WordEmbeddingForMaskedLM(

@@ -1,16 +1,61 @@
-"""Sentiment of a sentence from the mean of its words' vectors, by logistic regression."""
+"""Sentiment of a sentence from the mean of its words' vectors, or from several means, by logistic regression."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 from ctxzoo.data.formats import SPLITS
+from ctxzoo.models.tokenization_word import cut_words, word_cutter
 from ctxzoo.tasks.text_classification.reader import TextSplits
-from ctxzoo.tasks.word_embeddings.sentence_means import known_words
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
 from ctxzoo.word_vectors.vectors import WordVectors
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KnownWords:
+    """The words of texts that have a vector.
+
+    Attributes:
+        rows: (words,) of the vectors.
+        texts: (words,) which text each stands in.
+        number: of texts.
+        coverage: percentage of all words.
+    """
+
+    rows: npt.NDArray[np.int64]
+    texts: npt.NDArray[np.int64]
+    number: int
+    coverage: float
+
+    def mean(self, table: npt.NDArray[np.float32], weights: Numbers | None = None) -> Numbers:
+        """Return (texts, d) means of rows of a table, weighted by `weights` (rows of the table,), or all alike.
+
+        A text without a known word is a vector of zeros.
+        """
+        factors = np.ones(len(self.rows)) if weights is None else weights[self.rows]
+        sums = np.zeros((self.number, table.shape[1]))
+        np.add.at(sums, self.texts, table[self.rows] * factors[:, None])
+        totals = np.bincount(self.texts, factors, minlength=self.number)
+        return sums / np.where(totals == 0, 1, totals)[:, None]
+
+
+def known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
+    """Return the known words of texts that are cut at white space; words are looked up as they are first."""
+    cutter = word_cutter(lower_case=False)
+    words = [cut_words(cutter, text) for text in texts]
+    rows = rows_of(vectors, [word for text in words for word in text])
+    of_text = np.repeat(np.arange(len(words)), [len(text) for text in words])
+    known = rows != UNKNOWN
+    return KnownWords(rows[known], of_text[known], len(words), 100 * float(known.mean()))
+
 
 DATASET = "SetFit/sst2"
 STRENGTHS = tuple(2.0**exponent for exponent in range(-8, 9))  # C, the inverse of the weight of the l2 penalty
@@ -70,3 +115,67 @@ def check_splits(texts: TextSplits) -> None:
     missing = [split for split in SPLITS if split not in texts.splits]
     if missing:
         raise ValueError(f"the splits are {sorted(texts.splits)}; {', '.join(missing)} is missing")
+
+
+FOLDS = 5  # of the training part, by which C is chosen
+RARE = 1e-3  # a of the weight a / (a + p) of a word that is the fraction p of the text (Arora et al. 2017)
+# Name of a mean -> whether its words have length 1, and whether they are weighted by frequency.
+MEANS = {"plain": (False, False), "unit": (True, False), "weighted": (False, True), "unit_weighted": (True, True)}
+
+
+@dataclass(frozen=True)
+class MeanScore:
+    """The scores of the classifier of one mean, in percent.
+
+    Attributes:
+        accuracy: on test.
+        validation_accuracy: on validation, which decides nothing.
+        fold_accuracy: mean over the folds of the training part, by which C was chosen.
+        strength: C, of equals the smallest.
+        coverage: percentage of the words of test that have a vector.
+    """
+
+    accuracy: float
+    validation_accuracy: float
+    fold_accuracy: float
+    strength: float
+    coverage: float
+
+
+def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
+    """Fit for each of `MEANS` on train with the C of `STRENGTHS` that cross-validation on train chooses.
+
+    All numbers of a mean are divided by one, so that those of train have the standard deviation 1: C means the same,
+    however long the vectors are. Frequencies are those of the known words of train.
+
+    Raises:
+        ValueError: a split is missing; no word of train has a vector.
+    """
+    check_splits(texts)
+    words = {split: known_words(vectors, texts.splits[split]["text"][:]) for split in SPLITS}
+    if not len(words["train"].rows):
+        raise ValueError(f"{vectors.name} has a vector for no word of the training sentences; choose others")
+    labels = {split: np.asarray(texts.splits[split]["label"][:]) for split in SPLITS}
+    rare = frequency_weights(words["train"], len(vectors))
+    found = {}
+    for name, (unit, weighted) in MEANS.items():
+        table = unit_rows(vectors) if unit else vectors.vectors.numpy()
+        inputs = {split: words[split].mean(table, rare if weighted else None) for split in SPLITS}
+        scale = inputs["train"].std() or 1.0
+        search = GridSearchCV(LogisticRegression(max_iter=10_000), {"C": STRENGTHS}, cv=FOLDS)
+        search.fit(inputs["train"] / scale, labels["train"])
+        scores = {split: 100 * float(search.score(inputs[split] / scale, labels[split])) for split in SPLITS[1:]}
+        found[name] = MeanScore(
+            accuracy=scores["test"],
+            validation_accuracy=scores["validation"],
+            fold_accuracy=100 * float(search.best_score_),
+            strength=float(search.best_params_["C"]),
+            coverage=words["test"].coverage,
+        )
+    return found
+
+
+def frequency_weights(words: KnownWords, number: int) -> Numbers:
+    """Return (number,) for each vector `RARE` / (`RARE` + its word's fraction of these words): 1 for other words."""
+    weights: Numbers = RARE / (RARE + np.bincount(words.rows, minlength=number) / len(words.rows))
+    return weights

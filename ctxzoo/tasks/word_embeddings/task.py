@@ -10,11 +10,14 @@ import torch
 import torch.distributed
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from ctxzoo.tasks.word_embeddings.checks import check_loss, check_same_training, untrained_loss
-from ctxzoo.tasks.word_embeddings.gathered_gradients import sum_gradients
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
-from ctxzoo.tasks.word_embeddings.row_limited_sgd import RowLimitedSGD
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD, sum_gradients
+from ctxzoo.tasks.word_embeddings.trainer_parts import (
+    EmbeddingProgress,
+    check_loss,
+    check_same_training,
+    untrained_loss,
+)
 
 LOGITS = ("word_position_logits", "word_factors", "position_factors", "position_logits")  # K, A, B, s
 LONGEST_STEP = 0.3  # of a row in one batch; without it large batches diverge, see docs/models/word_embedding.md

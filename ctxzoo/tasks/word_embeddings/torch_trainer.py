@@ -10,13 +10,17 @@ from typing import Any
 import lightning
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.checks import check_precision, check_vocabulary, model_fields
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.data import WindowDataModule
-from ctxzoo.tasks.word_embeddings.progress import REPORT_SECONDS, EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.data import WindowBatches, WindowDataModule
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
-from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches
+from ctxzoo.tasks.word_embeddings.trainer_parts import (
+    REPORT_SECONDS,
+    EmbeddingProgress,
+    check_precision,
+    check_vocabulary,
+    model_fields,
+)
 from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, training_seconds
 
 CHECKPOINT_STEPS = 2000

@@ -9,8 +9,9 @@ import pytest
 
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
+from ctxzoo.tasks.question_answering.commands import answer_questions
 from ctxzoo.tasks.question_answering.evaluation import evaluate
-from ctxzoo.tasks.question_answering.predictions import answer_questions, read_questions
+from ctxzoo.tasks.question_answering.squad_json import read_questions
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.tiny_checkpoint import write_tiny
 

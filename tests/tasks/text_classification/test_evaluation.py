@@ -14,9 +14,8 @@ import pytest
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_text_lines
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.ensemble import evaluate_ensemble
-from ctxzoo.tasks.text_classification.evaluation import evaluate
-from ctxzoo.tasks.text_classification.predictions import classify_texts
+from ctxzoo.tasks.text_classification.commands import classify_texts
+from ctxzoo.tasks.text_classification.evaluation import evaluate, evaluate_ensemble
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.text_classification.scores import TextScores
+from ctxzoo.tasks.text_classification.task import TextScores
 from tests.support.classifier_runs import classifier_run
 
 LOGITS = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0], [1.0, 4.0]])

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.datasets import TOKEN_DATASETS, token_dataset
+from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS, TokenClassificationDataModule, token_dataset
 
 TRAIN = [["The", "Cat", "sat", "."], ["the", "cat", "saw", "1995", "dogs", "."], ["Rare", "."]]
 TAGS = [["DT", "NN", "VB", "."], ["DT", "NN", "VB", "CD", "NN", "."], ["JJ", "."]]

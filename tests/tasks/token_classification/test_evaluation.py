@@ -8,10 +8,9 @@ import pytest
 import torch
 from transformers import pipeline
 
-from ctxzoo.tasks.token_classification.card import CARD
+from ctxzoo.tasks.token_classification.card import CARD, tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.evaluation import evaluate
-from ctxzoo.tasks.token_classification.predictions import tag_texts
 from tests.support.tiny_tagger import TAGS, TEXT, tiny_tagger, tiny_tokenizer, write_tagger
 
 

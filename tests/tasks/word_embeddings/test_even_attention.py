@@ -12,7 +12,7 @@ import torch
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer, _seed
-from ctxzoo.tasks.word_embeddings.kernel_draws import draw_noise
+from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
 from recipes.wikipedia_attention_cbow import Settings, run_of

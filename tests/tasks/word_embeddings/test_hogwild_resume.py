@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 from ctxzoo.tasks.word_embeddings import hogwild_trainer
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from ctxzoo.training.interrupted import TrainingInterrupted
 from tests.support.hogwild_runs import CHECKPOINT, CHUNK, corpus_of, model_of, settings, slowed, trainer_of
 from tests.support.subprocesses import REPOSITORY_ROOT

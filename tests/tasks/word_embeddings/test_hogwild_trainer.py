@@ -13,7 +13,7 @@ import torch
 from ctxzoo.tasks.word_embeddings import hogwild_trainer
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
+from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from tests.support.hogwild_runs import CHUNK, corpus_of, model_of, settings, trainer_of
 
 

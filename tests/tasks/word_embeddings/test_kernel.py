@@ -23,7 +23,7 @@ from ctxzoo.tasks.word_embeddings.kernel import (
     build_kernel,
     workspace,
 )
-from ctxzoo.tasks.word_embeddings.kernel_draws import draw_noise, number_below, random_bits
+from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise, number_below, random_bits
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
 from ctxzoo.tasks.word_embeddings.weights import load_weights, padded_width, weights_of
 

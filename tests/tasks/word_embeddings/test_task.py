@@ -13,11 +13,11 @@ from transformers import AutoModelForMaskedLM
 
 from ctxzoo.tasks.word_embeddings import task as word_prediction_task
 from ctxzoo.tasks.word_embeddings import torch_trainer as torch_embedding_trainer
-from ctxzoo.tasks.word_embeddings.progress import EmbeddingProgress
-from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceBlock
+from ctxzoo.tasks.word_embeddings.data import SentenceBlock
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 from ctxzoo.tasks.word_embeddings.torch_trainer import TorchEmbeddingTrainer
+from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from tests.support.tiny_corpus import tiny_corpus
 from tests.support.torch_embedding_runs import SPECIAL, model_of, pairs_corpus, settings, trainer_of
 

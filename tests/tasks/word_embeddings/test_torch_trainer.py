@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from ctxzoo.tasks.word_embeddings import torch_trainer as torch_embedding_trainer
-from ctxzoo.tasks.word_embeddings.row_limited_sgd import RowLimitedSGD
-from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceSampler
+from ctxzoo.tasks.word_embeddings.data import SentenceSampler
+from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD
 from ctxzoo.tasks.word_embeddings.task import LONGEST_STEP
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.trainer import LAST

@@ -11,10 +11,14 @@ import torch
 from scipy import stats
 
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.data import WindowDataModule
-from ctxzoo.tasks.word_embeddings.sentence_sampler import SentenceBlock, SentenceSampler
+from ctxzoo.tasks.word_embeddings.data import (
+    SentenceBlock,
+    SentenceSampler,
+    WindowBatches,
+    WindowDataModule,
+    sentence_windows,
+)
 from ctxzoo.tasks.word_embeddings.unigrams import noise_probabilities
-from ctxzoo.tasks.word_embeddings.window_batches import WindowBatches, sentence_windows
 from tests.support.tiny_corpus import tiny_corpus
 
 SENTENCES = [[3, 1, 4, 9, 5], [2, 6], [7], [0, 11, 10, 8, 1, 2, 5, 3], [4, 4, 4], [9, 9]]

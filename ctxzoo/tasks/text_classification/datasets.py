@@ -1,11 +1,20 @@
-"""Document classification sets: name to arguments of `TextClassificationDataModule`."""
+"""Sets of texts by name: sentences, and documents with the arguments of `TextClassificationDataModule`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+# The sentence classification sets of the literature: name in papers to Hub id.
+SENTENCE_DATASETS = {
+    "MR": "cornell-movie-review-data/rotten_tomatoes",
+    "CR": "SetFit/CR",
+    "SUBJ": "SetFit/subj",
+    "MPQA": "ctxzoo-data/mpqa",
+}
+
 YELP = "Yelp/yelp_review_full"
 
+# Document classification sets: name to arguments of `TextClassificationDataModule`.
 # Reuters holds 1,001 of its training documents out for validation, IMDB 1,000; the others have a split of their own.
 DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
     "reuters8": {"dataset": "ctxzoo-data/reuters8", "dev_share": 0.1825},

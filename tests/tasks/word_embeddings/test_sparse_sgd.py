@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ctxzoo.models.ops_word_embedding import table_rows
-from ctxzoo.tasks.word_embeddings.row_limited_sgd import RowLimitedSGD
+from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD
 
 
 def stepped(start: torch.Tensor, gradient: torch.Tensor, **options: float) -> torch.Tensor:

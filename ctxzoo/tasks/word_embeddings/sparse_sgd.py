@@ -1,4 +1,4 @@
-"""Gradient descent in which no row of a table jumps."""
+"""Gradient descent on tables of words, whose gradients have some rows alone: no row jumps, and processes add theirs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 
 class RowLimitedSGD(torch.optim.Optimizer):
@@ -60,3 +61,40 @@ def _step_of(gradient: torch.Tensor, rate: float, longest: float) -> torch.Tenso
 def _limited(steps: torch.Tensor, longest: float) -> torch.Tensor:
     lengths = steps.norm(dim=-1, keepdim=True) if steps.dim() > 1 else steps.abs()
     return steps * (longest / lengths.clamp(min=longest))
+
+
+def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
+    """Make the gradient of each parameter the sum of those of all processes, the same to the bit in each of them.
+
+    Sparse gradients are sent as the rows that are there, which every backend can do; dense ones of a large table would
+    be a thousand times as long, and NCCL cannot add sparse ones. A single process changes nothing.
+
+    Args:
+        parameters: in the same order everywhere; all have gradients.
+    """
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return
+    for parameter in parameters:
+        gradient = parameter.grad
+        assert gradient is not None
+        if not gradient.is_sparse:
+            dist.all_reduce(gradient)
+            continue
+        gradient = gradient.coalesce()
+        indices = _all_rows(gradient.indices().T.contiguous()).T
+        values = _all_rows(gradient.values())
+        parameter.grad = torch.sparse_coo_tensor(indices, values, gradient.shape, check_invariants=False)
+
+
+def _all_rows(rows: torch.Tensor) -> torch.Tensor:
+    """Return the rows (n, ...) of each process, one after the other; n may differ."""
+    number = torch.tensor(len(rows), device=rows.device)
+    numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]
+    dist.all_gather(numbers, number)
+    lengths = [int(one) for one in numbers]
+    # Collectives need the same shape from all.
+    padded = rows.new_zeros(max(lengths), *rows.shape[1:])
+    padded[: len(rows)] = rows
+    gathered = [torch.empty_like(padded) for _ in lengths]
+    dist.all_gather(gathered, padded)
+    return torch.cat([one[:length] for one, length in zip(gathered, lengths, strict=True)])

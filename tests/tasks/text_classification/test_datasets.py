@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.document_datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
 
 
 def test_arguments_are_those_of_the_data_module_and_may_be_changed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ctxzoo.hub.card_parts import card_settings
 from ctxzoo.models.configuration_bidaf import BidafConfig
-from ctxzoo.tasks.question_answering.bidaf_checkpoint import bidaf_checkpoint
+from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
 
 SIZES = {"vocab_size": 9, "word_embedding_size": 6, "char_vocab_size": 5}

@@ -1,13 +1,40 @@
-"""What every trainer of word vectors refuses."""
+"""What all trainers of word vectors have in common: the progress that they report, and what they refuse."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
+
+REPORT_SECONDS = 0.5  # between two reports of a trainer
+
+
+@dataclass
+class EmbeddingProgress:
+    """The progress that a trainer reports.
+
+    Attributes:
+        epoch: passes that are finished.
+        words: words read, of all passes; those that subsampling leaves out count, unknown ones do not.
+        total_words: of the whole training.
+        seconds: spent in training, over all resumptions.
+        rate: learning rate now.
+        loss: of the present pass, nats for each centre, from every 16th centre.
+        epoch_losses: of the finished passes.
+    """
+
+    epoch: int = 0
+    words: int = 0
+    total_words: int = 0
+    seconds: float = 0.0
+    rate: float = 0.0
+    loss: float = float("nan")
+    epoch_losses: list[float] = field(default_factory=list)
+
 
 PRECISIONS = ("32-true", "bf16-mixed")  # of training by PyTorch
 FAR_ABOVE = 3  # times the loss of a model that knows nothing
