@@ -11,7 +11,7 @@ from transformers import initialization as init
 
 from .ops_second_order_attention import second_order_attention, second_order_weights
 
-# Numbers in the (B, queries, n, m) tensor of one block of the token-wise form.
+# The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
 _BLOCK = 2**24
 
 
@@ -22,7 +22,7 @@ class Contextualizer(nn.Module):
         width: m.
         rank: u.
         num_steps: K.
-        recurrent: one (U, V, W) for all steps, else one for each.
+        recurrent: whether all steps share one (U, V, W); otherwise each has its own.
     """
 
     def __init__(self, width: int, rank: int, num_steps: int, recurrent: bool) -> None:
@@ -36,7 +36,7 @@ class Contextualizer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier's uniform distribution for each (u, m) matrix."""
+        """Draw each matrix from Xavier's uniform distribution for the shape (u, m)."""
         _, rank, width = self.token_factors.shape
         bound = math.sqrt(6 / (rank + width))
         for factors in (self.token_factors, self.context_factors, self.feature_factors):
