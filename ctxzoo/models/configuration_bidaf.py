@@ -12,8 +12,8 @@ from .configuration_base import OfVariant, ZooConfig
 class BidafConfig(ZooConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
-    The defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `variants`
-    names the rows of the paper's table, and three variants of ours.
+    The defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers.
+    `variants` names the rows of the paper's table, and three variants of ours.
 
     Args:
         vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).

@@ -25,8 +25,8 @@ class TextBaselineConfig(TextConfig):
         attention_size, attention_heads: settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
         overlap_penalty: lambda, the weight in the loss of how much the heads of self_attentive look at the same words.
         num_heads, num_layers: heads of each layer of transformer, and its layers.
-        transformer_size: width of the layers of transformer, to which a linear map brings the tokens; positions are added
-            after it, so position_dim is best 0. 0: the layers have the width of the tokens, without a map.
+        transformer_size: width of the layers of transformer, to which a linear map brings the tokens; positions are
+            added after it, so position_dim is best 0. 0: the layers have the width of the tokens, without a map.
         dropout: rate of dropout on the tokens, and within the Transformer's layers.
         pooled_dropout: rate of dropout on the vector of the text.
         classifier_size: units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
@@ -35,7 +35,8 @@ class TextBaselineConfig(TextConfig):
 
     model_type = "ctxzoo_text_baseline"
     largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
-    # The rates of dropout are the customary ones, those of Kim (2014) for cnn and of Vaswani et al. (2017) for transformer.
+    # The rates of dropout are the customary ones, those of Kim (2014) for cnn and of Vaswani et al. (2017) for
+    # transformer.
     variants = MappingProxyType(
         {
             "mean": {},

@@ -138,8 +138,8 @@ class CharCnn(nn.Module):
         length = char_ids.size(-1)
         if length > self.max_word_length:
             raise ValueError(f"char_ids has {length} characters for each word, the model takes {self.max_word_length}")
-        # The maximum is always over all L - w + 1 positions: with fewer of them a trimmed batch would lose the value that
-        # the convolution's bias gives at padding, and outputs would depend on the batch.
+        # The maximum is always over all L - w + 1 positions: with fewer of them a trimmed batch would lose the value
+        # that the convolution's bias gives at padding, and outputs would depend on the batch.
         char_ids = F.pad(char_ids, (0, self.max_word_length - length))
         if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
             return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
@@ -202,7 +202,8 @@ class SequenceDropout(nn.Module):
 def product_bound(width: int) -> float:
     """Return the bound of the uniform distribution that w_cq starts from, for words that are `width` wide.
 
-    It is the bound of the course starter: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1, `width`).
+    It is the bound of the course starter: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1,
+    `width`).
     """
     return math.sqrt(3 / width)
 

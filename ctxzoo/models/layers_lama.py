@@ -50,7 +50,7 @@ class LowRankAttention(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw P and Q from Xavier's uniform distribution, as the paper is silent; the factor starts at `logit_scale`."""
+        """Draw P and Q from Xavier's uniform distribution (the paper is silent); the factor starts at `logit_scale`."""
         bound = math.sqrt(6 / sum(self.context_factors.shape))
         init.uniform_(self.context_factors, -bound, bound)
         init.uniform_(self.word_factors, -bound, bound)

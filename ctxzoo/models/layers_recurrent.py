@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
 
-PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names that nn.LSTM and nn.GRU have, for each direction
+PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")
 
 
@@ -34,7 +34,10 @@ class MaskedBiRNN(nn.Module):
         self.rnn = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the states (B, n, 2h) of x (B, n, D), zero at padding; the boolean mask (B, n) has real positions first."""
+        """Return the states (B, n, 2h) of x (B, n, D), zero at padding.
+
+        The mask is boolean, (B, n), with the real positions first.
+        """
         if x.is_cuda and not torch.compiler.is_compiling():
             return self._packed(x, mask)
         lengths = mask.sum(dim=1)
