@@ -116,7 +116,7 @@ def run_of(
 
 
 def texts_of(dataset: str) -> dict[str, Any]:
-    """The arguments of a dataset; the encoder's tokenizer cuts its texts, and `cutter` only counts for `min_words`."""
+    """Return the arguments of a dataset; the encoder cuts texts itself, and `cutter` only counts for `min_words`."""
     chosen = document_dataset(dataset)
     if "min_words" not in chosen:
         chosen.pop("cutter", None)

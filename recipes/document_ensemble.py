@@ -63,7 +63,7 @@ def main(settings: Settings) -> None:
 
 
 def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tuple[RunResult, Path]:
-    """The results and the checkpoint folder of one member.
+    """Return the results and the checkpoint folder of one member.
 
     Raises:
         FileNotFoundError: one of them is not there.
@@ -90,7 +90,9 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
 
 
 def score_together(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> RunResult:
-    """Score the members as one classifier, on validation, where they have one, and test, and write the results file.
+    """Score the members as one classifier, write the results file and return its results.
+
+    They are scored on the splits of which their own results hold scores.
 
     Raises:
         ValueError: members that differ in more than the seed.

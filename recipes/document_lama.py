@@ -28,7 +28,7 @@ from ctxzoo.tasks.text_classification.datasets import tag_of
 from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
 
 RECIPE = "document_lama"
-# Names of the paper's table to ours.
+# The names in the paper's table, and ours.
 ROWS = {
     "san": "self_attentive",
     "single_head": "bilinear_attention",
@@ -110,7 +110,7 @@ def main(settings: Settings) -> None:
 
 
 def ngrams_of(settings: Settings) -> dict[str, Any]:
-    """What the tokenizer is told."""
+    """Return the arguments of the tokenizer that concern n-grams."""
     if not settings.ngram_buckets:
         return {}
     return {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}

@@ -7,7 +7,7 @@
 
 Vectors are files of word vectors, checkpoint folders of the architecture WordEmbedding, or Hub ids of such. Each task
 of each leaves <architecture>-b<window>-seed<seed>[-<name>]-<task>.json below --results_dir; for a file, which says
-nothing of architecture and window, its name stands in their place. POS tagging trains a tagger, which leaves
+nothing of architecture and window, its name stands for them. POS tagging trains a tagger, which leaves
 <architecture>-b<window>[-<name>]-ptb_sample-test-seed<seed>-pos_tags.json and a checkpoint. A YAML file of settings
 may come first.
 """
@@ -142,12 +142,12 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
 
 
 def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> TaggerRun:
-    told = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir", "tiny")}
-    return embedding_tagging_run(source, TaggingSettings(**told, tensorboard=False), recipe=RECIPE, commit=commit)
+    common = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir", "tiny")}
+    return embedding_tagging_run(source, TaggingSettings(**common, tensorboard=False), recipe=RECIPE, commit=commit)
 
 
 def refuse_shared_files(files: list[tuple[str, str]]) -> None:
-    """Of names of results files with the paths of vectors, before anything is evaluated."""
+    """Raise ValueError if two vectors would write one results file; `files` are its names and the paths of vectors."""
     owner: dict[str, str] = {}
     for name, path in files:
         first = owner.setdefault(name, path)

@@ -27,7 +27,7 @@ from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidat
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
-# Table -> rows: name, variant, what the config says beside it; and the numbers of steps, its columns.
+# Each table has rows, by name the variant and what the config changes in it, and as columns the numbers of steps.
 TABLES: dict[int, tuple[dict[str, tuple[str, dict[str, Any]]], tuple[int, ...]]] = {
     2: ({"recurrent": ("recurrent", {}), "regular": ("regular", {"recurrent": False})}, (1, 5, 10, 20)),
     3: (
@@ -87,7 +87,7 @@ def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings
 
 
 def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
-    """Row -> K -> accuracies of the folds."""
+    """Return the accuracies of the folds, in percent, by row of the table and number of steps K."""
     found: dict[str, dict[int, list[float]]] = {}
     for (name, k), cell in cells.items():
         found.setdefault(name, {})[k] = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[cell.name]]

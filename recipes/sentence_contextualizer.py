@@ -44,7 +44,7 @@ class Settings(CrossValidationSettings):
     eval_context_samples: int = field(default=1, metadata={"help": "starts whose probabilities are averaged"})
     concatenate_steps: bool = field(default=False, metadata={"help": "the classifier reads every step"})
     dropout: float = field(default=0.0, metadata={"help": "on words and on the last context"})
-    word_dropout: float = field(default=0.0, metadata={"help": "share of words left out in training"})
+    word_dropout: float = field(default=0.0, metadata={"help": "fraction of words left out in training"})
     ngram_order: int = field(default=1, metadata={"help": "hashed n-grams up to this many words as further tokens"})
     char_ngrams: list[int] = field(default_factory=list, metadata={"help": "shortest and longest character n-gram"})
     ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})

@@ -37,7 +37,7 @@ from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 
 RECIPE = "small_reader"
-UNKNOWN = "unknown_words"  # of a split, percent of its words
+UNKNOWN = "unknown_words"  # the metric: percent of the words of a split
 
 
 @dataclass
@@ -61,8 +61,8 @@ class Settings:
 def main(settings: Settings) -> None:
     whole = read_result(settings.result)
     tag = settings.name or "-".join(part for part in (whole.tag, f"words{settings.keep_words}") if part)
-    place = {"variant": whole.variant, "dataset": whole.dataset, "seed": whole.seed, "tag": tag}
-    file = result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **place)
+    identity = {"variant": whole.variant, "dataset": whole.dataset, "seed": whole.seed, "tag": tag}
+    file = result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **identity)
     folder = Path(settings.output_dir) / RECIPE / file.stem
     check_writable(folder)
     check_writable(file.parent, "--results_dir")
@@ -115,10 +115,10 @@ def main(settings: Settings) -> None:
 
 
 def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
-    """The data of the training, as the tokenizer reads it.
+    """Return the data of the training, as the tokenizer reads it.
 
     Raises:
-        ValueError: it is not what the results file tells of.
+        ValueError: the data is not that of the results file.
     """
     data = SquadDataModule(
         whole.dataset,
@@ -136,19 +136,19 @@ def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) 
 
 
 def unknown_words(data: SquadDataModule, split: str) -> float:
-    """How many percent of a split's words have the row of unknown words."""
+    """Return the percentage of a split's words that have the row of unknown words."""
     counts = data.row_counts(split)
     return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
 
 
 def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
-    """Print scores side by side; `unknown` are the unknown words of the whole reader by split."""
+    """Print scores side by side; `unknown` has the percentage of unknown words of the whole reader by split."""
     table = Table("", "whole", "small", "difference", title=f"{small.variant}, seed {small.seed}, {small.tag}")
     for split in unknown:
-        told = {**whole.metrics, f"{split}/{UNKNOWN}": unknown[split]}
+        metrics = {**whole.metrics, f"{split}/{UNKNOWN}": unknown[split]}
         for name in ("exact", "f1", UNKNOWN):
             key = f"{split}/{name}"
-            first = told.get(key)
+            first = metrics.get(key)
             difference = "" if first is None else f"{small.metrics[key] - first:+.2f}"
             table.add_row(key, "" if first is None else f"{first:.2f}", f"{small.metrics[key]:.2f}", difference)
     Console().print(table)

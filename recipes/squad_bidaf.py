@@ -5,8 +5,8 @@
     python recipes/squad_bidaf.py --variant baseline --seeds 1 2 3
     python recipes/squad_bidaf.py --resume             go on where an interrupted run stopped
 
-Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of
-settings may come first. docs/models/bidaf.md describes variants and levers.
+Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of settings may come
+first. docs/models/bidaf.md describes the variants, and the options of --levers.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Settings:
     push_to: str | None = field(default=None, metadata={"help": "Hub repository to push the checkpoint folder to"})
 
     def __post_init__(self) -> None:
-        """Refuse unknown names."""
+        """Raise ValueError for an unknown name."""
         _expect_one("monitor", self.monitor, MONITORS)
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
@@ -162,7 +162,7 @@ def check_data(settings: Settings, choice: BidafChoice, data: SquadDataModule) -
 
 
 def run_of(settings: Settings, choice: BidafChoice, data: SquadDataModule, seed: int, commit: str) -> ReaderRun:
-    """One training; `data` after `setup`, with any seed."""
+    """Return one training; `data` is set up, with any seed."""
     tag = settings.name or what_differs(settings, choice)
     name = "-".join(part for part in (choice.variant, tag, Path(settings.dataset).name, f"seed{seed}") if part)
     new_config = None if choice.start is not None else config_of(settings, choice, data)
@@ -228,7 +228,7 @@ def trainer_settings(settings: Settings, seed: int) -> TrainerSettings:
 
 
 def what_differs(settings: Settings, choice: BidafChoice) -> str:
-    """What names of folders and results files say beside variant, data and seed."""
+    """Return what names of folders and results files say beside variant, data and seed."""
     parts = list(choice.levers)
     if choice.query_to_context != QUERY_TO_CONTEXT:
         parts.append(choice.query_to_context)
@@ -250,13 +250,16 @@ def what_differs(settings: Settings, choice: BidafChoice) -> str:
 def decisive_settings(
     settings: Settings, choice: BidafChoice, data: SquadDataModule, new_config: BidafConfig | None
 ) -> dict[str, object]:
-    """The settings that decide a result, as they go into the results file; `new_config` unless a checkpoint goes on."""
+    """Return the settings that decide a result, as they go into the results file.
+
+    `new_config` is the config of a new model, None where a checkpoint goes on.
+    """
     start = settings.init_from
     return {
         **reported_settings(settings),
         "levers": list(choice.levers),
         "query_to_context": choice.query_to_context,
-        # Results made before this was told began with sqrt(6 / (d + 1)).
+        # Results made before this was reported began with sqrt(6 / (d + 1)).
         "product_start": product_bound(2 * new_config.hidden_size) if new_config is not None else None,
         "finish_source": None if start is None else settings.train_source,
         **({"train_source": settings.train_source} if start is None and settings.train_source else {}),
@@ -268,9 +271,9 @@ def decisive_settings(
 
 
 def checkpoint_name(path: str) -> str:
-    """How results name the checkpoint of a run: by the run's folder."""
-    place = Path(path)
-    return place.resolve().parent.name if place.name == "checkpoint" and place.is_dir() else public_name(path)
+    """Return how results name a checkpoint: by the folder of its run."""
+    folder = Path(path)
+    return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else public_name(path)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class Settings:
     epochs: int = 2
     negative_samples: int = field(default=10, metadata={"help": "N"})
     subsampling: float = field(
-        default=0.0, metadata={"help": "share above which words are thinned, 0.001 in word2vec; 0: none"}
+        default=0.0, metadata={"help": "fraction above which words are thinned, 0.001 in word2vec; 0: none"}
     )
     learning_rate: float | None = field(default=None, metadata={"help": "default: customary for the architecture"})
     logit_learning_rate: float | None = field(

@@ -1,4 +1,4 @@
-"""The registry: one call per architecture."""
+"""The registry of the architectures: one call of `register` for each."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Configuration of the BiDAF family."""
+"""The configuration of BiDAF and its variants."""
 
 from types import MappingProxyType
 from typing import Any, Literal
@@ -12,19 +12,19 @@ from .configuration_base import OfVariant, ZooConfig
 class BidafConfig(ZooConfig):
     """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
 
-    Defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers. `variants`
-    names the rows of the paper's table, and three of ours.
+    The defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers.
+    `variants` names the rows of the paper's table, and three variants of ours.
 
     Args:
         vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
         word_embedding_size: width of the word vectors (GloVe 840B: 300).
         train_word_embeddings: False keeps the word vectors as given; True learns them.
         hidden_size: h; width of the projection and of each LSTM direction.
-        dropout: rate at every place of the paper.
+        dropout: rate, wherever the paper has dropout.
         position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
         max_position_embeddings: rows of the learned table; a longer input is an error.
         trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
-            from here on are as they were drawn. None: not known.
+            from this one on are as they were drawn. None: not known.
         position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
         scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
         self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
@@ -38,14 +38,13 @@ class BidafConfig(ZooConfig):
         squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
         max_answer_length: longest answer in words that decoding considers.
         no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
-            probability;
-            tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
-        word_features: lever 3; exact match in three forms, term frequency and word shape beside each word.
+            probability; tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
+        word_features: [ours] exact match in three forms, term frequency and word shape beside each word.
         num_word_features: width of these features; fixed by the tokenizer.
-        context_self_attention: lever 1; self-attention after the attention flow (Clark and Gardner 2018).
-        condition_end_on_start: lever 2; the end's LSTM also sees the start-weighted summary of M.
-        no_answer_head: lever 4; a no-answer score of its own in place of position 0.
-        variational_dropout: lever 5; one dropout mask over all time steps, on the inputs of every LSTM.
+        context_self_attention: [ours] self-attention after the attention flow (Clark and Gardner 2018).
+        condition_end_on_start: [ours] the end's LSTM also sees the start-weighted summary of M.
+        no_answer_head: [ours] a no-answer score of its own in place of position 0.
+        variational_dropout: [ours] one dropout mask over all time steps, on the inputs of every LSTM.
     """
 
     model_type = "ctxzoo_bidaf"
@@ -71,8 +70,8 @@ class BidafConfig(ZooConfig):
             "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
             "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
             "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
-            # [ours], in no row of the paper: what the characters are worth without the learned positions; the dropout
-            # that positions bring along, without them; the self-attention with a path around it.
+            # The next ones are ours and in no row of the paper: characters without learned positions; the dropout that
+            # positions bring along, without the positions; self-attention with a path around it.
             "char7": {"char_kernel_size": 7},
             "second_dropout": {"position_embedding": "sinusoidal", "position_scale": 0},
             "learned_attention_residual": {
@@ -115,7 +114,9 @@ class BidafConfig(ZooConfig):
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
-        """As in `ZooConfig`; `char_vocab_size` counts for variants with characters alone, which need it.
+        """Return the configuration of one of `variants`, as `ZooConfig.of_variant` does.
+
+        Variants with characters need a `char_vocab_size` among the `changes`; the others ignore it.
 
         Raises:
             ValueError: an unknown variant name, or no `char_vocab_size` for a variant with characters.
@@ -127,7 +128,7 @@ class BidafConfig(ZooConfig):
         return super().of_variant(name, **changes)
 
     def validate_sizes(self) -> None:
-        """Every size is positive, the dropout rate a probability."""
+        """Check that every size is positive and the dropout rate a probability."""
         self.check_counts(
             "word_embedding_size",
             "hidden_size",
@@ -152,7 +153,7 @@ class BidafConfig(ZooConfig):
             raise ValueError(f"no_answer_threshold must be in [0, 1], or null; got {self.no_answer_threshold}")
 
     def validate_combinations(self) -> None:
-        """Settings that only mean something together."""
+        """Check the settings that only mean something together."""
         if self.self_attention_residual and not self.self_attention:
             raise ValueError("self_attention_residual=True needs self_attention=True")
         if self.position_embedding == "sinusoidal" and self.hidden_size % 2:
@@ -165,5 +166,5 @@ class BidafConfig(ZooConfig):
             raise ValueError("no_answer_head=True needs squad_version='2.0': SQuAD 1.1 has an answer to every question")
 
 
-# Switches beyond the paper, each ablated from learned_char7.
+# The options beyond the paper, each of them an ablation of its own against learned_char7.
 LEVERS = ("context_self_attention", "condition_end_on_start", "word_features", "no_answer_head", "variational_dropout")

@@ -1,4 +1,4 @@
-"""Configuration of the BiLSTM tagger."""
+"""The configuration of the BiLSTM tagger."""
 
 from huggingface_hub.dataclasses import strict
 
@@ -9,13 +9,13 @@ from .configuration_text import TextConfig
 class BilstmTaggerConfig(TextConfig):
     """A tagger of words: a bidirectional LSTM over word vectors (Ling et al. 2015).
 
-    The defaults are the paper's. Those of `TextConfig` come first; `num_labels` is the number of tags.
+    The defaults are the paper's. The fields of `TextConfig` come first; `num_labels` is the number of tags.
 
     Args:
         recurrent_size: h, states of each direction.
         projection_size: d_l, width of the tanh layer that joins the two directions.
-        embedding_dropout: on the words [ours].
-        hidden_dropout: on the states of the LSTM and on the tanh layer [ours].
+        embedding_dropout: rate of dropout on the words [ours].
+        hidden_dropout: rate of dropout on the states of the LSTM and on the tanh layer [ours].
     """
 
     model_type = "ctxzoo_bilstm_tagger"

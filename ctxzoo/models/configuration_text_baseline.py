@@ -1,4 +1,4 @@
-"""Configuration of the baselines for text classification."""
+"""The configuration of the baselines for text classification."""
 
 from dataclasses import field
 from types import MappingProxyType
@@ -19,23 +19,24 @@ class TextBaselineConfig(TextConfig):
         encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
             transformer (mean of the states); over the states of a bidirectional GRU also self_attentive (several heads,
             Lin et al. 2017) and bilinear_attention (one head, Mehta et al. 2019).
-        num_steps, rank, initial_context, eval_context: of attention: K, u, c^0, and c^0 at evaluation.
-        kernel_sizes, num_filters: of cnn: words in a window of each group of filters, filters of each group.
-        recurrent_size: of bigru, self_attentive and bilinear_attention: states of each direction.
-        attention_size, attention_heads: of self_attentive: rows of W_s1 (d_a) and of W_s2.
-        overlap_penalty: of self_attentive: lambda, weight in the loss of how much the heads look at the same words.
-        num_heads, num_layers: of transformer.
-        transformer_size: of transformer: width of its layers, to which a linear map brings the tokens, positions being
-            added there (position_dim is best 0 then); 0: that of the tokens.
-        dropout: on the tokens, and within the Transformer's layers.
-        pooled_dropout: on the vector of the text.
+        num_steps, rank, initial_context, eval_context: settings of attention: K, u, c^0, and c^0 at evaluation.
+        kernel_sizes, num_filters: settings of cnn: words in a window of each group of filters, filters of each group.
+        recurrent_size: states of each direction of bigru, self_attentive and bilinear_attention.
+        attention_size, attention_heads: settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
+        overlap_penalty: lambda, the weight in the loss of how much the heads of self_attentive look at the same words.
+        num_heads, num_layers: heads of each layer of transformer, and its layers.
+        transformer_size: width of the layers of transformer, to which a linear map brings the tokens; positions are
+            added after it, so position_dim is best 0. 0: the layers have the width of the tokens, without a map.
+        dropout: rate of dropout on the tokens, and within the Transformer's layers.
+        pooled_dropout: rate of dropout on the vector of the text.
         classifier_size: units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
-        classifier_dropout: on these units.
+        classifier_dropout: rate of dropout on these units.
     """
 
     model_type = "ctxzoo_text_baseline"
     largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
-    # Rates are the customary ones: Kim (2014) for cnn, Vaswani et al. (2017) for transformer.
+    # The rates of dropout are the customary ones, those of Kim (2014) for cnn and of Vaswani et al. (2017) for
+    # transformer.
     variants = MappingProxyType(
         {
             "mean": {},
@@ -78,7 +79,7 @@ class TextBaselineConfig(TextConfig):
 
     @property
     def pooled_size(self) -> int:
-        """d, width of the vector of a text."""
+        """The width d of the vector of a text."""
         states = 2 * self.recurrent_size
         return {
             "cnn": len(self.kernel_sizes) * self.num_filters,
@@ -117,5 +118,5 @@ class TextBaselineConfig(TextConfig):
             raise ValueError(f"overlap_penalty must be at least 0, got {self.overlap_penalty}")
 
 
-# Those that stand beside the Contextualizer on sentences; the others are of documents (Mehta et al. 2019).
+# The variants that stand beside the Contextualizer on sentences; the others classify documents (Mehta et al. 2019).
 SENTENCE_VARIANTS = ("mean", "attention", "cnn", "bigru", "transformer")

@@ -31,7 +31,7 @@ class WordEmbedding(nn.Embedding):
 
 
 class PositionEmbedding(nn.Module):
-    """Adds nothing, sinusoids (Vaswani et al. 2017) or a learned table to (B, n, width).
+    """Positions added to words (B, n, width): none, sinusoids (Vaswani et al. 2017) or a learned table.
 
     Args:
         kind: none, sinusoidal or learned.
@@ -57,7 +57,7 @@ class PositionEmbedding(nn.Module):
 
     def reset_parameters(self) -> None:
         if self.kind == "learned":
-            # The start of a linear layer's weights with `width` inputs.
+            # The table starts as the weights of a linear layer with `width` inputs do.
             bound = 1 / math.sqrt(self.width)
             init.uniform_(self.table, -bound, bound)
 
@@ -92,7 +92,7 @@ class WordPositionEmbedding(nn.Module):
         self.scale = scale
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """(B, n) -> (B, n, width)."""
+        """Return the vectors (B, n, width) of the words with ids (B, n)."""
         words = dropout(self.words(input_ids), self.dropout, training=self.training)
         x: torch.Tensor = self.projection(words) * self.scale
         if self.position.kind == "none":
@@ -101,7 +101,7 @@ class WordPositionEmbedding(nn.Module):
 
 
 class CharCnn(nn.Module):
-    """Character embeddings, one convolution of width w over all of them, ReLU, maximum over the L - w + 1 places.
+    """Character embeddings, one convolution of width w over all of them, ReLU, maximum over L - w + 1 positions.
 
     A word's vector depends on its own characters alone. `char_ids` narrower than w are padded up to w, so trimming a
     batch to its longest word is allowed.
@@ -111,7 +111,7 @@ class CharCnn(nn.Module):
         embedding_size: width of a character.
         channels: filters.
         kernel_size: w.
-        max_word_length: L; characters beyond it are an error of the caller.
+        max_word_length: L; more characters are an error of the caller.
         dropout: rate on the character embeddings.
     """
 
@@ -134,12 +134,12 @@ class CharCnn(nn.Module):
         self.convolution = nn.Conv1d(embedding_size, channels, kernel_size)
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """(B, n, l) integers, l <= L -> (B, n, channels)."""
+        """Return the vectors (B, n, channels) of words from the ids (B, n, l) of their characters, l <= L."""
         length = char_ids.size(-1)
         if length > self.max_word_length:
             raise ValueError(f"char_ids has {length} characters for each word, the model takes {self.max_word_length}")
-        # The place for the maximum is always over L characters: with fewer places than L - w + 1 a trimmed batch would
-        # lose the value that the convolution's bias gives at padding, and outputs would depend on the batch.
+        # The maximum is always over all L - w + 1 positions: with fewer of them a trimmed batch would lose the value
+        # that the convolution's bias gives at padding, and outputs would depend on the batch.
         char_ids = F.pad(char_ids, (0, self.max_word_length - length))
         if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
             return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
@@ -149,10 +149,10 @@ class CharCnn(nn.Module):
         return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """(N, L) -> (N, channels)."""
+        """Return the vectors (N, channels) of distinct words (N, L)."""
         x = dropout(self.embedding(char_ids), self.dropout, training=self.training)
         x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
-        # max before ReLU: the same value (ReLU is monotone) for a tenth of the work.
+        # The maximum comes before ReLU: the same value, as ReLU is monotone, for a tenth of the work.
         return torch.relu(x.amax(dim=-1))
 
 
@@ -166,7 +166,7 @@ class CharEmbedding(nn.Embedding):
 
 
 class Highway(nn.Module):
-    """`num_layers` times: g = sigmoid(W_g x + b), t = relu(W_t x + b), x <- g t + (1 - g) x; (…, width) stays."""
+    """`num_layers` layers x <- g t + (1 - g) x on (…, width), with g = sigmoid(W_g x + b) and t = relu(W_t x + b)."""
 
     def __init__(self, width: int, num_layers: int) -> None:
         super().__init__()
@@ -200,15 +200,19 @@ class SequenceDropout(nn.Module):
 
 
 def product_bound(width: int) -> float:
-    """Bound of the uniform start of w_cq, for words that are `width` wide.
+    """Return the bound of the uniform distribution that w_cq starts from, for words that are `width` wide.
 
-    The course starter's: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1, `width`).
+    It is the bound of the course starter: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1,
+    `width`).
     """
     return math.sqrt(3 / width)
 
 
 class TrilinearSimilarity(nn.Module):
-    """S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b; Xavier-uniform weights, zero bias (course starter)."""
+    """The similarity S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b of the words of a context and a question.
+
+    Weights start from Xavier's uniform distribution and the bias from zero, as in the course starter.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -226,7 +230,7 @@ class TrilinearSimilarity(nn.Module):
         init.zeros_(self.bias)
 
     def forward(self, context: torch.Tensor, question: torch.Tensor) -> torch.Tensor:
-        """(B, C, d), (B, Q, d) -> S (B, C, Q)."""
+        """Return S (B, C, Q) of a context (B, C, d) and a question (B, Q, d)."""
         dtype = context.dtype
         return trilinear_similarity(
             context,
@@ -258,7 +262,10 @@ class AttentionFlow(nn.Module):
     def forward(
         self, context: torch.Tensor, question: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """(B, C, d), (B, Q, d), boolean masks -> G (B, C, 4d), S1 (B, C, Q), S2."""
+        """Return G (B, C, 4d), S1 (B, C, Q) and S2 of a context (B, C, d) and a question (B, Q, d).
+
+        The masks are boolean, (B, C) and (B, Q); S2 is that of `ops_bidaf.attention_flow`.
+        """
         similarity = self.similarity(
             dropout(context, self.dropout, training=self.training),
             dropout(question, self.dropout, training=self.training),
@@ -267,7 +274,7 @@ class AttentionFlow(nn.Module):
 
 
 class SingleHeadSelfAttention(nn.Module):
-    """X <- softmax(X W_q (X W_k)^T / sqrt(d)) X W_v; no bias, no output map.
+    """Self-attention with one head, softmax(X W_q (X W_k)^T / sqrt(d)) X W_v, without bias and output map.
 
     Args:
         width: d.
@@ -284,7 +291,7 @@ class SingleHeadSelfAttention(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(B, n, d), boolean mask (B, n) -> (B, n, d)."""
+        """Return the attended words (B, n, d) of x (B, n, d) with a boolean mask (B, n)."""
         attended = F.scaled_dot_product_attention(
             self.query(x),
             self.key(x),
@@ -295,7 +302,7 @@ class SingleHeadSelfAttention(nn.Module):
         return attended if self.norm is None else self.norm(x + attended)
 
     def weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """The attention map (B, n, n), for inspection."""
+        """Return the attention map (B, n, n), whose rows sum to 1 over the real words, for inspection."""
         scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(x.size(-1))
         return masked_softmax(scores, mask.unsqueeze(1), dim=2)
 
@@ -303,14 +310,14 @@ class SingleHeadSelfAttention(nn.Module):
 class ContextSelfAttention(nn.Module):
     """Self-attention of the context after the attention flow, with a residual connection (Clark and Gardner 2018, 3.2).
 
-    x = relu(W G); r = BiGRU(x); a = trilinear self-attention of r, no word attending to itself; x + relu(W' [r ; a ;
-    r*a]).
+    x = relu(W G); r = BiGRU(x); a = trilinear self-attention of r, no word attending to itself; the output is
+    x + relu(W' [r ; a ; r*a]).
 
     Args:
         input_size: width of G.
         hidden_size: h; the output has width 2h.
         dropout: rate on the inputs of the GRU and of the attention.
-        variational: one dropout mask over all time steps.
+        variational: whether one dropout mask is used for all time steps.
     """
 
     def __init__(self, input_size: int, hidden_size: int, dropout: float, variational: bool = False) -> None:
@@ -323,7 +330,10 @@ class ContextSelfAttention(nn.Module):
         self.drop = SequenceDropout(dropout, variational)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(B, C, input_size), boolean mask (B, C) -> (B, C, 2h) and the attention map (B, C, C)."""
+        """Return the output (B, C, 2h) and the attention map (B, C, C) of x (B, C, input_size).
+
+        The mask is boolean, (B, C).
+        """
         x = torch.relu(self.reduce(x))
         r = self.drop(self.encoder(self.drop(x), mask))
         similarity = self.similarity(r, r)

@@ -12,7 +12,7 @@ from .ops_masking import masked_softmax
 
 
 class LowRankAttention(nn.Module):
-    """A (B, m, n): how much each word counts for each of m heads.
+    """Attention weights A (B, m, n): how much each word counts for each of m heads.
 
     f_t = (P^T c) * (Q^T u_t), summed over the k members of each head                        (3.10, 3.11)
     f_t = tanh(f_t), then divided by its length over the m heads
@@ -26,8 +26,8 @@ class LowRankAttention(nn.Module):
         num_heads: m.
         rank: k; the columns of head i in P and Q are i k to (i + 1) k - 1.
         l2_normalize: whether to divide by the length.
-        logit_scale: start or value of the factor.
-        learn_logit_scale: whether it is trained, as the exponential of a parameter.
+        logit_scale: value of the factor, or where it starts if it is trained.
+        learn_logit_scale: whether the factor is trained, as the exponential of a parameter.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class LowRankAttention(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier's uniform distribution, as the paper is silent."""
+        """Draw P and Q from Xavier's uniform distribution (the paper is silent); the factor starts at `logit_scale`."""
         bound = math.sqrt(6 / sum(self.context_factors.shape))
         init.uniform_(self.context_factors, -bound, bound)
         init.uniform_(self.word_factors, -bound, bound)
@@ -58,7 +58,7 @@ class LowRankAttention(nn.Module):
             init.constant_(self.log_scale, math.log(self.initial_scale))
 
     def forward(self, words: torch.Tensor, context: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Weights (B, m, n) in float32 or wider: they sum to 1 over the words of a document; 0 elsewhere.
+        """Return the weights A (B, m, n) in float32 or wider, which sum to 1 over the words of a document; 0 elsewhere.
 
         Args:
             words: (B, n, D), u.
@@ -68,7 +68,7 @@ class LowRankAttention(nn.Module):
         return masked_softmax(self.logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
 
     def logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
-        """(B, m, n), before the softmax."""
+        """Return logit_scale * f, (B, m, n), which the softmax then makes weights of."""
         gate = (context @ self.context_factors).unsqueeze(-2)  # (B, 1, m k)
         scores = (words @ self.word_factors) * gate
         if self.rank > 1:
@@ -96,26 +96,38 @@ def reference_low_rank_attention(
     l2_normalize: bool = True,
     logit_scale: float = 1.0,
 ) -> torch.Tensor:
-    """`LowRankAttention` in float64, word by word and head by head; context (B, D)."""
+    """Compute what `LowRankAttention` gives in float64, word by word and head by head.
+
+    Args:
+        words: (B, n, D).
+        context: (B, D).
+        context_factors, word_factors: P and Q, each (D, m k).
+        mask: boolean (B, n).
+        rank: k.
+        l2_normalize, logit_scale: as in `LowRankAttention`.
+
+    Returns:
+        A (B, m, n) in float64.
+    """
     batch, length, width = words.shape
     heads = word_factors.size(1) // rank
     weights = torch.zeros(batch, heads, length, dtype=torch.float64)
     for row in range(batch):
-        real = [place for place in range(length) if mask[row, place]]
+        real = [position for position in range(length) if mask[row, position]]
         scores = {}
-        for place in real:
+        for position in real:
             of_heads = []
             for head in range(heads):
                 total = 0.0
                 for column in range(head * rank, (head + 1) * rank):
                     left = sum(float(context[row, d]) * float(context_factors[d, column]) for d in range(width))
-                    right = sum(float(words[row, place, d]) * float(word_factors[d, column]) for d in range(width))
+                    right = sum(float(words[row, position, d]) * float(word_factors[d, column]) for d in range(width))
                     total += left * right
                 of_heads.append(math.tanh(total))
             size = max(math.sqrt(sum(score**2 for score in of_heads)), 1e-12) if l2_normalize else 1.0
-            scores[place] = [logit_scale * score / size for score in of_heads]
+            scores[position] = [logit_scale * score / size for score in of_heads]
         for head in range(heads):
-            total = sum(math.exp(scores[place][head]) for place in real)
-            for place in real:
-                weights[row, head, place] = math.exp(scores[place][head]) / total
+            total = sum(math.exp(scores[position][head]) for position in real)
+            for position in real:
+                weights[row, head, position] = math.exp(scores[position][head]) / total
     return weights

@@ -1,6 +1,6 @@
-"""Ways from the tokens of a text to one vector that need no more than x and its mask.
+"""Encoders that make one vector of the tokens of a text and need no more than x and its mask.
 
-Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), words on the left, and gives
+Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), words on the left, and returns
 
 - its tokens (B, n, h), 0 outside the mask,
 - the vector of each text (B, d), 0 for a text without words,
@@ -36,15 +36,15 @@ class MeanEncoder(nn.Module):
 class ScalarAttention(nn.Module):
     """K steps of attention with one weight for each token, where the Contextualizer has one for each of its features.
 
-    logit_i = (U x_i) . (V c) / sqrt(u), a = softmax over the tokens, c = sum_i a_i x_i, with the same U and V in all
-    steps. This is second-order attention with a single row of 1 / sqrt(u) for W; d = h = m. Without the root, as in
-    Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
+    With logit_i = (U x_i) . (V c) / sqrt(u) and a the softmax over the tokens, a step is c = sum_i a_i x_i; all steps
+    share U and V. This is second-order attention with a single row of 1 / sqrt(u) for W; d = h = m. Without the root,
+    as in Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
 
     Args:
         width: m.
         rank: u.
         num_steps: K.
-        start: gives the first c.
+        start: returns the first c.
     """
 
     def __init__(self, width: int, rank: int, num_steps: int, start: InitialContext) -> None:
@@ -56,7 +56,7 @@ class ScalarAttention(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier's uniform distribution, as for the Contextualizer."""
+        """Draw U and V from Xavier's uniform distribution, as the Contextualizer does."""
         bound = math.sqrt(6 / sum(self.token_factors.shape))
         init.uniform_(self.token_factors, -bound, bound)
         init.uniform_(self.context_factors, -bound, bound)
@@ -95,9 +95,9 @@ class ConvolutionEncoder(nn.Module):
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))
             values = torch.relu(convolution(padded.transpose(1, 2))).transpose(1, 2)  # (B, n, filters)
-            value, shares = masked_max(values, first_words(mask, size))
+            value, fractions = masked_max(values, first_words(mask, size))
             pooled.append(value)
-            weights = weights + spread(shares, mask, size)
+            weights = weights + spread(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
 
 
@@ -106,7 +106,7 @@ class RecurrentEncoder(nn.Module):
 
     Args:
         width: m.
-        size: of each direction.
+        size: states of each direction.
     """
 
     def __init__(self, width: int, size: int) -> None:
@@ -116,8 +116,8 @@ class RecurrentEncoder(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
         refuse_gaps(mask)
         states = self.rnn(x, mask)
-        pooled, shares = masked_max(states, mask)
-        return states, pooled, [shares]
+        pooled, fractions = masked_max(states, mask)
+        return states, pooled, [fractions]
 
 
 class TransformerEncoder(nn.Module):
@@ -127,8 +127,8 @@ class TransformerEncoder(nn.Module):
         width: m.
         size: h, to which a linear map brings the tokens, and sinusoids of their positions are added (Vaswani et al.
             2017, section 3.5); 0: the layers read the tokens as they are, h = m.
-        num_heads: of each layer.
-        num_layers: layers.
+        num_heads: heads of each layer.
+        num_layers: number of layers.
         dropout: rate within the layers.
     """
 
@@ -143,7 +143,7 @@ class TransformerEncoder(nn.Module):
         if self.projection is not None:
             x = self.projection(x)
             x = x + word_positions(mask, x.size(2), x.dtype)
-        # A text without words may look at its padding: with nothing to look at, it would give NaN.
+        # A text without words looks at its padding: with nothing to look at, it would give NaN.
         hidden = ~mask & mask.any(dim=1, keepdim=True)
         states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
         pooled, weights = masked_mean(states, mask)
@@ -151,29 +151,39 @@ class TransformerEncoder(nn.Module):
 
 
 def first_words(mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Boolean (B, n): where a window of `size` words begins that lies within the text, or, if none does, at 0."""
+    """Return where the windows of `size` words that lie within a text begin, or 0 if none does; boolean (B, n)."""
     lengths = mask.sum(dim=1, keepdim=True)
-    places = torch.arange(mask.size(1), device=mask.device)
-    return (places <= (lengths - size).clamp(min=0)) & (lengths > 0)
+    positions = torch.arange(mask.size(1), device=mask.device)
+    return (positions <= (lengths - size).clamp(min=0)) & (lengths > 0)
 
 
-def spread(shares: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
-    """(B, n): what each window has, by its first word, divided evenly among its words."""
-    words = F.pad(mask.to(shares.dtype), (0, size - 1))
-    each = shares / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
+def spread(fractions: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+    """Divide what each window has evenly among its words.
+
+    Args:
+        fractions: (B, n), of the window that begins at each word.
+        mask: boolean (B, n).
+        size: words in a window.
+
+    Returns:
+        (B, n), the sum that each word gets, 0 outside the mask.
+    """
+    words = F.pad(mask.to(fractions.dtype), (0, size - 1))
+    each = fractions / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
     total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)
     return total * mask
 
 
 class AttentiveRecurrentEncoder(nn.Module):
-    """A = softmax over the words of the scores of each head; the vector of a text is A H, head after head.
+    """A bidirectional GRU and attention with several heads over its states H.
 
-    H are the states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
+    A is the softmax over the words of the scores of each head; the vector of a text is A H, head after head. H are the
+    states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
 
     Args:
-        width: of the tokens.
-        size: of each direction.
-        scores: gives (B, n, m) from the states (B, n, h).
+        width: width of the tokens.
+        size: states of each direction.
+        scores: returns (B, n, m) from the states (B, n, h).
     """
 
     def __init__(self, width: int, size: int, scores: nn.Module) -> None:
@@ -185,14 +195,14 @@ class AttentiveRecurrentEncoder(nn.Module):
         refuse_gaps(mask)
         states = self.rnn(x, mask)
         words = mask.unsqueeze(1)
-        # The product is for a text without words, whose softmax is uniform over its padding.
+        # The product makes the weights of a text without words 0, whose softmax is uniform over its padding.
         weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
         pooled = (weights.to(states.dtype) @ states).flatten(1)
         return states, pooled, list(weights.unbind(dim=1))
 
 
 class AdditiveScores(nn.Module):
-    """W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
+    """Scores of several heads, W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
 
     Args:
         width: h.
@@ -211,7 +221,7 @@ class AdditiveScores(nn.Module):
 
 
 class BilinearScores(nn.Module):
-    """One head: c^T W_i u_t with u_t = tanh(W_w h_t + b_w) (Mehta et al. 2019, equations 3.7 and 3.8).
+    """Scores of one head, c^T W_i u_t with u_t = tanh(W_w h_t + b_w) (Mehta et al. 2019, equations 3.7 and 3.8).
 
     All weights start from N(0, 0.1^2), as the paper has it for W_w and b_w.
 
@@ -235,7 +245,7 @@ class BilinearScores(nn.Module):
 
 
 def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
-    """||A A^T - I||_F^2, the mean over the documents that have a word (Lin et al. 2017, equation 8).
+    """Return the mean of ||A A^T - I||_F^2 over the documents that have a word (Lin et al. 2017, equation 8).
 
     It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
 
@@ -256,7 +266,7 @@ def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
 
 
 def reference_attention_overlap(weights: torch.Tensor) -> torch.Tensor:
-    """`attention_overlap` in float64, entry by entry."""
+    """Compute what `attention_overlap` gives in float64, entry by entry."""
     overlaps = []
     for heads in weights.double():
         if not heads.any():

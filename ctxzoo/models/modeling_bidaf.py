@@ -32,7 +32,7 @@ from .ops_masking import mask_logits
 
 @dataclass
 class ContextQuestionModelOutput(ModelOutput):
-    """Output of a model that reads a context together with a question.
+    """The output of a model that reads a context together with a question.
 
     Attributes:
         last_hidden_state: (B, C, d) context words after the modelling layer (M).
@@ -52,7 +52,9 @@ class ContextQuestionModelOutput(ModelOutput):
 
 @dataclass
 class ExtractiveQuestionAnsweringOutput(ModelOutput):
-    """Output of an extractive reader. Position 0 of the context is the extra token that stands for "no answer".
+    """The output of an extractive reader.
+
+    Position 0 of the context is the extra token that stands for "no answer".
 
     Attributes:
         loss: scalar in nats, when labels are given.
@@ -70,7 +72,7 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
 
 
 class BidafPreTrainedModel(ZooPreTrainedModel):
-    """Base of the BiDAF models."""
+    """The base of the BiDAF models."""
 
     config: BidafConfig
     base_model_prefix = "bidaf"
@@ -78,7 +80,7 @@ class BidafPreTrainedModel(ZooPreTrainedModel):
 
 
 class BidafModel(BidafPreTrainedModel):
-    """From words of a context and a question to G and M (steps 1 to 8 of the paper)."""
+    """The BiDAF encoder: G and M from the words of a context and a question (steps 1 to 8 of the paper)."""
 
     def __init__(self, config: BidafConfig) -> None:
         super().__init__(config)
@@ -153,6 +155,9 @@ class BidafModel(BidafPreTrainedModel):
             char_ids, question_char_ids: (B, C, L), (B, Q, L), when the config has characters.
             word_features, question_word_features: (B, C, f), (B, Q, f), when the config has word features.
 
+        Returns:
+            `ContextQuestionModelOutput`, or a tuple of its fields.
+
         Raises:
             ValueError: a needed input is missing, empty or of the wrong shape, ids lie outside their table, or a mask
                 is not ones followed by zeros.
@@ -200,7 +205,11 @@ class BidafModel(BidafPreTrainedModel):
         features: torch.Tensor | None,
         output_attentions: bool | None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Steps 1 to 6, shared by context and question: (B, n) -> (B, n, 2h), and attention maps on request."""
+        """Take steps 1 to 6, which context and question share.
+
+        Returns:
+            The encoded words (B, n, 2h) of a text (B, n), and its attention maps, none unless they are requested.
+        """
         if char_ids is not None:
             char_ids = as_integers("char_ids", char_ids)
         self._check_ids(ids, char_ids, features)
@@ -214,7 +223,7 @@ class BidafModel(BidafPreTrainedModel):
         if self.char_cnn is not None:
             parts.append(self.char_cnn(char_ids).to(x.dtype))
         if self.config.word_features and features is not None:
-            # Not a product: what a caller has left in the place of padding may be no number.
+            # Not a product: what a caller has left at padding may be no number.
             parts.append(torch.where(mask.unsqueeze(-1), features.to(x.dtype), x.new_zeros(())))
         x = self.highway(torch.cat(parts, dim=-1) if len(parts) > 1 else x)
         if self.config.variational_dropout:
@@ -222,7 +231,10 @@ class BidafModel(BidafPreTrainedModel):
         return self.drop(self.encoder(x, mask)), maps
 
     def _check_ids(self, ids: torch.Tensor, char_ids: torch.Tensor | None, features: torch.Tensor | None) -> None:
-        """Errors that name the value. Ranges are only read on the CPU: on a device it would wait for the queue."""
+        """Raise ValueError for a missing input or a wrong one.
+
+        Ranges are only read on the CPU: on a device it would wait for the queue.
+        """
         config = self.config
         if self.char_cnn is not None and char_ids is None:
             raise ValueError(
@@ -250,7 +262,7 @@ class BidafModel(BidafPreTrainedModel):
 
 
 class BidafForQuestionAnswering(BidafPreTrainedModel):
-    """Pointers to the start and the end of the answer (step 9), and the loss."""
+    """BiDAF with pointers to the start and the end of the answer (step 9), and the loss."""
 
     zoo_task = "question-answering"
 
@@ -284,14 +296,15 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> ExtractiveQuestionAnsweringOutput | tuple[torch.Tensor, ...]:
-        """Start and end logits over the context; inputs as in `BidafModel.forward`.
+        """Point at the start and the end of the answer in each context; inputs as in `BidafModel.forward`.
 
         Args:
             start_positions, end_positions: (B,) words of the context, counted with the extra token; 0 for "no answer".
 
         Returns:
-            `ExtractiveQuestionAnsweringOutput`. The loss is NLL(start) + NLL(end) in nats, mean over the batch; with a
-            no-answer head, the NLL of the right span (or of "no answer") among all spans and "no answer".
+            `ExtractiveQuestionAnsweringOutput`, or a tuple of its fields. The loss is NLL(start) + NLL(end) in nats,
+            mean over the batch; with a no-answer head, the NLL of the right span (or of "no answer") among all spans
+            and "no answer".
 
         Raises:
             ValueError: labels of another shape than (B,) or another type, at padding or beyond the context, an end
@@ -313,12 +326,12 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         mask = _mask_of(input_ids, attention_mask, "input_ids")
         flow, modelled = outputs.attended_context, outputs.last_hidden_state
 
-        # With a score of its own, "no answer" is no longer a place in the context.
-        places = mask
+        # With a score of its own, "no answer" is no longer a position of the context.
+        positions = mask
         if self.no_answer is not None:
-            places = mask & (torch.arange(mask.size(1), device=mask.device) > 0)
+            positions = mask & (torch.arange(mask.size(1), device=mask.device) > 0)
         start_logits = (self.start_from_flow(flow) + self.start_from_modelling(modelled)).squeeze(-1)
-        start_logits = mask_logits(start_logits, places)
+        start_logits = mask_logits(start_logits, positions)
         end_input = modelled
         if self.config.condition_end_on_start:
             weights = torch.softmax(start_logits, dim=1).to(modelled.dtype)
@@ -326,7 +339,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             end_input = torch.cat([modelled, summary.expand_as(modelled), modelled * summary], dim=-1)
         modelled_end = self.drop(self.end_encoder(end_input, mask))
         end_logits = (self.end_from_flow(flow) + self.end_from_modelling(modelled_end)).squeeze(-1)
-        end_logits = mask_logits(end_logits, places)
+        end_logits = mask_logits(end_logits, positions)
 
         no_answer_logits = None
         if self.no_answer is not None:
@@ -349,7 +362,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
 
 
 class NoAnswerHead(nn.Module):
-    """Lever 4: one logit from the attention-pooled M and the question's summary."""
+    """The score of "no answer": one logit from the attention-pooled M and the question's summary [ours]."""
 
     def __init__(self, context_width: int, question_width: int) -> None:
         super().__init__()
@@ -357,7 +370,7 @@ class NoAnswerHead(nn.Module):
         self.score = nn.Linear(context_width + question_width, 1)
 
     def forward(self, modelled: torch.Tensor, mask: torch.Tensor, question_summary: torch.Tensor) -> torch.Tensor:
-        """(B, C, d), boolean (B, C), (B, f) -> (B,) float32."""
+        """Return the logit (B,), in float32, of M (B, C, d) with a boolean mask (B, C) and the summary (B, f)."""
         weights = torch.softmax(mask_logits(self.pool(modelled).squeeze(-1), mask), dim=1).to(modelled.dtype)
         pooled = torch.bmm(weights.unsqueeze(1), modelled).squeeze(1)
         score: torch.Tensor = self.score(torch.cat([pooled, question_summary.to(pooled.dtype)], dim=-1)).squeeze(-1)
@@ -371,10 +384,10 @@ def span_loss(
     start_positions: torch.Tensor,
     end_positions: torch.Tensor,
 ) -> torch.Tensor:
-    """Mean negative log-likelihood in nats of the labelled spans.
+    """Return the mean negative log-likelihood in nats of the labelled spans.
 
-    Without a no-answer score: NLL(start) + NLL(end), "no answer" being position 0. With the score z: the softmax over z
-    and all pairs s_i + e_j, whose sum factorises into the product of both sums of exponentials.
+    Without a no-answer score it is NLL(start) + NLL(end), "no answer" being position 0. With the score z the softmax
+    goes over z and all pairs s_i + e_j, whose sum factorises into the product of both sums of exponentials.
     """
     if no_answer_logits is None:
         return F.cross_entropy(start_logits, start_positions) + F.cross_entropy(end_logits, end_positions)
@@ -395,7 +408,7 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
         raise ValueError(f"mask of shape {tuple(attention_mask.shape)} does not fit {name} of shape {tuple(ids.shape)}")
     mask = attention_mask.bool()
     if not (torch.compiler.is_compiling() or mask.is_cuda):
-        # With padding in front or inside, the recurrent layers would read other places than the attention does.
+        # With padding in front or inside, the recurrent layers would read other positions than the attention does.
         wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
         if wrong.any():
             row = int(wrong.nonzero()[0])
@@ -407,7 +420,7 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
 
 
 def _checked_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Labels as int64. Values are only read on the CPU."""
+    """Return the labels (B,) as int64, checked; their values are only read on the CPU."""
     start, end = as_integers("start_positions", start), as_integers("end_positions", end)
     for name, values in (("start_positions", start), ("end_positions", end)):
         if values.shape != mask.shape[:1]:

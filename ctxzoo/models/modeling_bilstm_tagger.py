@@ -19,14 +19,14 @@ from .ops_masking import refuse_gaps
 
 
 class BilstmTaggerPreTrainedModel(TextPreTrainedModel):
-    """Base of the BiLSTM taggers."""
+    """The base of the BiLSTM taggers."""
 
     config: BilstmTaggerConfig
     base_model_prefix = "tagger"
 
 
 class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
-    """From the words of a sentence to a vector l_i of each of them in its surroundings."""
+    """The encoder of the tagger: a vector l_i for each word of a sentence in its surroundings."""
 
     def __init__(self, config: BilstmTaggerConfig) -> None:
         super().__init__(config)
@@ -50,7 +50,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1.
             inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions.
-            output_attentions: taken as in other models; there are none.
+            output_attentions: accepted as in other models; there are none.
 
         Returns:
             `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:
@@ -76,7 +76,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
 
 
 class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
-    """Scores of the tags of each word: W l_i + b; a softmax makes probabilities of them."""
+    """The tagger: scores of the tags of each word, W l_i + b, of which a softmax makes probabilities."""
 
     zoo_task = "token-classification"
 
@@ -96,13 +96,14 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> TokenClassifierOutput | tuple[torch.Tensor, ...]:
-        """Scores of the tags, (B, n, L), at padding b; inputs as in `BilstmTaggerModel.forward`.
+        """Score the tags of each word; inputs as in `BilstmTaggerModel.forward`.
 
         Args:
             labels: (B, n) tags, -100 at words that do not count; padding never counts.
 
         Returns:
-            The loss is the cross-entropy in nats, mean over the words that count.
+            `logits` (B, n, L), the scores, which are b at padding. The loss is the cross-entropy in nats, mean over the
+            words that count.
 
         Raises:
             ValueError: labels of another shape, or other numbers; see also `BilstmTaggerModel.forward`.

@@ -21,11 +21,11 @@ from .ops_dropout import dropout
 
 @dataclass
 class ContextModelOutput(ModelOutput):
-    """Output of a model that gathers a document into a context.
+    """The output of a model that gathers a document into a context.
 
     Attributes:
         context: (B, m) context after the last step; with several starts, their mean.
-        last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, that it gave; 0 at padding.
+        last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, computed; 0 at padding.
         features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
         context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
         hidden_states: tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
@@ -43,7 +43,7 @@ class ContextModelOutput(ModelOutput):
 
 @dataclass
 class ContextClassifierOutput(ModelOutput):
-    """Output of a classifier of documents.
+    """The output of a classifier of documents.
 
     Attributes:
         loss: scalar in nats, when labels are given.
@@ -59,14 +59,14 @@ class ContextClassifierOutput(ModelOutput):
 
 
 class ContextualizerPreTrainedModel(TextPreTrainedModel):
-    """Base of the Contextualizer models."""
+    """The base of the Contextualizer models."""
 
     config: ContextualizerConfig
     base_model_prefix = "contextualizer"
 
 
 class ContextualizerModel(ContextualizerPreTrainedModel):
-    """From words to contexts c^1, …, c^K (Algorithm 1), or to contextualized words (Algorithm 2) and their mean."""
+    """The Contextualizer: contexts c^1, …, c^K (Algorithm 1), or contextualized words and their mean (Algorithm 2)."""
 
     def __init__(self, config: ContextualizerConfig) -> None:
         super().__init__(config)
@@ -98,6 +98,9 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 elsewhere; default: all 1. A document without any has the context 0.
             inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
+
+        Returns:
+            `ContextModelOutput`, or a tuple of its fields.
 
         Raises:
             ValueError: see `TextInput.forward`.
@@ -134,7 +137,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
 
 
 class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, TextClassifierPreTrainedModel):
-    """Scores of classes from the last context: W_o c^K + b_o.
+    """The Contextualizer as a classifier: scores of classes from the last context, W_o c^K + b_o.
 
     Inputs are those of `ContextualizerModel.forward`, the output is a `ContextClassifierOutput`.
     """
@@ -149,7 +152,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         self.post_init()
 
     def scores(self, outputs: Any) -> torch.Tensor:
-        """(B, L); with several starts the logarithm of their mean probabilities."""
+        """Return the scores (B, L); with several starts the logarithm of their mean probabilities."""
         features = dropout(outputs.features, self.config.dropout, training=self.training)
         logits: torch.Tensor = self.classifier(features)  # (B, S, L)
         if logits.size(1) == 1:
@@ -164,7 +167,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
     def start_linear(self, weights: torch.Tensor) -> None:
         """Start as a linear classifier: scores are `weights` times the mean over the words of their first F numbers.
 
-        With W = 0 all words weigh the same, so that every context is their mean. Training departs from there.
+        W starts at 0: all words then weigh the same, so that every context is their mean. Training departs from there.
 
         Args:
             weights: (L, F), F at most m.
@@ -176,7 +179,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         self.contextualizer.steps.feature_factors.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """How much each word counts in each step: (B, K, n), the mean over features; each row of a step sums to 1."""
+        """Return how much each word counts in each step, (B, K, n): the mean over features; each row sums to 1."""
         outputs = self.contextualizer(
             input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True
         )

@@ -23,7 +23,7 @@ from .ops_masking import masked_max, masked_mean, refuse_gaps
 
 
 class LearnedContext(nn.Module):
-    """One vector c for all documents, from N(0, 0.1^2)."""
+    """A trained vector c for all documents, which starts from N(0, 0.1^2)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -35,14 +35,14 @@ class LearnedContext(nn.Module):
 
 
 class LamaPreTrainedModel(TextPreTrainedModel):
-    """Base of the LAMA models."""
+    """The base of the LAMA models."""
 
     config: LamaConfig
     base_model_prefix = "lama"
 
 
 class LamaModel(LamaPreTrainedModel):
-    """From the words of a document to its vector: m weighted sums of its states, side by side."""
+    """LAMA: the vector of a document, m weighted sums of the states of its words, side by side."""
 
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
@@ -59,7 +59,7 @@ class LamaModel(LamaPreTrainedModel):
             learn_logit_scale=config.learn_logit_scale,
         )
         self.learned_context = LearnedContext(width) if config.context == "learned" else None
-        # Only where the mean of the words has another width than the states.
+        # A map is needed only where the mean of the words has another width than the states.
         needs_map = config.context == "mean_embedding" and config.hidden_size != width
         self.context_map = nn.Linear(config.hidden_size, width, bias=False) if needs_map else None
         self.post_init()
@@ -78,7 +78,7 @@ class LamaModel(LamaPreTrainedModel):
         Args:
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A document without any has the vector 0;
-                where n is 0, one place of padding is read.
+                where n is 0, one position of padding is read.
             inputs_embeds: in place of input_ids, (B, n, d) word vectors.
 
         Returns:
@@ -89,7 +89,7 @@ class LamaModel(LamaPreTrainedModel):
 
         Raises:
             ValueError: see `TextInput.forward`; a mask with a word after padding; inputs_embeds where the config has
-                n-grams, which are told from words by their ids.
+                n-grams, which are recognised by their ids.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
         x, mask = at_least_one_place(x, mask)
@@ -106,7 +106,7 @@ class LamaModel(LamaPreTrainedModel):
             document = torch.cat([document, masked_mean(states, mask)[0], masked_max(states, mask)[0]], dim=1)
         if self.config.linear_mean:
             document = torch.cat([document, masked_mean(every, every_mask)[0]], dim=1)
-        behind = every.size(1) - x.size(1)  # places of n-grams alone
+        behind = every.size(1) - x.size(1)  # positions of n-grams alone
         states, weights = F.pad(states, (0, 0, 0, behind)), F.pad(weights, (0, behind))
         output = BaseModelOutputWithPooling(
             last_hidden_state=states,
@@ -119,7 +119,7 @@ class LamaModel(LamaPreTrainedModel):
     def _words_alone(
         self, x: torch.Tensor, mask: torch.Tensor, input_ids: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Tokens and mask without the n-grams, which stand behind the words of each document."""
+        """Return tokens and mask without the n-grams, which stand behind the words of each document."""
         if input_ids is None:
             raise ValueError(
                 f"inputs_embeds with ngram_buckets={self.config.ngram_buckets}: n-grams are told from words by their "
@@ -134,7 +134,7 @@ class LamaModel(LamaPreTrainedModel):
         return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
     def _context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """c: (D,) for all documents, or (B, D)."""
+        """Return c, (D,) for all documents, or (B, D)."""
         if self.learned_context is not None:
             return self.learned_context.vector
         if self.config.context == "mean_hidden":
@@ -144,7 +144,7 @@ class LamaModel(LamaPreTrainedModel):
 
 
 class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTrainedModel):
-    """Scores of classes: W_2 dropout(relu(W_1 doc + b_1)) + b_2, and, with `linear_mean`, its term.
+    """LAMA as a classifier: scores W_2 dropout(relu(W_1 doc + b_1)) + b_2, with `linear_mean` plus its linear term.
 
     Inputs, `attentions` (A, one (B, m, n)) and `hidden_states` are those of `LamaModel.forward`.
     """
@@ -184,7 +184,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         last.bias.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """A: how much each word counts for each head, (B, m, n); each row sums to 1."""
+        """Return A, how much each word counts for each head, (B, m, n); each row sums to 1."""
         outputs = self.lama(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
         weights: torch.Tensor = outputs.attentions[0]
         return weights

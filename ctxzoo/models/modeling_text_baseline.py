@@ -29,14 +29,14 @@ from .ops_dropout import dropout
 
 
 class TextBaselinePreTrainedModel(TextPreTrainedModel):
-    """Base of the text baselines."""
+    """The base of the text baselines."""
 
     config: TextBaselineConfig
     base_model_prefix = "encoder"
 
 
 class TextBaselineModel(TextBaselinePreTrainedModel):
-    """From the words of a text to one vector, the way `encoder` says."""
+    """The encoder of a baseline: one vector from the words of a text, in the way that `encoder` names."""
 
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
@@ -58,14 +58,14 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         Args:
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0; where
-                n is 0, one place of padding is read.
+                n is 0, one position of padding is read.
             inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
 
         Returns:
             `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the
             vector of each text; on request `hidden_states`: the tokens as they enter and as they are summed up; and
             `attentions`: (B, n) for each step of attention or each head of self_attentive, in their order, and one for
-            the others: how much each token counts, its weight in the mean or the attention, or the share of the
+            the others: how much each token counts, its weight in the mean or the attention, or the fraction of the
             features that take their maximum from it.
 
         Raises:
@@ -85,7 +85,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
 
 class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextClassifierPreTrainedModel):
-    """Scores of classes from the vector of the text: linear, or through one hidden layer.
+    """A baseline as a classifier: scores of classes from the vector of the text, linear or through one hidden layer.
 
     Inputs, `attentions` and `hidden_states` are those of `TextBaselineModel.forward`. With self_attentive and an
     `overlap_penalty` the loss holds an `auxiliary_loss` for heads that look at the same words.
@@ -108,15 +108,18 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         return logits
 
     def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
-        """`auxiliary_loss`: `overlap_penalty` times the `attention_overlap` of self_attentive; otherwise nothing."""
+        """Return self_attentive's `auxiliary_loss`, `overlap_penalty` times `attention_overlap`; otherwise nothing."""
         if not self.config.penalises_overlap:
             return {}
         overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """How much each word counts: (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, else
-        (B, 1, n). Each row sums to 1, or is 0 for a text without words.
+        """Return how much each word counts.
+
+        Returns:
+            (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, otherwise (B, 1, n). Each row
+            sums to 1, or is 0 for a text without words.
         """
         outputs = self.encoder(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
         return torch.stack(outputs.attentions, dim=1)

@@ -1,4 +1,4 @@
-"""From the outputs of an extractive reader to answers: one decoding rule for training, evaluation and the pipeline.
+"""Answers from the outputs of an extractive reader: one decoding rule for training, evaluation and the pipeline.
 
 The best span is sought over a band of `max_length` diagonals instead of all (C, C) pairs.
 """
@@ -40,17 +40,17 @@ class AnswerSpans(NamedTuple):
 def span_log_probabilities(
     outputs: SpanLogits,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Log-probabilities in float32 or wider, so that start[i] + end[j] is the joint log-probability of the span (i, j).
+    """Return log-probabilities such that start[i] + end[j] is that of the span (i, j).
 
-    Without a no-answer score: log-softmax over positions; "no answer" is the span (0, 0), p_0 p'_0. With the score z:
-    softmax over z and all pairs s_i + e_j, so p_na = sigmoid(z - lse(s) - lse(e)), and a span has (1 - p_na) p_i p'_j;
-    log(1 - p_na) is then part of the start's value.
+    Without a no-answer score they are a log-softmax over positions, and "no answer" is the span (0, 0), p_0 p'_0. With
+    the score z the softmax goes over z and all pairs s_i + e_j, so p_na = sigmoid(z - lse(s) - lse(e)), and a span has
+    (1 - p_na) p_i p'_j; log(1 - p_na) is then part of the start's value.
 
     Args:
         outputs: start_logits and end_logits (B, C), the lowest finite value at padding; perhaps no_answer_logits (B,).
 
     Returns:
-        start (B, C), end (B, C), no answer (B,).
+        start (B, C), end (B, C), no answer (B,), in float32 or wider.
 
     Raises:
         ValueError: start_logits or end_logits are missing.
@@ -67,12 +67,13 @@ def span_log_probabilities(
 
 
 def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length: int) -> AnswerSpans:
-    """The most probable span 1 <= i <= j <= i + max_length - 1 of each row; of equal ones the first, then the shortest.
+    """Return the most probable span 1 <= i <= j <= i + max_length - 1 of each row.
 
-    The rule of SQuAD 2.0 is then: no answer where `no_answer_log_probs > span_log_probs`.
+    Of equally probable spans it is the first, then the shortest. The rule of SQuAD 2.0 is then: no answer where
+    `no_answer_log_probs > span_log_probs`.
 
     Args:
-        outputs: of a batch, see `span_log_probabilities`.
+        outputs: outputs of a batch, see `span_log_probabilities`.
         attention_mask: (B, C), nonzero at real words.
         max_length: longest answer in words.
 
@@ -91,7 +92,7 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
 
 
 def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
-    """(B,) p_na / (p_na + p_span) in 0..1: above a half, "no answer" is more probable than the best span."""
+    """Return p_na / (p_na + p_span), (B,), in 0..1: above a half "no answer" is more probable than the best span."""
     return torch.sigmoid(spans.no_answer_log_probs - spans.span_log_probs)
 
 
@@ -102,7 +103,7 @@ def _wide(values: torch.Tensor) -> torch.Tensor:
 def span_scores(
     start_scores: torch.Tensor, end_scores: torch.Tensor, mask: torch.Tensor, max_length: int
 ) -> torch.Tensor:
-    """(B, C, max_length): start_scores[i] + end_scores[i + k] for spans inside `mask` from 1 on, -inf elsewhere.
+    """Return the score of each span, start_scores[i] + end_scores[i + k] at [i, k].
 
     Position 0 (no answer) is never part of a span.
 
@@ -110,6 +111,9 @@ def span_scores(
         start_scores, end_scores: (B, C), log-probabilities or logits.
         mask: boolean (B, C), True at real positions.
         max_length: longest span in words.
+
+    Returns:
+        (B, C, max_length), -inf for spans that leave `mask` or hold position 0.
     """
     length = start_scores.size(1)
     allowed = mask.clone()
@@ -125,7 +129,7 @@ def span_scores(
 def best_spans(
     start_scores: torch.Tensor, end_scores: torch.Tensor, mask: torch.Tensor, max_length: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """For each row the span 1 <= i <= j <= i + max_length - 1 with the greatest score.
+    """Return the span 1 <= i <= j <= i + max_length - 1 with the greatest score of each row.
 
     Of equal scores the smallest i wins, then the smallest j.
 
@@ -135,9 +139,9 @@ def best_spans(
     """
     band = span_scores(start_scores, end_scores, mask, max_length).flatten(1)
     best = band.amax(dim=1)
-    places = torch.arange(band.size(1), device=band.device)
-    # argmax does not promise the first of equal values; the smallest index does.
-    flat = torch.where(band == best.unsqueeze(1), places, band.size(1)).amin(dim=1)
+    indices = torch.arange(band.size(1), device=band.device)
+    # argmax does not promise the first of equal values, so the smallest index is taken.
+    flat = torch.where(band == best.unsqueeze(1), indices, band.size(1)).amin(dim=1)
     starts = torch.div(flat, max_length, rounding_mode="floor")
     ends = starts + flat % max_length
     none = torch.isneginf(best) | torch.isnan(best)  # amax passes NaN on, and NaN equals nothing
@@ -147,7 +151,7 @@ def best_spans(
 def reference_best_span(
     start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int
 ) -> tuple[int, int, float]:
-    """`best_spans` for one row without padding, (C,), by looking at every pair."""
+    """Compute what `best_spans` gives for one row (C,) without padding, by looking at every pair: (i, j, score)."""
     best = (0, 0, float("-inf"))
     for i in range(1, len(start_scores)):
         for j in range(i, min(i + max_length, len(start_scores))):

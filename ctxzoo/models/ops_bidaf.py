@@ -15,7 +15,7 @@ def trilinear_similarity(
     product_weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> torch.Tensor:
-    """S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b, as three products.
+    """Compute S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
 
     Args:
         context: c (B, C, d).
@@ -40,7 +40,7 @@ def attention_flow(
     question_mask: torch.Tensor,
     query_to_context: Literal["coattention", "max"] = "coattention",
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """G = [c ; a ; c*a ; c*b] with a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
+    """Compute G = [c ; a ; c*a ; c*b] with a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
 
     Args:
         context, question: (B, C, d), (B, Q, d).
@@ -78,7 +78,7 @@ def reference_attention_flow(
     question_mask: torch.Tensor,
     query_to_context: Literal["coattention", "max"] = "coattention",
 ) -> torch.Tensor:
-    """G in float64 from the written-out concatenation w.[c_i ; q_j ; c_i*q_j] + b (weight (3d,)), with loops."""
+    """Compute G (B, C, 4d) in float64, with loops, from the written-out w.[c_i ; q_j ; c_i*q_j] + b; w is (3d,)."""
     context, question, weight = context.double(), question.double(), weight.double()
     batch, num_context, width = context.shape
     num_question = question.size(1)
@@ -102,15 +102,18 @@ def reference_attention_flow(
 
 
 def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Distinct rows (U, L) and, for each of the N rows, the number of its equal among them (N,).
+    """Return the distinct rows and, for each row, the index of its equal among them.
 
-    Rows are told apart by a 64-bit hash, much faster than by sorting whole rows; should two different rows share a
-    hash, the rows are returned as they are.
+    Rows are distinguished by a 64-bit hash, much faster than by sorting whole rows; should two different rows have the
+    same hash, the rows are returned as they are.
 
     Args:
         rows: (N, L) integers.
+
+    Returns:
+        The distinct rows (U, L), and the indices (N,).
     """
-    # One random 64-bit multiplier a column; int64 products wrap around, which is what a hash wants.
+    # Each column has a random 64-bit multiplier; int64 products wrap around, as they should in a hash.
     generator = torch.Generator().manual_seed(0)
     multipliers = torch.randint(-(2**63), 2**63 - 1, (rows.size(1),), generator=generator).to(rows.device)
     keys = ((rows + 1) * multipliers).sum(dim=1)
@@ -123,7 +126,7 @@ def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def reference_unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """`unique_rows` with a dictionary; the order of the distinct rows is that of their first occurrence."""
+    """Compute what `unique_rows` gives with a dictionary; distinct rows are in the order of their first occurrence."""
     numbers: dict[tuple[int, ...], int] = {}
     inverse = [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
     return torch.tensor(list(numbers)), torch.tensor(inverse)

@@ -1,10 +1,10 @@
-"""Ids and labels, which callers give as integers of any width."""
+"""Conversion of ids and labels, which callers give as integers of any width."""
 
 import torch
 
 
 def as_integers(name: str, given: torch.Tensor) -> torch.Tensor:
-    """`given` as int64, the only integers that every operation of torch takes.
+    """Return `given` as int64, the only integers that every operation of torch takes.
 
     Raises:
         ValueError: booleans or numbers that may be fractions; `name` is what the message calls them.

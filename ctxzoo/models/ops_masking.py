@@ -4,9 +4,9 @@ import torch
 
 
 def mask_logits(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """`logits` in float32 or wider, with the lowest finite value where `mask` (boolean, broadcastable) is False.
+    """Return `logits` in float32 or wider, with the lowest finite value where `mask` (boolean, broadcastable) is False.
 
-    A finite value rather than -inf: a row without any real position then gives a uniform distribution instead of NaN.
+    The value is finite, not -inf, so that a row without any real position gives a uniform distribution instead of NaN.
     """
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
@@ -14,12 +14,12 @@ def mask_logits(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def masked_softmax(logits: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """Softmax over `dim` among positions where `mask` is True; exactly 0 at the others."""
+    """Return the softmax over `dim` among positions where `mask` is True; for rows that have one, 0 at the others."""
     return torch.softmax(mask_logits(logits, mask), dim=dim)
 
 
 def refuse_gaps(mask: torch.Tensor) -> None:
-    """Check a boolean mask (B, n) whose words must come first, as a recurrent layer needs them.
+    """Check that the words of a boolean mask (B, n) come first, as a recurrent layer needs them.
 
     Raises:
         ValueError: a word after padding; the message names row and position. Values are only read on the CPU: on a
@@ -29,22 +29,22 @@ def refuse_gaps(mask: torch.Tensor) -> None:
         return
     gaps = (mask[:, 1:] & ~mask[:, :-1]).nonzero()
     if len(gaps):
-        row, place = gaps[0].tolist()
+        row, position = gaps[0].tolist()
         raise ValueError(
-            f"attention_mask has a word at row {row}, position {place + 1}, after padding; this model reads texts "
+            f"attention_mask has a word at row {row}, position {position + 1}, after padding; this model reads texts "
             "padded on the right"
         )
 
 
 def reference_masked_softmax(logits: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """`masked_softmax` in float64: exponentials of the real positions over their sum."""
+    """Compute what `masked_softmax` gives in float64: exponentials of the real positions over their sum."""
     mask = mask.expand_as(logits)
     weights = torch.where(mask, logits.double().exp(), torch.zeros((), dtype=torch.float64))
     return weights / weights.sum(dim, keepdim=True)
 
 
 def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean over the tokens of each text.
+    """Return the mean over the tokens of each text.
 
     Args:
         x: (B, n, d) tokens.
@@ -58,27 +58,27 @@ def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torc
 
 
 def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Maximum over the tokens of each text, for each feature by itself.
+    """Return the maximum over the tokens of each text, for each feature by itself.
 
     Args:
         x: (B, n, d) tokens.
         mask: boolean (B, n).
 
     Returns:
-        (B, d), 0 for a text without tokens; and the share of the features that each token gives the maximum of,
-        (B, n), 0 for a text without tokens.
+        (B, d), 0 for a text without tokens; and the fraction of the features whose maximum each token gives, (B, n), 0
+        for a text without tokens.
     """
     some = mask.any(dim=1, keepdim=True)
     if x.size(1) == 0:
         return x.new_zeros(x.size(0), x.size(2)), x.new_zeros(x.size(0), 0)
-    values, places = mask_logits(x, mask.unsqueeze(-1)).max(dim=1)
+    values, indices = mask_logits(x, mask.unsqueeze(-1)).max(dim=1)
     one = torch.full_like(values, 1 / x.size(2))
-    shares = values.new_zeros(mask.shape).scatter_add(1, places, one)
-    return (values * some).to(x.dtype), shares * some
+    fractions = values.new_zeros(mask.shape).scatter_add(1, indices, one)
+    return (values * some).to(x.dtype), fractions * some
 
 
 def reference_pooling(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean and maximum, (B, d) each, in float64, text by text."""
+    """Compute the mean and the maximum over tokens, (B, d) each, in float64, text by text."""
     none = x.new_zeros(1, x.size(2), dtype=torch.float64)
     texts = [tokens[real] if real.any() else none for tokens, real in zip(x.double(), mask, strict=True)]
     return torch.stack([text.mean(dim=0) for text in texts]), torch.stack([text.amax(dim=0) for text in texts])

@@ -1,4 +1,4 @@
-"""Extractive question answering as a pipeline; it travels with a checkpoint, because transformers no longer has one."""
+"""The pipeline of extractive question answering; it travels with a checkpoint, as transformers no longer has one."""
 
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from .ops_answer import AnswerSpans, no_answer_score, span_log_probabilities, sp
 Example = Mapping[str, Any]
 Answer = dict[str, Any]
 
-# Probabilities of "no answer" nearer to 0 or 1 than this are taken as this, so that their odds exist.
+# Log-probabilities of "no answer" are clamped to this range, so that their odds exist.
 LOWEST_LOG, HIGHEST_LOG = -1e6, -1e-12
 
 
 class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ignore]
-    """Answers questions with spans of their contexts, for models that read the two apart (BiDAF and its kin).
+    """A pipeline that answers questions with spans of their contexts, for models that read the two apart, as BiDAF.
 
     `pipe(question=..., context=...)`, `pipe({"question": ..., "context": ...})` (other keys are ignored, so rows of
     SQuAD will do), or a list, generator or dataset of such rows, with `batch_size`. Lists of questions and contexts
@@ -111,11 +111,11 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         doc_stride: int | None = None,
         max_question_len: int = 100,
     ) -> Iterator[dict[str, Any]]:
-        """The windows of one example, each a batch of one."""
+        """Yield the windows of one example, each a batch of one."""
         question, context = _checked(input_, "question"), _checked(input_, "context")
         config = self.model.config
         if getattr(config, "position_embedding", None) == "learned":
-            # One place is the extra token's.
+            # One position is that of the extra token.
             max_seq_len = min(max_seq_len, config.max_position_embeddings - 1)
             max_question_len = min(max_question_len, config.max_position_embeddings - 1)
         if doc_stride is None:
@@ -168,7 +168,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         no_answer_threshold: float | None = None,
         max_answer_len: int | None = None,
     ) -> Answer | list[Answer]:
-        """From the windows of one example to its answers."""
+        """Return the answers of one example from the outputs of its windows: one, or with `top_k` above 1 a list."""
         config = self.model.config
         if handle_impossible_answer is None:
             handle_impossible_answer = self._refusable
@@ -185,35 +185,36 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         for output in model_outputs:
             window: _Window = output["window"]
             offsets += window.offsets[len(offsets) - window.first_word :]
-            size = 1 + len(window.offsets)  # what is beyond is padding
+            size = 1 + len(window.offsets)  # the rest is padding
             start, end = output["start"][0, :size], output["end"][0, :size]
             windows.append(WindowScores(start, end, output["no_answer"][0], output["log_mass"][0], window.first_word))
         scores, no_answer = merge_windows(windows, min(max_answer_len, len(offsets)), self._refusable)
 
-        # The sort is stable and the order that of the text, so of equal scores the first span wins, then the shortest.
+        # The sort is stable and spans are in the order of the text: of equal scores the first span wins, then the
+        # shortest.
         ranked = scores.flatten().sort(descending=True, stable=True)
         best = ranked.values[:1]
         refusal = 0.0
         if self._refusable:
             refusal = no_answer_score(AnswerSpans(best, best, best, no_answer.unsqueeze(0))).item()
         answers = []
-        for score, place in zip(ranked.values[:top_k].tolist(), ranked.indices[:top_k].tolist(), strict=True):
+        for score, index in zip(ranked.values[:top_k].tolist(), ranked.indices[:top_k].tolist(), strict=True):
             if score == float("-inf"):
                 break
-            first, more = divmod(place, scores.size(1))
+            first, more = divmod(index, scores.size(1))
             begin, stop = offsets[first][0], offsets[first + more][1]
             answers.append(_answer(score, begin, stop, context, refusal))
         if handle_impossible_answer:
             empty = _answer(no_answer.item(), 0, 0, context, refusal)
-            place = 0
+            index = 0
             if refusal <= no_answer_threshold:
-                place = 1 + sum(answer["score"] >= empty["score"] for answer in answers[1:])
-            answers.insert(place, empty)
+                index = 1 + sum(answer["score"] >= empty["score"] for answer in answers[1:])
+            answers.insert(index, empty)
         return answers[0] if top_k == 1 else answers[:top_k]
 
 
 class WindowScores(NamedTuple):
-    """What a model says of one window, from `span_log_probabilities`.
+    """The scores that a model gives one window, from `span_log_probabilities`.
 
     Attributes:
         start, end: (1 + n,) the extra token, then the n words of the window.
@@ -232,16 +233,16 @@ class WindowScores(NamedTuple):
 def merge_windows(
     windows: Sequence[WindowScores], max_length: int, refusable: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores of a context from those of its windows, in float64. Of a single window they are its own.
+    """Return the scores of a context from those of its windows, in float64; a single window keeps its own.
 
     With "no answer" (SQuAD 2.0), which every window can give, its probability is the common measure: p_na of the
     context is the least of the windows', and the rest, 1 - p_na, is divided among the windows in proportion to their
     odds of holding the answer, (1 - p_na,w) / p_na,w, and within a window as the model has it. Without it (SQuAD 1.1)
     the softmax goes over the logits of all windows together. A span that several windows hold gets the sum of its
-    shares; so what is the same in every window is the same in the whole, and all probabilities add up to 1 at most.
+    parts; so what is the same in every window is the same in the whole, and all probabilities add up to 1 at most.
 
     Args:
-        windows: in the order of the text.
+        windows: scores of the windows, in the order of the text.
         max_length: longest span in words.
         refusable: whether "no answer" has a meaning.
 
@@ -262,14 +263,17 @@ def merge_windows(
     for window, log_weight in zip(windows, log_weights, strict=True):
         start, end = window.start.double().unsqueeze(0), window.end.double().unsqueeze(0)
         band = span_scores(start, end, torch.ones_like(start, dtype=torch.bool), max_length)[0, 1:]
-        place = slice(window.first_word, window.first_word + len(band))
-        scores[place] = torch.logaddexp(scores[place], band + log_weight)
+        index = slice(window.first_word, window.first_word + len(band))
+        scores[index] = torch.logaddexp(scores[index], band + log_weight)
     return scores, no_answer.min()
 
 
 @dataclass(frozen=True)
 class _Window:
-    """Where a window lies. Not a tuple: the pipeline would walk through its numbers in search of tensors."""
+    """The position of a window in its context.
+
+    It is no tuple: the pipeline would walk through its numbers in search of tensors.
+    """
 
     context: str
     first_word: int
@@ -277,7 +281,7 @@ class _Window:
 
 
 def _examples(question: Any, context: Any) -> Any:
-    """One example, or as many as the longer of the two lists."""
+    """Return one example, or a list of them where question or context is a list."""
     if isinstance(question, (list, tuple)) or isinstance(context, (list, tuple)):
         if isinstance(question, str):
             question = [question] * len(context)

@@ -17,15 +17,15 @@ MODEL_TYPE_PREFIX = "ctxzoo_"
 
 @dataclass(frozen=True)
 class Architecture:
-    """What the zoo knows of one architecture.
+    """An architecture of the zoo, with everything that is registered of it.
 
     Attributes:
         name: short name, the model type without its prefix ("bidaf").
-        config_class: its configuration.
-        model_classes: Auto class name to model class, e.g. {"AutoModel": BidafModel}; a head for which transformers has
-            no Auto class stands under its own name.
-        tokenizer_class: the tokenizer that is saved beside its checkpoints, or None.
-        pipeline_classes: task to the pipeline that is saved in its checkpoints.
+        config_class: class of its configuration.
+        model_classes: a map from Auto class name to model class, e.g. {"AutoModel": BidafModel}; a head for which
+            transformers has no Auto class stands under its own name.
+        tokenizer_class: class of the tokenizer that is saved beside its checkpoints, or None.
+        pipeline_classes: a map from task to the class of the pipeline that is saved in its checkpoints.
     """
 
     name: str
@@ -36,7 +36,10 @@ class Architecture:
 
 
 class _Architectures(Mapping[str, Architecture]):
-    """Architectures by name. The code of one is imported when it is looked up; listing the names imports nothing."""
+    """The architectures by name.
+
+    The code of one is imported when it is looked up; listing the names imports nothing.
+    """
 
     def __init__(self) -> None:
         self.loaders: dict[str, Callable[[], Architecture]] = {}
@@ -77,12 +80,12 @@ def register(
     classes receive the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved.
 
     Args:
-        config_class: with its `model_type`.
+        config_class: class of the configuration, with its `model_type`.
         load: returns base model and heads by Auto class name, e.g. {"AutoModel": BidafModel}; a model for which
             transformers has no Auto class by the name of its own class.
-        tokenizer: saved beside checkpoints.
-        load_pipelines: returns task to pipeline class, whose `auto_model` names the head it runs; checkpoints of that
-            head carry its code.
+        tokenizer: class of the tokenizer that is saved beside checkpoints.
+        load_pipelines: returns a map from task to pipeline class, whose `auto_model` names the head it runs;
+            checkpoints of that head carry its code.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an
@@ -137,5 +140,5 @@ def _load(
 
 
 def _reference(cls: type[Any]) -> str:
-    """`module.Class` without the package: the form in which auto_map names a file of the checkpoint folder."""
+    """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"

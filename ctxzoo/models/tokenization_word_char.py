@@ -1,4 +1,4 @@
-"""Words, their characters, and features of words beside another text, as one tokenizer."""
+"""`WordCharTokenizer`: words, their characters, and features of words beside another text."""
 
 import unicodedata
 from collections import Counter
@@ -15,7 +15,7 @@ from transformers.utils import PaddingStrategy
 
 from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
 
-# What a word is, tried from left to right:
+# The forms of a word, tried from left to right:
 #   abbreviations with dots (U.S., e.g.), words up to a clitic (do|n't, it|'s), clitics, numbers with inner marks and a
 #   tail (1,234.5, 1990s), words of letters with combining marks, doubled quotes and dots as one sign, any other sign.
 WORD_PATTERN = (
@@ -31,19 +31,19 @@ WORD_PATTERN = (
 
 
 def word_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
-    """Cuts text into words at `WORD_PATTERN`; offsets point into the text as given."""
+    """Return the pre-tokenizer that cuts text into words by `WORD_PATTERN`; offsets point into the text as given."""
     return pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated")]
     )
 
 
 UNKNOWN_CHARACTER = 1  # 0 is padding
-QUESTION = "question_"  # before the names of the question's inputs
+QUESTION = "question_"  # prefix of the names of the question's inputs
 CACHED_WORDS = 1_000_000
 
-# Numbers beside each word that say how it relates to the other text (Chen et al. 2017, section 3.2.1). Three forms of
-# exact match and the term frequency are the paper's; the light stem stands in for its lemma and the shape of the word
-# for its part of speech and entity type, because no tagger travels with a checkpoint.
+# Word features are numbers that say how a word relates to the other text (Chen et al. 2017, section 3.2.1). Three forms
+# of exact match and the term frequency are the paper's; the light stem stands in for its lemma and the shape of the
+# word for its part of speech and entity type, because no tagger travels with a checkpoint.
 NUM_WORD_SHAPES = 8
 NUM_WORD_FEATURES = 4 + NUM_WORD_SHAPES
 
@@ -51,7 +51,7 @@ LOWER, CAPITALISED, UPPER, MIXED, DIGITS, WITH_DIGITS, SIGN, OTHER = range(NUM_W
 
 
 class _Words(NamedTuple):
-    """A text cut into words: what they are, and from where to where they stand in the text."""
+    """A text cut into words: the words, and their offsets in the text."""
 
     words: list[str]
     offsets: list[tuple[int, int]]
@@ -60,14 +60,14 @@ class _Words(NamedTuple):
 class WordCharTokenizer(ZooTokenizer):
     """Word ids, character ids and word features for models that read a question and a context apart.
 
-    `tokenizer(question, context)` gives `input_ids`, `attention_mask` and, as built, `char_ids` (words,
+    `tokenizer(question, context)` gives `input_ids`, `attention_mask` and, if it is built so, `char_ids` (words,
     max_word_length) and `word_features` (words, 12) of the **context**, and the same names after "question_" for the
     question. Both begin with one extra token of id 1, all of its characters 1 too, its features 0: position 0 of the
     context stands for "no answer". `offset_mapping`, on request, belongs to the context: (0, 0) for the extra token,
     then first character and the one after the last in the context as given. `tokenizer(text)` encodes one text without
     the extra token.
 
-    Words are `WORD_PATTERN`'s. A word has the id of the first of these forms that is known: as written, lower case,
+    Text is cut by `WORD_PATTERN`. A word has the id of the first of these forms that is known: as written, lower case,
     capitalised, upper case; otherwise 1. Both doubled quotes are looked up as the plain one.
 
     Truncation cuts the context only (`max_length` counts the extra token); `return_overflowing_tokens` then gives
@@ -86,13 +86,13 @@ class WordCharTokenizer(ZooTokenizer):
 
     @property
     def char_vocab(self) -> dict[str, int] | None:
-        """Character to id; 0 is padding, 1 any other character. None: no characters."""
+        """The id of each character; 0 is padding, 1 any other character. None: no characters."""
         vocabulary: dict[str, int] | None = self.init_kwargs.get("char_vocab")
         return vocabulary
 
     @property
     def max_word_length(self) -> int:
-        """Characters to which words are cut."""
+        """The number of characters to which words are cut."""
         return int(self.init_kwargs.get("max_word_length", 16))
 
     @property
@@ -101,7 +101,7 @@ class WordCharTokenizer(ZooTokenizer):
         return bool(self.init_kwargs.get("word_features", False))
 
     def word_id(self, word: str) -> int:
-        """The row of the word table for a word as written; 1 if none of its forms is known."""
+        """Return the row of the word table for a word as written; 1 if none of its forms is known."""
         if word in ("``", "''"):
             word = '"'
         for form in (word, word.lower(), word.capitalize(), word.upper()):
@@ -112,7 +112,7 @@ class WordCharTokenizer(ZooTokenizer):
         return unknown
 
     def character_ids(self, word: str) -> tuple[int, ...]:
-        """Ids of the first `max_word_length` characters, without padding; empty without characters."""
+        """Return the ids of the first `max_word_length` characters, without padding; none without characters."""
         vocabulary = self.char_vocab
         if vocabulary is None:
             return ()
@@ -121,7 +121,7 @@ class WordCharTokenizer(ZooTokenizer):
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """The words of a text, and those of `pair` after them, as written."""
+        """Return the words of a text, and those of `pair` after them, as written."""
         texts = [text] if pair is None else [text, pair]
         return list(chain.from_iterable(cut.words for cut in self._cut(texts, "text")))
 
@@ -136,12 +136,14 @@ class WordCharTokenizer(ZooTokenizer):
         return_tensors: Any = None,
         verbose: bool = True,
     ) -> BatchEncoding:
-        """As in transformers, for both texts and all that belongs to their words; other entries stay as they are.
+        """Pad both texts of each encoding, with all that belongs to their words, and return a `BatchEncoding`.
+
+        Other entries stay as they are.
 
         Args:
             encoded_inputs: one encoding, a batch of them, or a list of encodings (as a collator gets).
-            padding: the context's length: of the longest (True), `max_length` ("max_length"), as it is (False). The
-                question is padded to its own longest.
+            padding: True pads contexts to the longest context, "max_length" to `max_length`, and both pad questions to
+                the longest question; False pads neither.
 
         Raises:
             ValueError: another side than right, or no input_ids.
@@ -245,7 +247,7 @@ class WordCharTokenizer(ZooTokenizer):
         return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
 
     def _row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
-        """One example: the context (or the only text), and the question if there is one."""
+        """Return the entries of one example: the context (or the only text), and the question if there is one."""
         row = self._inputs(main.words, None if question is None else question.words, "")
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
@@ -254,7 +256,7 @@ class WordCharTokenizer(ZooTokenizer):
         return row
 
     def _inputs(self, words: list[str], other: list[str] | None, prefix: str) -> dict[str, Any]:
-        """The entries of one text; in a pair (`other` given) with the extra token in front."""
+        """Return the entries of one text; in a pair (`other` given) with the extra token in front."""
         entries = [self._entry(word) for word in words]
         ids = [index for index, _ in entries]
         characters = [list(word) for _, word in entries]
@@ -269,7 +271,7 @@ class WordCharTokenizer(ZooTokenizer):
         return inputs
 
     def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
-        """Word id and padded character ids; texts repeat their words, so these are kept."""
+        """Return the id and the padded character ids of a word; texts repeat their words, so these are kept."""
         if self._cache is None or len(self._cache) > CACHED_WORDS:
             self._cache = {}
         entry = self._cache.get(word)
@@ -306,14 +308,14 @@ def build_word_char_tokenizer(
     word_features: bool = False,
     **kwargs: Any,
 ) -> WordCharTokenizer:
-    """A tokenizer over given words.
+    """Return a tokenizer with the given words.
 
     Args:
         words: `words[0]` gets id 2; ids 0 and 1 are "[PAD]" and "[UNK]".
         characters: `characters[0]` gets id 2; None: the tokenizer gives no characters.
         max_word_length: characters to which words are cut.
         word_features: whether pairs come with word features.
-        kwargs: for the tokenizer class, for example `model_max_length`.
+        kwargs: arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice (the names of ids 0 and 1 count), a character twice or of another length than 1, or a
@@ -327,7 +329,7 @@ def build_word_char_tokenizer(
         for character in characters:
             if len(character) != 1:
                 raise ValueError(f"characters must be single characters, got {character!r}")
-        # The places of padding and unknown; an empty string and two characters are never looked up.
+        # The ids of padding and unknown have names that are never looked up: an empty string and two characters.
         char_vocab = {
             name: index for name, index in _numbered(["", "??"], characters, "character").items() if index > 1
         }
@@ -363,12 +365,12 @@ def _texts(value: Any, name: str, batched: bool) -> list[str]:
     if isinstance(value, str) and not batched:
         return [value]
     if not batched or not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
-        wanted = "a list of strings, like the questions" if batched else "a string, like the question"
+        expected = "a list of strings, like the questions" if batched else "a string, like the question"
         kind = type(value).__name__
         if isinstance(value, (list, tuple)):
             kind += f" of {', '.join(sorted({type(text).__name__ for text in value}))}"
         raise TypeError(
-            f"{name} must be {wanted if name == 'context' else 'a string or a list of strings'}, got {kind}"
+            f"{name} must be {expected if name == 'context' else 'a string or a list of strings'}, got {kind}"
         )
     if not value:
         raise ValueError(f"no {name} in the batch")
@@ -382,7 +384,7 @@ def _refuse_empty(name: str, texts: list[_Words]) -> None:
 
 
 def _windows(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
-    """First word and the one after the last of each window; without `stride`, of the first window only."""
+    """Return the first word of each window and the one after its last; without `stride`, of the first window only."""
     if capacity is None or words <= capacity:
         return [(0, words)]
     if stride is None:
@@ -396,7 +398,7 @@ def _round_up(length: int, multiple: int | None) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Tensors and arrays, also inside a list, as lists of numbers."""
+    """Return tensors and arrays, also those inside a list, as lists of numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, (list, tuple)) and value and hasattr(value[0], "tolist"):
@@ -405,10 +407,10 @@ def _plain(value: Any) -> Any:
 
 
 def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list[float]]:
-    """`NUM_WORD_FEATURES` numbers for each word of a text.
+    """Return `NUM_WORD_FEATURES` numbers for each word of a text.
 
-    In this order: 1 where some word of the other text is the same as written, lower-cased, by `stem`, else 0; how often
-    the lower-cased word stands in its own text, over the words of that text; the one-hot `word_shape`.
+    They are, in this order: 1 where some word of the other text is the same as written, lower-cased, by `stem`, else 0;
+    how often the lower-cased word stands in its own text, over the words of that text; the one-hot `word_shape`.
     """
     lower = [word.lower() for word in words]
     counts = Counter(lower)
@@ -426,7 +428,7 @@ def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list
 
 @lru_cache(maxsize=1 << 17)
 def word_shape(word: str) -> int:
-    """What a word looks like, as one of `NUM_WORD_SHAPES` numbers; the first that holds:
+    """Return what a word looks like, as one of `NUM_WORD_SHAPES` numbers, the first that holds of:
 
     4 digits only, 5 digits and others, 0 lower case, 1 first character upper case and no other, 2 all upper case,
     3 upper and lower case mixed, 6 punctuation and symbols only, 7 anything else (no case, control characters).
@@ -447,11 +449,11 @@ def word_shape(word: str) -> int:
 
 @lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
-    """The lower-cased word without common English endings; a rough key under which forms of one word meet.
+    """Return the lower-cased word without common English endings: a rough key under which forms of one word meet.
 
-    Words of letters only, in this order, each as long as three letters stay: the plural (-ies to -y, -es after a
-    hissing sound, -s except in -ss, -us, -is); then -ied to -y, -ing or -ed where a vowel stays before it, or -ly; a
-    doubled last consonant becomes single; a last -e goes, a last -y becomes -i.
+    In words of letters only, and as long as three letters stay, these go in this order: the plural (-ies to -y, -es
+    after a hissing sound, -s except in -ss, -us, -is); then -ied to -y, -ing or -ed where a vowel stays before it, or
+    -ly; a doubled last consonant becomes single; a last -e goes, a last -y becomes -i.
     """
     word = word.lower()
     if not word.isalpha():

@@ -30,7 +30,7 @@ class RunData(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Content hashes of the splits."""
+        """The content hashes of the splits."""
 
     @property
     def tokenizer(self) -> Any:
@@ -45,7 +45,7 @@ def training_result(
     spec: RunSpec,
     card: TaskCard,
 ) -> RunResult:
-    """What a finished training says of itself.
+    """Return the results of a finished training.
 
     Args:
         task, data, trainer: of the run, whose log is in its folder.

@@ -47,7 +47,7 @@ def _is_reported(one: Field[Any], settings: Any) -> bool:
 
 
 def score_option() -> str:
-    """A field of a dataclass of settings; `check_settings` knows its values by its name, `score`."""
+    """Return a field of a dataclass of settings; `check_settings` knows its values by its name, `score`."""
     value: str = field(default=SCORED[0], metadata={"help": _HELP})
     return value
 
@@ -145,19 +145,19 @@ def check_settings(settings: Any) -> None:
 
 
 def range_of(field: Field[Any]) -> Range | None:
-    """Of a setting; None of those that nobody has bounded."""
+    """Return the range of a setting, or None where it has no bounds."""
     if field.name == THREADS:
         return COUNT if field.default == 0 else SIZE
     return RANGES.get(field.name)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is an int or a float, and no bool."""
+    """Return whether a value is an int or a float, and no bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def advice_for(message: str, options: Container[str]) -> str:
-    """A message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
+    """Return a message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
 
     `name` becomes `--name`, or `--names` where the option takes several; where there is neither the aside is left out.
     """

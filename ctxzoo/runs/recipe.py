@@ -73,7 +73,7 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
 
 
 def with_settings_file(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with a YAML file at their head replaced by the options that it holds.
+    """Return the arguments, with a YAML file at their head replaced by the options that it holds.
 
     Raises:
         OSError: the file cannot be read.

@@ -30,7 +30,7 @@ class Run(ABC):
 
         @property
         def spec(self) -> RunSpec:
-            """What tells it from every other run."""
+            """The identity of the run."""
 
     @abstractmethod
     def work(self, *, resume: bool) -> None:

@@ -30,12 +30,12 @@ class TrainingSettings(RunSettings):
     wandb: bool = False
 
     def spec(self, **identity: Any) -> RunSpec:
-        """The spec of one run; `identity` are the fields of `RunSpec` that are no options."""
+        """Return the spec of one run; `identity` are the fields of `RunSpec` that are no options."""
         places = {name: getattr(self, name) for name in ("score", "output_dir", "results_dir")}
         return RunSpec(**places, **identity)
 
     def trainer(self, seed: int, **options: Any) -> TrainerSettings:
-        """How one run is trained; `options` are further fields of `TrainerSettings`."""
+        """Return how one run is trained; `options` are further fields of `TrainerSettings`."""
         return TrainerSettings(
             precision=self.precision,
             ema_decay=self.ema_decay,
@@ -52,7 +52,7 @@ class TrainingSettings(RunSettings):
 
 
 def reported_vectors(vectors: str | None) -> dict[str, Any]:
-    """What settings tell of given word vectors, by name and content; their width is then the model's.
+    """Return what results files report of given word vectors, by name and content; their width is then the model's.
 
     Without any nothing, so that results from before they could be given stay those of the same settings.
 
@@ -65,7 +65,7 @@ def reported_vectors(vectors: str | None) -> dict[str, Any]:
 
 
 def vectors_content(vectors: str | None) -> dict[str, Any]:
-    """What settings tell of the content of given word vectors, so that no other file of this name is taken for them.
+    """Return the content of given word vectors as reported, so that no other file of this name is taken for them.
 
     It stands beside the fingerprint of the data: models that start from other vectors compare on the same rows.
     """

@@ -42,7 +42,7 @@ class RunSpec:
 
     @property
     def results_file(self) -> Path:
-        """What the finished run leaves."""
+        """The results file that the finished run leaves."""
         if self.dataset is None:
             return path_of_parts(self.results_dir, self.recipe, (self.variant, f"seed{self.seed}", self.tag))
         return result_path(
@@ -76,7 +76,7 @@ class RunSpec:
         dataset: str | None = None,
         split: str | None = None,
     ) -> RunResult:
-        """The content of the results file.
+        """Return the content of the results file.
 
         Args:
             metrics, parameters: as in `RunResult`.

@@ -51,11 +51,11 @@ class TrainingRun(Run):
 
     @property
     def same_when_resumed(self) -> Mapping[str, Any]:
-        """What must be the same when the training is resumed."""
+        """The settings that must be the same when the training is resumed."""
         return self.spec.settings
 
     def build_data(self) -> Any:
-        """The data, before `setup`."""
+        """Return the data, before `setup`."""
         return self.data_class(**self.data)
 
     def check_data(self, data: Any) -> None:
@@ -63,10 +63,15 @@ class TrainingRun(Run):
 
     @abstractmethod
     def build_task(self, data: Any, processes: int) -> ZooTask:
-        """The model as it starts, on data after `setup`, with so many processes in the training."""
+        """Return the task with its model as it starts.
+
+        Args:
+            data: after `setup`.
+            processes: number of those that train together.
+        """
 
     def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
-        """Split to scores of the finished model."""
+        """Return split to scores of the finished model."""
         return score_splits(task, data, splits, progress=False)
 
     @abstractmethod
@@ -119,7 +124,7 @@ class ZooRun(TrainingRun):
     push_to: str | None = None
 
     def model_config(self, data: Any) -> dict[str, Any]:
-        """The whole config of the model, on data after `setup`."""
+        """Return the whole config of the model, on data after `setup`."""
         return {**self.config, **data.model_sizes()}
 
     def finish(

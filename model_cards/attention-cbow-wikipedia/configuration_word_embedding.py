@@ -1,4 +1,4 @@
-"""Configuration of word embeddings: CBOW with attention and its relatives."""
+"""The configuration of word embeddings: CBOW with attention and its relatives."""
 
 from types import MappingProxyType
 from typing import Literal
@@ -10,14 +10,14 @@ from .configuration_base import ZooConfig
 
 @strict
 class WordEmbeddingConfig(ZooConfig):
-    """A word is predicted from the words around it (Ling et al., EMNLP 2015).
+    """Word embeddings that predict a word from the words around it (Ling et al., EMNLP 2015).
 
     The defaults are the paper's.
 
     Args:
         vocab_size: V, rows of every table of words, those of special tokens included.
-        num_special_tokens: how many of the first ids are of padding, mask and the like: their rows are 0, and they are
-            neither context nor predicted.
+        num_special_tokens: how many of the first ids belong to padding, mask and the like: their rows are 0, and they
+            are neither context nor predicted.
         word_dim: d, width of a word vector.
         window: b, positions on each side: -b to -1 and 1 to b.
         architecture: attention_cbow (the paper's), cbow, skip_gram, structured_skip_gram, cwindow, or positional_cbow
@@ -44,12 +44,12 @@ class WordEmbeddingConfig(ZooConfig):
 
     @property
     def hidden_size(self) -> int:
-        """d."""
+        """The width d of a word vector."""
         return self.word_dim
 
     @property
     def num_positions(self) -> int:
-        """2b, columns of a window; that of position i is i + b before the centre and i + b - 1 after it."""
+        """The 2b columns of a window; position i has column i + b before the centre and i + b - 1 after it."""
         return 2 * self.window
 
     @property
@@ -64,7 +64,7 @@ class WordEmbeddingConfig(ZooConfig):
 
     @property
     def context_size(self) -> int:
-        """Width of a context: d, or 2b d."""
+        """The width of a context: d, or 2b d."""
         return self.num_positions * self.word_dim if self.keeps_positions_apart else self.word_dim
 
     def validate_sizes(self) -> None:

@@ -1,4 +1,4 @@
-"""Word embeddings: a word is predicted from the words around it, which attention may weigh.
+"""Word embeddings that predict a word from the words around it, which attention may weigh.
 
 Ling et al., "Not All Contexts Are Created Equal: Better Word Representations with Variable Attention" (EMNLP 2015).
 docs/models/word_embedding.md lists which function computes which equation, and the deviations.
@@ -30,18 +30,18 @@ from .ops_word_embedding import (
     word_windows,
 )
 
-IGNORED = -100  # the label of places that are not predicted, as everywhere in torch
+IGNORED = -100  # the label of positions that are not predicted, as everywhere in torch
 InputGradient = Literal["exact", "word2vec"]
 
 
 @dataclass
 class WordContextOutput(ModelOutput):
-    """Output of a model of words and of the words around them.
+    """The output of a model of words and of the words around them.
 
     Attributes:
         last_hidden_state: (B, n, d) the vector of each word, W[w]; 0 at padding and special tokens.
-        context_state: (B, n, d) what is around each place, c; (B, n, 2b d) where positions are kept apart; 0 at padding
-            and where there is no word around.
+        context_state: (B, n, d) the context c of each word, from the words around it; (B, n, 2b d) where positions are
+            kept apart; 0 at padding and where there is no word around.
         hidden_states: these two, on request.
         attentions: on request, one (B, n, 2b): the weight of each word around; 0 where there is none.
     """
@@ -53,12 +53,12 @@ class WordContextOutput(ModelOutput):
 
 
 class WordTable(nn.Embedding):
-    """Rows from U(-bound, bound); the first rows, of special tokens, are 0, and nothing reads them.
+    """A table with a row for each word, from U(-bound, bound); nothing reads the rows of special tokens, which are 0.
 
     Args:
         vocab_size, width: size of the table.
-        num_special_tokens: rows that are 0.
-        bound: of the distribution; 0: the table starts at 0.
+        num_special_tokens: number of the first rows, which are 0.
+        bound: bound of the distribution; 0: the table starts at 0.
     """
 
     def __init__(self, vocab_size: int, width: int, num_special_tokens: int, bound: float) -> None:
@@ -74,7 +74,7 @@ class WordTable(nn.Embedding):
 
 
 class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
-    """Base of the word embeddings."""
+    """The base of the word embeddings."""
 
     config: WordEmbeddingConfig
     base_model_prefix = "word_embedding"
@@ -82,7 +82,7 @@ class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
     _input_embed_layer = "word_vectors"
 
     def set_sparse_gradients(self, on: bool) -> None:
-        """Whether tables of words get gradients that hold the rows that were read alone.
+        """Set whether the gradients of tables of words hold only the rows that were read.
 
         With a large vocabulary a step of training by `sampled_loss` is then independent of its size. The optimiser
         must know sparse gradients: SGD without momentum, Adagrad, SparseAdam.
@@ -91,7 +91,7 @@ class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
 
 
 class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
-    """The vector of each word, W, and of what is around it, c: equations (2) and (3)."""
+    """The vector W of each word, and the context c of the words around it: equations (2) and (3)."""
 
     def __init__(self, config: WordEmbeddingConfig) -> None:
         super().__init__(config)
@@ -115,9 +115,9 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         self.post_init()
 
     def reset_parameters(self) -> None:
-        """Fill what is no module of its own: every model starts as CBOW, K = s = 0."""
+        """Fill the parameters that are in no module of their own: every model starts as CBOW, K = s = 0."""
         if self.position_factors is not None:
-            # A starts at 0, and with E[B'B] = 1 a step of A moves K as far as one of a full K would.
+            # A starts at 0, and with E[B'B] = 1 a step of A moves K as far as a step of a full K would.
             init.normal_(self.position_factors, std=self.config.logit_rank**-0.5)
         if self.position_logits is not None:
             init.zeros_(self.position_logits)
@@ -135,12 +135,12 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         """Read a batch of sentences.
 
         Args:
-            input_ids: (B, n) words; special tokens are context of no word, and leave a gap.
+            input_ids: (B, n) words; a special token is context of no word, and leaves a gap.
             attention_mask: (B, n), 1 at words, 0 at padding; default: all 1.
 
         Returns:
             `last_hidden_state` (B, n, d): W[w_t]; `context_state` (B, n, d): c_t, from the words around t without w_t
-            itself; see `context`. On request `hidden_states`: these two, and `attentions`: the weights, one (B, n, 2b).
+            itself; see `context`. On request `hidden_states`, these two, and `attentions`, the weights, one (B, n, 2b).
 
         Raises:
             ValueError: input_ids of another shape or type, an empty batch, ids outside the table, a mask of another
@@ -161,7 +161,10 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
     def windows(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids and presence, (B, n, 2b) each, of the words around every place; nothing is around padding.
+        """Return the words around every position, and where there are any; nothing is around padding.
+
+        Returns:
+            Ids (B, n, 2b), and a boolean (B, n, 2b), False where there is no word.
 
         Raises:
             ValueError: see `forward`.
@@ -174,11 +177,12 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
     def context(
         self, contexts: torch.Tensor, present: torch.Tensor, input_gradient: InputGradient = "exact"
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """c of windows, and the weights of the words in them.
+        """Return the context c of windows, and the weights of the words in them.
 
-        attention_cbow: sum of a_i W[w_i] (2), a the softmax of e_i = K[w_i, i] + s_i over the words that are there (3).
+        attention_cbow: the sum of a_i W[w_i] (2), a the softmax of e_i = K[w_i, i] + s_i over the words that are there
+            (3).
         cbow and skip_gram: the mean of W[w_i]. positional_cbow: the mean of d_i * W[w_i]. cwindow: the W[w_i] side by
-        side, 0 where there is no word. structured_skip_gram: the same, each divided by the number of words.
+        side, 0 where there is no word. structured_skip_gram: as cwindow, each divided by the number of words.
 
         Args:
             contexts: (..., 2b) ids.
@@ -186,7 +190,8 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             input_gradient: "word2vec" gives each word of a mean the whole gradient, see `with_word2vec_gradient`.
 
         Returns:
-            (..., `config.context_size`), 0 where there is no word; and (..., 2b), 0 at words that are not there.
+            c (..., `config.context_size`), 0 for a window without words; and the weights (..., 2b), 0 where there is no
+            word.
         """
         words = self.vectors(contexts)
         weights = self._weights(contexts, present, words.dtype)
@@ -202,21 +207,21 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         return state, weights
 
     def vectors(self, ids: torch.Tensor) -> torch.Tensor:
-        """W[w] of ids of any shape (...): (..., d)."""
+        """Return the vectors W[w], (..., d), of ids of any shape (...)."""
         return table_rows(self.word_vectors.weight, ids, sparse=self.sparse_gradients)
 
     def _is_word(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
         return word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
 
     def _weights(self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        """a (..., 2b)."""
+        """Return the weights a (..., 2b) of the words in windows."""
         logits = self._word_logits(contexts)
         if self.position_logits is not None:
             logits = self.position_logits.expand(contexts.shape) if logits is None else logits + self.position_logits
         return even_weights(present, dtype) if logits is None else attention_weights(logits, present)
 
     def _word_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
-        """K[w_i, i], each word at its own position: (..., 2b); None without K."""
+        """Return K[w_i, i], each word at its own position, (..., 2b); None without K."""
         if self.word_position_logits is not None:
             columns = torch.arange(self.config.num_positions, device=contexts.device)
             return table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
@@ -227,7 +232,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
 
 
 class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
-    """Which word stands in a place, given those around it: p(v | c) = softmax over v of O[v].c (1).
+    """Word embeddings with the prediction of a word from those around it, p(v | c) = softmax over v of O[v].c (1).
 
     Every architecture has O, `output_vectors`: (V, d); structured_skip_gram (2b, V, d), a matrix for each position;
     cwindow (V, 2b d).
@@ -245,7 +250,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         self.post_init()
 
     def reset_parameters(self) -> None:
-        """O = 0."""
+        """Set O to 0."""
         init.zeros_(self.output_vectors)
 
     def forward(
@@ -257,19 +262,19 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> MaskedLMOutput | tuple[torch.Tensor, ...]:
-        """Scores of every word for every place, from the words around it; inputs as in `WordEmbeddingModel.forward`.
+        """Score every word for every position, from the words around it; inputs as in `WordEmbeddingModel.forward`.
 
-        The word that stands in a place does not count for its own scores, masked or not.
+        The word at a position does not count for the scores there, masked or not.
 
         Args:
-            labels: (B, n), the word of each place, -100 at places that are not predicted; padding never is.
+            labels: (B, n), the word at each position, -100 where none is predicted; at padding none ever is.
 
         Returns:
             `logits` (B, n, V), the lowest finite value at special tokens; for skip_gram and structured_skip_gram the
-            means over the context words of the scores that each gives. The loss, in nats, is the mean over the labelled
-            places of -log p(label) with the full softmax; for the two skip-gram models, of the mean over the context
-            words of that of each. A place without words around it counts with even probabilities. On request
-            `hidden_states` and `attentions` as in the base model.
+            mean of the scores that each context word gives. The loss, in nats, is the mean of -log p(label) over the
+            labelled positions, with the full softmax; for the two skip-gram models -log p(label) is itself a mean, over
+            the context words that each predict the label. A position without words around it counts with even
+            probabilities. On request `hidden_states` and `attentions` as in the base model.
 
         Raises:
             ValueError: labels of another shape, that are no words, or none at all; see also
@@ -288,8 +293,8 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             predicted = self._predicted(labels, input_ids, attention_mask)
             if self.config.predicts_from_each_word:
                 contexts, present = self.word_embedding.windows(input_ids, attention_mask)
-                places = predicted != IGNORED
-                loss = self._loss_of_each_word(contexts[places], present[places], predicted[places])
+                labelled = predicted != IGNORED
+                loss = self._loss_of_each_word(contexts[labelled], present[labelled], predicted[labelled])
             else:
                 loss = F.cross_entropy(logits.flatten(0, 1), predicted.flatten(), ignore_index=IGNORED)
         output = MaskedLMOutput(
@@ -306,10 +311,10 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         noise_kept: torch.Tensor,
         input_gradient: InputGradient = "exact",
     ) -> torch.Tensor:
-        """The loss of negative sampling for each centre, (N,), in nats, from windows: what a trainer minimises.
+        """Return the loss of negative sampling for each centre, (N,), in nats, from windows: what a trainer minimises.
 
-        -log sigma(O[t].c) - sum over n of log sigma(-O[n].c); for skip_gram and structured_skip_gram the sum over the
-        words that are there of that of each. Only the rows that are needed are read, see `set_sparse_gradients`.
+        It is -log sigma(O[t].c) - sum over n of log sigma(-O[n].c); for skip_gram and structured_skip_gram the sum of
+        the losses of the words that are there. Only the rows that are needed are read, see `set_sparse_gradients`.
 
         Args:
             contexts: (N, 2b) ids of words; any valid id where there is none.
@@ -345,7 +350,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         return (losses * present).sum(dim=1) if self.config.predicts_from_each_word else losses.squeeze(1)
 
     def _output_rows(self, targets: torch.Tensor) -> torch.Tensor:
-        """O[t], or O[i, t] of targets (N, 2b, ...) where every position has its matrix."""
+        """Return O[t], or, where every position has its matrix, O[i, t] of targets (N, 2b, ...)."""
         sparse = self.base_model.sparse_gradients
         if self.output_vectors.dim() == 3:
             columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)
@@ -353,19 +358,19 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         return table_rows(self.output_vectors, targets, sparse=sparse)
 
     def _output_matrix(self) -> torch.Tensor:
-        """O as (V, `config.context_size`): of one matrix for each position, side by side."""
+        """Return O as (V, `config.context_size`): where each position has its matrix, these side by side."""
         if self.output_vectors.dim() == 3:
             return self.output_vectors.transpose(0, 1).flatten(1)
         return self.output_vectors
 
     def _scores(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """O c of states (..., F) and O (V, F): (..., V), the lowest finite value at special tokens."""
+        """Return O c, (..., V), of states (..., F) and O (V, F), with the lowest finite value at special tokens."""
         scores = F.linear(states, matrix)
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
 
     def _loss_of_each_word(self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
-        """Mean over centres (P,) of the mean over their context words, (P, 2b), of -log p(centre | word)."""
+        """Return the mean over centres (P,) of the mean of -log p(centre | word) over their context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
             words = self.word_embedding.vectors(contexts[:, column])
@@ -373,18 +378,18 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             return F.cross_entropy(self._scores(words, matrix), centres, reduction="none")
 
         weights = even_weights(present, self.output_vectors.dtype)
-        # Without words around: even probabilities.
+        # A centre without words around it has even probabilities.
         even = math.log(self.config.vocab_size - self.config.num_special_tokens)
         losses = even * (~present.any(dim=-1)).to(weights.dtype)
         for column in range(self.config.num_positions):
-            # Scores (P, V) of one position at a time; those of all would be kept for the backward pass.
+            # The scores (P, V) are of one position at a time; those of all would be kept for the backward pass.
             losses = losses + weights[:, column] * checkpoint(loss_at, column, use_reentrant=False)
         return losses.mean()
 
     def _predicted(
         self, labels: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """Labels (B, n) with -100 at padding, checked; values are only read on the CPU."""
+        """Return the labels (B, n), checked, with -100 at padding; their values are only read on the CPU."""
         labels = as_integers("labels", labels)
         if labels.shape != input_ids.shape:
             raise ValueError(

@@ -9,68 +9,71 @@ from .ops_masking import masked_softmax
 
 
 def window_offsets(window: int, device: torch.device | None = None) -> torch.Tensor:
-    """(2b,): the position of each column of a window, -b to -1 and 1 to b."""
+    """Return the position of each column of a window, -b to -1 and 1 to b: (2b,)."""
     before = torch.arange(-window, 0, device=device)
     return torch.cat([before, -before.flip(0)])
 
 
 def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The 2b positions around every place.
+    """Return the words at the 2b positions around every word.
 
     Args:
         ids: (B, n) words.
-        is_word: boolean (B, n), False at padding and at other places that are context of no word.
+        is_word: boolean (B, n), False at padding and at other positions that are context of no word.
         window: b.
 
     Returns:
         contexts (B, n, 2b): ids in the columns of positions -b to -1 and 1 to b, 0 where there is no word; present,
         boolean (B, n, 2b): where there is one.
     """
-    places = torch.arange(ids.size(1), device=ids.device).unsqueeze(1) + window_offsets(window, ids.device) + window
+    indices = torch.arange(ids.size(1), device=ids.device).unsqueeze(1) + window_offsets(window, ids.device) + window
     padded = F.pad(ids.masked_fill(~is_word, 0), (window, window))
     present = F.pad(is_word, (window, window))
-    return padded[:, places], present[:, places]
+    return padded[:, indices], present[:, indices]
 
 
 def reference_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """`word_windows`, place by place."""
+    """Compute what `word_windows` gives, word by word."""
     batch, length = ids.shape
     contexts = torch.zeros(batch, length, 2 * window, dtype=ids.dtype)
     present = torch.zeros(batch, length, 2 * window, dtype=torch.bool)
     for row in range(batch):
-        for place in range(length):
+        for centre in range(length):
             for position in range(-window, window + 1):
-                other = place + position
+                other = centre + position
                 if position == 0 or not 0 <= other < length or not is_word[row, other]:
                     continue
                 column = position + window if position < 0 else position + window - 1
-                contexts[row, place, column] = ids[row, other]
-                present[row, place, column] = True
+                contexts[row, centre, column] = ids[row, other]
+                present[row, centre, column] = True
     return contexts, present
 
 
 def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """a: softmax of the logits of a window over the words that are there; all 0 where there are none.
+    """Return a, the softmax of the logits of a window over the words that are there; all 0 where there are none.
 
     Args:
         logits: (..., 2b), e.
         present: boolean (..., 2b).
+
+    Returns:
+        a (..., 2b).
     """
     return masked_softmax(logits, present, dim=-1) * present
 
 
 def even_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """1 / |J| for each word that is there, |J| being their number; present: boolean (..., 2b)."""
+    """Return 1 / |J| for each word that is there, |J| being their number; present is boolean, (..., 2b)."""
     return present.to(dtype) / present.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
 def weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """c = sum of a_i W[w_i] (2); weights (..., 2b) and words (..., 2b, d) give (..., d)."""
+    """Return c = sum of a_i W[w_i] (2), (..., d), from weights (..., 2b) and words (..., 2b, d)."""
     return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)
 
 
 def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """The mean of the words, whose gradient word2vec, wang2vec and gensim give to every word whole.
+    """Return the mean of the words, whose gradient goes whole to each word, as in word2vec, wang2vec and gensim.
 
     The exact gradient for each of |J| words is 1 / |J| of the context's; these programs leave the division out in the
     backward pass alone (Irsoy et al. 2021).
@@ -79,15 +82,21 @@ def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: 
         context: (..., d), the mean.
         words: (..., 2b, d).
         present: boolean (..., 2b).
+
+    Returns:
+        (..., d).
     """
     total = (words * present.unsqueeze(-1)).sum(dim=-2)
-    return context.detach() + (total - total.detach())  # the difference is 0, its gradient that of the sum
+    return context.detach() + (total - total.detach())  # the difference is 0 and has the gradient of the sum
 
 
 def reference_context(
     logits: torch.Tensor, words: torch.Tensor, present: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Contexts (N, d) and weights (N, 2b) in float64, window by window: logits (N, 2b), words (N, 2b, d)."""
+    """Compute contexts (N, d) and weights (N, 2b) in float64, window by window.
+
+    The logits are (N, 2b), the words (N, 2b, d); present is boolean, (N, 2b).
+    """
     contexts = torch.zeros(len(words), words.size(2), dtype=torch.float64)
     weights = torch.zeros(logits.shape, dtype=torch.float64)
     for row in range(len(words)):
@@ -100,18 +109,18 @@ def reference_context(
 
 
 def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False) -> torch.Tensor:
-    """`table[indices]`; the gradient of `table` is a sparse COO tensor with `sparse`.
+    """Return `table[indices]`; with `sparse` the gradient of `table` is a sparse COO tensor.
 
     torch's own look-up has sparse gradients for rows of a matrix alone; here a row may be given by several indices.
 
     Args:
         table: (N_1, ..., N_k, ...).
         indices: k tensors of integers whose shapes fit each other.
-        sparse: optimisers then touch the rows that were read only; they must know sparse gradients, as SGD without
-            momentum, Adagrad and SparseAdam do.
+        sparse: whether the gradient is sparse, so that optimisers touch only the rows that were read; they must know
+            sparse gradients, as SGD without momentum, Adagrad and SparseAdam do.
 
     Returns:
-        The shape of the indices, and behind it what a row of the table has.
+        The rows, whose shape is that of the indices, followed by that of a row of the table.
     """
     if not sparse:
         return table[indices]
@@ -136,7 +145,7 @@ class _SparseRows(torch.autograd.Function):
 
 
 def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-    """-log sigma(O[t].c) - sum over the kept noise words of log sigma(-O[n].c), in nats.
+    """Return -log sigma(O[t].c) - sum over the kept noise words of log sigma(-O[n].c), in nats.
 
     Args:
         states: (..., M, F), c: M contexts that share the rows.
@@ -153,7 +162,7 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
 
 
 def reference_negative_sampling_loss(state: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> float:
-    """`negative_sampling_loss` in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
+    """Compute `negative_sampling_loss` in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
     scores = [float(row.double() @ state.double()) for row in rows]
     loss = -torch.tensor(scores[0], dtype=torch.float64).sigmoid().log()
     for score, counts in zip(scores[1:], kept.tolist(), strict=True):

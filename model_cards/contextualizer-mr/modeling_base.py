@@ -1,4 +1,4 @@
-"""`ZooPreTrainedModel`: complete weight initialisation, strict loading, the auto_map of every head when saving."""
+"""`ZooPreTrainedModel`: complete weight initialisation, strict loading, and saving with the auto_map of every head."""
 
 import os
 import re
@@ -11,21 +11,21 @@ from transformers.dynamic_module_utils import custom_object_save, get_class_from
 
 from .configuration_base import ZooConfig
 
-LARGEST_MODEL = 2**32  # numbers in its weights; 16 GiB in single precision
+LARGEST_MODEL = 2**32  # most numbers in the weights of a model; 16 GiB in single precision
 
 
 class ZooPreTrainedModel(PreTrainedModel):
-    """Base of every model of the zoo.
+    """The base of every model of the zoo.
 
-    Initialisation: a module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
+    A module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
     through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
     filled. A module whose tensors need not be saved, because they follow from the config, says so in an attribute
     `follows_from_config`.
 
     Attributes:
-        zoo_task: name of the problem that a head solves, as "question-answering"; None for a base model.
-        zoo_auto_map: Auto class name to `module.Class` of the config and of every head of the architecture.
-        zoo_pipelines: task to pipeline class; a checkpoint of this head carries their code.
+        zoo_task: name of the problem that a head solves, such as "question-answering"; None for a base model.
+        zoo_auto_map: a map from Auto class name to `module.Class`, of the config and of every head of the architecture.
+        zoo_pipelines: a map from task to pipeline class; a checkpoint of this head carries their code.
     """
 
     config: ZooConfig
@@ -56,13 +56,13 @@ class ZooPreTrainedModel(PreTrainedModel):
         # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
         self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
 
-    def wants(self, asked: bool | None, what: str) -> bool:
-        """Whether to return `what` ("attentions", "hidden_states"): as asked, else as the config says."""
-        return bool(getattr(self.config, f"output_{what}")) if asked is None else asked
+    def wants(self, requested: bool | None, what: str) -> bool:
+        """Return whether to output `what` ("attentions", "hidden_states"): as requested, or as the config says."""
+        return bool(getattr(self.config, f"output_{what}")) if requested is None else requested
 
-    def wants_dict(self, asked: bool | None) -> bool:
-        """Whether to return a `ModelOutput`, not a tuple: as asked, else as the config says."""
-        return bool(self.config.return_dict) if asked is None else asked
+    def wants_dict(self, requested: bool | None) -> bool:
+        """Return whether to output a `ModelOutput`, not a tuple: as requested, or as the config says."""
+        return bool(self.config.return_dict) if requested is None else requested
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -74,9 +74,10 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers, with errors in place of a random model; frozen parameters stay frozen.
+        """Return the model of a checkpoint, as in transformers, but with errors in place of random weights.
 
-        Only safetensors files are read, unless `use_safetensors=False` asks for a pickled one.
+        Frozen parameters stay frozen. Only safetensors files are read, unless `use_safetensors=False` requests a
+        pickled one.
 
         Raises:
             OSError: a file is missing, or the weights are damaged; the message names the folder.
@@ -98,7 +99,8 @@ class ZooPreTrainedModel(PreTrainedModel):
             raise OSError(
                 f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
             ) from error
-        # Of another checkpoint every name is unexpected and every weight of ours newly drawn: a warning is too little.
+        # With the checkpoint of another model every name is unexpected and every weight newly drawn; transformers only
+        # warns of it.
         expected = set(model.state_dict()) - set(model._keys_to_ignore_on_save or ())
         if info["unexpected_keys"] and expected <= set(info["missing_keys"]):
             raise ValueError(
@@ -110,7 +112,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         return (model, info) if wants_info else model
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
-        """As in transformers; the auto_map names every head of the architecture, and pipelines' files come along."""
+        """Save the model as in transformers; the auto_map names every head, and the files of pipelines come along."""
         if self.zoo_auto_map:
             previous = getattr(self.config, "auto_map", None) or {}
             self.config.auto_map = {**previous, **self.zoo_auto_map}
@@ -126,7 +128,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         super().save_pretrained(save_directory, *args, **kwargs)
 
     def _pipelines(self) -> dict[str, type[Any]]:
-        """Pipelines to save with this model, by task: the registered ones, and those of the checkpoint it is from.
+        """Return the pipelines to save with this model, by task: the registered ones and those of its checkpoint.
 
         Raises:
             OSError: the checkpoint's pipeline file is gone.

@@ -15,13 +15,13 @@ from .ops_losses import classification_loss
 
 
 class TextPreTrainedModel(ZooPreTrainedModel):
-    """Base of models whose base model reads words through a `TextInput` named `embeddings`."""
+    """The base of models whose base model reads words through a `TextInput` named `embeddings`."""
 
     config: TextConfig
     main_input_name = "input_ids"
 
     def text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
-        """A new one, as the config says."""
+        """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
         config = self.config
         words = RandomEmbedding(
             config.vocab_size,
@@ -42,14 +42,14 @@ class TextPreTrainedModel(ZooPreTrainedModel):
 
 @dataclass
 class DocumentClassifierOutput(ModelOutput):
-    """Output of a classifier of documents whose attention has several heads.
+    """The output of a classifier of documents whose attention has several heads.
 
     Attributes:
         loss: scalar in nats, when labels are given; `auxiliary_loss` is part of it.
         logits: (B, L).
         auxiliary_loss: scalar that training adds to the loss of the classes, where the model has one.
         hidden_states: tokens as they enter and as they are summed up, (B, n, d) each, on request.
-        attentions: on request; the model says which.
+        attentions: on request, the weights that the model documents.
     """
 
     loss: torch.Tensor | None = None
@@ -60,11 +60,11 @@ class DocumentClassifierOutput(ModelOutput):
 
 
 class TextClassifierPreTrainedModel(TextPreTrainedModel):
-    """Base of the heads that give a text one label of several; a subclass says what `scores` are.
+    """The base of the heads that give a text one label of several; a subclass says what `scores` are.
 
     Attributes:
-        output_class: of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and the
-            fields of `further_outputs`.
+        output_class: class of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and
+            the fields of `further_outputs`.
     """
 
     zoo_task = "text-classification"
@@ -76,11 +76,11 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         return False
 
     def scores(self, outputs: Any) -> torch.Tensor:
-        """Scores of the classes (B, L) from the output of the base model."""
+        """Return the scores (B, L) of the classes from the output of the base model."""
         raise NotImplementedError(f"{type(self).__name__} must define scores(outputs)")
 
     def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
-        """Fields of this head's output alone, by name; an `auxiliary_loss` among them is added to the loss."""
+        """Return the fields that only this head outputs, by name; an `auxiliary_loss` there is added to the loss."""
         return {}
 
     def forward(
@@ -93,14 +93,15 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> Any:
-        """Scores of the classes; inputs as those of the base model.
+        """Score the classes of each text; inputs as those of the base model.
 
         Args:
             labels: (B,) classes.
 
         Returns:
-            An `output_class`, or a tuple. The loss is the cross-entropy in nats, mean over the batch, plus the
-            `auxiliary_loss` where there is one; `hidden_states` and `attentions` on request, those of the base model.
+            An `output_class`, or a tuple of its fields. The loss is the cross-entropy in nats, mean over the batch,
+            plus the `auxiliary_loss` where there is one; `hidden_states` and `attentions` on request, those of the base
+            model.
 
         Raises:
             ValueError: labels of another shape, or outside the classes; see also the base model's `forward`.
@@ -134,10 +135,10 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
 
 @torch.no_grad()
 def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
-    """Make the scores of a linear layer `weights` times the first F of its inputs.
+    """Set a linear layer so that its scores are `weights` times the first F of its inputs.
 
     Args:
-        layer: from m numbers to L scores.
+        layer: linear layer from m numbers to L scores.
         weights: (L, F), F at most m.
 
     Raises:

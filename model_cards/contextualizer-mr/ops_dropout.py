@@ -3,11 +3,11 @@
 import torch
 from torch.nn import functional as F
 
-_STEPS = 2**16  # resolution of the rate
+_STEPS = 2**16  # rates are multiples of its inverse
 
 
 def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
-    """Zero each value with probability `rate` and scale the others by 1 / (1 - rate), in training; else x itself.
+    """Zero each value with probability `rate` and scale the others by 1 / (1 - rate), in training.
 
     On the CPU torch draws a float for every value. Here one 64-bit draw decides about four values, so the rate is
     rounded to a multiple of 2^-16 (and the scale with it); other devices use torch's own dropout.
@@ -16,6 +16,9 @@ def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
         x: any shape.
         rate: in [0, 1).
         training: whether to drop at all.
+
+    Returns:
+        A tensor of the shape of x; x itself unless in training.
     """
     if not training or rate == 0:
         return x

@@ -9,7 +9,7 @@ IGNORED = -100  # label of a word that does not count, as everywhere in transfor
 
 
 def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy in nats, mean over the batch.
+    """Return the cross-entropy in nats, the mean over the batch.
 
     Args:
         logits: (B, L).
@@ -31,7 +31,7 @@ def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
 def token_classification_loss(
     logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Cross-entropy in nats, mean over the words of a batch that count; 0 where none does.
+    """Return the cross-entropy in nats, the mean over the words of a batch that count; 0 where none does.
 
     Args:
         logits: (B, n, L).

@@ -28,7 +28,7 @@ def second_order_attention(
     mask: torch.Tensor,
     implementation: Implementation = "auto",
 ) -> torch.Tensor:
-    """One step: the new context of each document.
+    """Take one step and return the new context of each document.
 
     Args:
         x: (B, n, m) tokens.
@@ -36,10 +36,10 @@ def second_order_attention(
         gate: q = V c, (B, u).
         weight: W, (m, u).
         mask: boolean (B, n), True at real tokens.
-        implementation: plain is differentiated by autograd, also twice; the others know their gradient in closed form
-            and can be differentiated once. closed_form keeps the weights; recompute keeps no tensor of the size of x,
-            and computes the weights again; triton does so in fused kernels (CUDA). auto takes triton where it can,
-            else closed_form unless that would keep gigabytes.
+        implementation: how the step is computed. plain is differentiated by autograd, also twice; the others know their
+            gradient in closed form and can be differentiated once. closed_form keeps the weights; recompute keeps no
+            tensor of the size of x, and computes the weights again; triton does so in fused kernels (CUDA). auto takes
+            triton where it can, else closed_form unless that would keep gigabytes.
 
     Returns:
         out (B, m) in the dtype of x; 0 for a document without tokens. Leading dimensions may be more than one and are
@@ -70,19 +70,19 @@ def second_order_attention(
 def second_order_weights(
     projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
-    """a (B, n, m), in float32 or wider: each feature's weights over the tokens sum to 1; 0 at padding."""
+    """Return a (B, n, m), in float32 or wider: each feature's weights over the tokens sum to 1; 0 at padding."""
     logits = (projected * gate.unsqueeze(-2)) @ weight.T
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
-    # Added: filling in takes ten times as long on the CPU. Finite, so that no row gives NaN.
+    # The mask is added, as filling in takes ten times as long on the CPU; it is finite, so that no row gives NaN.
     floor = torch.zeros_like(mask, dtype=logits.dtype).masked_fill(~mask, torch.finfo(logits.dtype).min)
     weights = torch.softmax(logits + floor.unsqueeze(-1), dim=-2)
-    # A row without any token has equal weights over its padding so far.
+    # Without this product a row without any token would have equal weights over its padding.
     return weights * mask.any(dim=-1)[..., None, None]
 
 
 def _choose(x: torch.Tensor) -> Implementation:
-    # The compiler fuses the plain form itself; the kernels want a token.
+    # The compiler fuses the plain form itself; the kernels need a token.
     if torch.compiler.is_compiling() or x.dim() != 3 or x.size(1) == 0:
         return "plain"
     if available(x):
@@ -91,7 +91,10 @@ def _choose(x: torch.Tensor) -> Implementation:
 
 
 class _ClosedFormAttention(torch.autograd.Function):
-    """With g = dL/d out: dL/d logit = a g (x - out), since sum_i a g x is g out."""
+    """Second-order attention whose gradient is in closed form.
+
+    With g = dL/d out, dL/d logit = a g (x - out), since sum_i a g x is g out.
+    """
 
     @staticmethod
     def forward(
@@ -141,7 +144,7 @@ class _FusedAttention(torch.autograd.Function):
     def forward(
         ctx: Any, x: torch.Tensor, projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
-        out, log_sum = second_order_forward(x, projected, gate, weight, mask)  # in float32
+        out, log_sum = second_order_forward(x, projected, gate, weight, mask)  # both in float32
         ctx.save_for_backward(x, projected, gate, weight, mask, out, log_sum)
         return out.to(x.dtype)
 
@@ -152,7 +155,7 @@ class _FusedAttention(torch.autograd.Function):
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None
 
 
-# Untyped in torch's stubs.
+# torch's stubs do not type `apply`.
 _attend_in_closed_form: Any = _ClosedFormAttention.apply
 _attend_fused: Any = _FusedAttention.apply
 
@@ -160,7 +163,7 @@ _attend_fused: Any = _FusedAttention.apply
 def _common(
     projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """In one dtype, that of the projection: under autocast it is the lower one."""
+    """Return all three in the dtype of the projection, which under autocast is the lower one."""
     return projected, gate.to(projected.dtype), weight.to(projected.dtype)
 
 
@@ -172,7 +175,7 @@ def reference_second_order_attention(
     feature_factors: torch.Tensor,
     mask: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """out (B, m) and a (B, n, m) in float64, from the third-order tensor T_jab = sum_r W_jr U_ra V_rb, row by row.
+    """Compute out (B, m) and a (B, n, m) in float64, row by row, from the tensor T_jab = sum_r W_jr U_ra V_rb.
 
     Args:
         x, context: (B, n, m), (B, m).

@@ -1,4 +1,4 @@
-"""Words of a text; unknown ones are removed, or kept as one id; n-grams hashed into buckets on request."""
+"""`WordTokenizer`: words of a text, unknown ones removed or kept as one id, and n-grams hashed into buckets."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -13,9 +13,9 @@ from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBa
 
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
-_KEPT_WORDS = 200_000  # whose character n-grams are remembered
+_KEPT_WORDS = 200_000  # most words whose character n-grams are remembered
 Cutter = Literal["whitespace", "english"]
-NO_OFFSETS = (0, 0)  # of padding and of n-grams, which stand for no one place of the text
+NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no single position of the text
 
 # Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
 LINE_BREAK = r"""<br ?/?>|\\n|\\(?=")"""
@@ -57,11 +57,11 @@ WORD = "|".join(
 class WordTokenizer(ZooTokenizer):
     """Word ids for classifiers of texts and of words, padded on the right.
 
-    A text is lower-cased and its digits become 0, if built so, and it is cut at whitespace or by the rules for English
-    of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are removed**: a
-    model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A text without a
-    known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token, "[MASK]" (in
-    capitals, wherever it stands) gives its id.
+    A text is lower-cased and its digits become 0, if the tokenizer is built so, and it is cut at whitespace or by the
+    rules for English of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are
+    removed**: a model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A
+    text without a known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token,
+    "[MASK]" (in capitals, wherever it stands) gives its id.
 
     Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
     "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
@@ -73,7 +73,7 @@ class WordTokenizer(ZooTokenizer):
     With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
     the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
     N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. With
-    `char_ngram_buckets` character n-grams do not share these ids: theirs follow, so many of them. As in fastText,
+    `char_ngram_buckets` character n-grams do not share these ids: theirs follow, as many as it says. As in fastText,
     words that are removed have their part in n-grams, so a text of new words is not without ids. N-grams come on top of
     `max_length`, up to the last word that it leaves, and their offsets are (0, 0).
 
@@ -105,33 +105,33 @@ class WordTokenizer(ZooTokenizer):
 
     @property
     def ngram_buckets(self) -> int:
-        """Ids that n-grams share; 0: no n-grams."""
+        """The number of ids that n-grams share; 0: no n-grams."""
         return int(self.init_kwargs.get("ngram_buckets", 0))
 
     @property
     def char_ngram_buckets(self) -> int:
-        """Ids that character n-grams have for themselves; 0: they share those of the other n-grams."""
+        """The number of ids for character n-grams alone; 0: they share those of the other n-grams."""
         return int(self.init_kwargs.get("char_ngram_buckets", 0))
 
     @property
     def ngram_order(self) -> int:
-        """Words in the longest n-gram."""
+        """The number of words in the longest n-gram."""
         return int(self.init_kwargs.get("ngram_order", 1))
 
     @property
     def char_ngrams(self) -> tuple[int, int] | None:
-        """Fewest and most characters of a character n-gram, boundary marks counted; None: no character n-grams."""
+        """The fewest and most characters of a character n-gram, boundary marks counted; None: no character n-grams."""
         bounds = self.init_kwargs.get("char_ngrams")
         return None if bounds is None else (int(bounds[0]), int(bounds[1]))
 
     @property
     def num_ids(self) -> int:
-        """Rows of the table that a model needs: padding, words, buckets."""
+        """The number of rows of the table that a model needs: padding, words, buckets."""
         return len(self) + self._all_buckets
 
     @property
     def word_limit(self) -> int | None:
-        """Known words of a text that the model reads with `truncation=True`: `model_max_length`; None: no limit."""
+        """The most known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
         return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
 
     @property
@@ -141,7 +141,7 @@ class WordTokenizer(ZooTokenizer):
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
-        """The words of a text that are in the vocabulary, as they are there."""
+        """Return the words of a text that are in the vocabulary, as they are there."""
         self._refuse({"a pair of texts": pair is not None})
         encoding = self._cut([text], is_split_into_words=False)[0]
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
@@ -174,9 +174,9 @@ class WordTokenizer(ZooTokenizer):
         encodings = self._cut(texts, split)
         for one, encoding in zip(texts, encodings, strict=True):
             ids = encoding.ids
-            if self.keeps_unknown:  # also the text "[PAD]"
+            if self.keeps_unknown:  # the text "[PAD]" counts as unknown too
                 ids = [index or self.unk_token_id for index in ids]
-            known = [place for place, index in enumerate(ids) if index]
+            known = [position for position, index in enumerate(ids) if index]
             kept = known[:limit]
             ngrams: list[int] = []
             if self._all_buckets:
@@ -203,7 +203,7 @@ class WordTokenizer(ZooTokenizer):
                 f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
                 "use padding=True"
             )
-        # Once words are removed, the backend's encodings count other places.
+        # Once words are removed, the backend's encodings count other positions.
         return UnpaddedBatch(columns, single=not batched, encodings=encodings if self.keeps_unknown else ())
 
     def _pad(
@@ -215,7 +215,7 @@ class WordTokenizer(ZooTokenizer):
         padding_side: str | None = None,
         return_attention_mask: bool | None = None,
     ) -> Any:
-        """One text; transformers' own, which leaves offsets as they are."""
+        """Pad one text as transformers does, and its offsets, which transformers leaves as they are."""
         self._refuse_left(padding_side)
         padded = super()._pad(
             encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, "right", return_attention_mask
@@ -226,7 +226,7 @@ class WordTokenizer(ZooTokenizer):
         return padded
 
     def _cut(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
-        """The backend's encodings, in which removed words still stand with id 0."""
+        """Return the backend's encodings, in which removed words are still there, with id 0."""
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
         return self._backend_encodings(texts, "text", is_split_into_words)
@@ -242,7 +242,7 @@ class WordTokenizer(ZooTokenizer):
         if bounds is not None:
             if self.char_ngram_buckets:
                 first, buckets = first + buckets, self.char_ngram_buckets
-            # Texts repeat their words.
+            # Texts repeat their words, so the n-grams of a word are computed once.
             if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
                 self._char_ngram_ids = {}
             known = self._char_ngram_ids
@@ -277,7 +277,7 @@ def build_word_tokenizer(
     char_ngram_buckets: int = 0,
     **kwargs: Any,
 ) -> WordTokenizer:
-    """A tokenizer over given words.
+    """Return a tokenizer with the given words.
 
     Args:
         words: `words[0]` gets id 1, or 2 with `keep_unknown` or `mask_token`; id 0 is "[PAD]".
@@ -290,7 +290,7 @@ def build_word_tokenizer(
         ngram_order: words in the longest n-gram; 1: none.
         char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
         char_ngram_buckets: ids that character n-grams have for themselves; 0: they share the others.
-        kwargs: for the tokenizer class, for example `model_max_length`.
+        kwargs: arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
@@ -341,7 +341,7 @@ def build_word_tokenizer(
 
 
 def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
-    """A backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
+    """Return a backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
 
     Raises:
         ValueError: an unknown cutter.
@@ -359,11 +359,13 @@ def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bo
 
 
 def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
-    """Words, numbers and signs of English text; white space and line breaks in HTML or as "\\n" are left out.
+    """Return the pre-tokenizer for words, numbers and signs of English text.
+
+    White space and line breaks in HTML or as "\\n" are left out.
 
     As in spaCy contractions are split (do|n't, it|'s, can|not), hyphens and slashes between letters are words, and
     abbreviations keep their period (U.S., Mr.). A text reads the same in capitals and in small letters, so what spaCy
-    tells by capitals is told by lengths: film.The is three words, U.S.A one. Cut at more places than in spaCy:
+    decides by capitals is decided by lengths: film.The is three words, U.S.A one. Unlike spaCy it cuts at
     brackets, quotes and backslashes inside of words.
     """
     return pre_tokenizers.Sequence(
@@ -375,19 +377,19 @@ def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
 
 
 def cut_words(backend: Tokenizer, text: str) -> list[str]:
-    """All words of a text, known or not."""
+    """Return all words of a text, known or not, as the backend normalises them."""
     if backend.normalizer is not None:
         text = backend.normalizer.normalize_str(text)
     return [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(text)]
 
 
 def stable_hash(ngram: str) -> int:
-    """BLAKE2b of the UTF-8 bytes, 8 bytes long, read as a little-endian number: the same everywhere and always."""
+    """Return BLAKE2b of the UTF-8 bytes, 8 bytes read as a little-endian number: the same everywhere and always."""
     return int.from_bytes(blake2b(ngram.encode("utf-8"), digest_size=8).digest(), "little")
 
 
 def character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
-    """The n-grams of `low` to `high` characters of "<word>", from left to right, as fastText: no mark by itself."""
+    """Yield the n-grams of `low` to `high` characters of "<word>", from left to right, as fastText: no mark alone."""
     marked = f"{WORD_BEGIN}{word}{WORD_END}"
     for start in range(len(marked)):
         for length in range(low, min(high, len(marked) - start) + 1):
@@ -405,19 +407,19 @@ def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None,
         raise ValueError(f"char_ngrams is {char_ngrams}; expected two sizes such as (3, 5), the smaller first")
     if char_buckets and char_ngrams is None:
         raise ValueError(f"char_ngram_buckets={char_buckets} would stay empty; set char_ngrams, for example (3, 5)")
-    wanted = order > 1 or (char_ngrams is not None and not char_buckets)
-    if wanted and not buckets:
+    needs_buckets = order > 1 or (char_ngrams is not None and not char_buckets)
+    if needs_buckets and not buckets:
         raise ValueError(f"ngram_order={order}, char_ngrams={char_ngrams} need ngram_buckets above 0")
-    if buckets and not wanted:
+    if buckets and not needs_buckets:
         raise ValueError(f"ngram_buckets={buckets} would stay empty; set ngram_order above 1 or char_ngrams")
 
 
-def _at(places: list[int], items: list[Any]) -> list[Any]:
-    return [items[place] for place in places]
+def _at(positions: list[int], items: list[Any]) -> list[Any]:
+    return [items[position] for position in positions]
 
 
 def _texts(value: Any, is_split_into_words: bool) -> tuple[list[Any], bool]:
-    """The texts, and whether they came as a batch."""
+    """Return the texts, and whether they came as a batch."""
 
     def is_text(entry: Any) -> bool:
         if is_split_into_words:

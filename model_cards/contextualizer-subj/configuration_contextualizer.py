@@ -1,4 +1,4 @@
-"""Configuration of the Contextualizer and its variants."""
+"""The configuration of the Contextualizer and its variants."""
 
 from types import MappingProxyType
 from typing import Literal
@@ -12,27 +12,27 @@ from .configuration_text import TextConfig
 class ContextualizerConfig(TextConfig):
     """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
 
-    The defaults are the paper's. Those of `TextConfig` come first.
+    The defaults are the paper's. The fields of `TextConfig` come first.
 
     Args:
-        num_steps: K.
+        num_steps: K, how often the context is corrected.
         recurrent: the same U, V, W in all steps; False ("regular"): K of each.
         rank: u of the third-order tensor.
-        initial_context: c^0: ones, a learned vector that starts there, or U(-1, 1) drawn for each document.
-        eval_context: with random: at evaluation one vector that is drawn when the model is made and saved with it
-            (fixed), or a draw per document as in training (redraw).
+        initial_context: c^0: ones, a learned vector that starts at ones, or one drawn from U(-1, 1) for each document.
+        eval_context: c^0 at evaluation where initial_context is random: one vector that is drawn when the model is
+            made and saved with it (fixed), or a draw per document as in training (redraw).
         eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
         variant: contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
         tokenwise_values: what a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
             (tokens).
         concatenate_steps: the classifier reads c^1 to c^K, not c^K alone [ours].
-        dropout: on the tokens and on c^K [ours].
+        dropout: rate of dropout on the tokens and on c^K [ours].
         word_dropout: rate at which whole tokens are left out in training [ours].
     """
 
     model_type = "ctxzoo_contextualizer"
     largest = MappingProxyType({"num_steps": 10_000, "eval_context_samples": 10_000})
-    # Rows of the paper's tables; the widths of word vectors are the paper's.
+    # These are the rows of the paper's tables, with its widths of word vectors.
     variants = MappingProxyType(
         {
             "recurrent": {},

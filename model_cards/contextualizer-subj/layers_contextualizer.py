@@ -11,7 +11,7 @@ from transformers import initialization as init
 
 from .ops_second_order_attention import second_order_attention, second_order_weights
 
-# Numbers in the (B, queries, n, m) tensor of one block of the token-wise form.
+# The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
 _BLOCK = 2**24
 
 
@@ -22,7 +22,7 @@ class Contextualizer(nn.Module):
         width: m.
         rank: u.
         num_steps: K.
-        recurrent: one (U, V, W) for all steps, else one for each.
+        recurrent: whether all steps share one (U, V, W); otherwise each has its own.
     """
 
     def __init__(self, width: int, rank: int, num_steps: int, recurrent: bool) -> None:
@@ -36,7 +36,7 @@ class Contextualizer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier's uniform distribution for each (u, m) matrix."""
+        """Draw each matrix from Xavier's uniform distribution for the shape (u, m)."""
         _, rank, width = self.token_factors.shape
         bound = math.sqrt(6 / (rank + width))
         for factors in (self.token_factors, self.context_factors, self.feature_factors):
@@ -49,7 +49,7 @@ class Contextualizer(nn.Module):
     def forward(
         self, x: torch.Tensor, mask: torch.Tensor, context: torch.Tensor, with_weights: bool = False
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """All steps.
+        """Take all K steps.
 
         Args:
             x: (B, n, m) tokens.
@@ -94,11 +94,16 @@ class TokenwiseContextualizer(Contextualizer):
     def forward(  # type: ignore[override]
         self, x: torch.Tensor, mask: torch.Tensor, with_weights: bool = False
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """All steps.
+        """Take all K steps.
+
+        Args:
+            x: (B, n, m) tokens.
+            mask: boolean (B, n).
+            with_weights: whether to return the weights.
 
         Returns:
-            y^1 to y^K, each (B, n, m), 0 at padding; and on request, for each step, the mean over the real tokens as
-            contexts of their weights, (B, n, m): what every token adds to the mean of y^k.
+            y^1 to y^K, each (B, n, m), 0 at padding; and on request, for each step, the mean of the weights over the
+            real tokens as contexts, (B, n, m): what every token adds to the mean of y^k.
         """
         tokens, means = [], []
         y = x
@@ -122,7 +127,10 @@ class TokenwiseContextualizer(Contextualizer):
         factor: torch.Tensor,
         mask: torch.Tensor,
     ) -> torch.Tensor:
-        """Blocks of queries, so that the (B, n, n, m) weights are never there as a whole; nor kept for the gradient."""
+        """Return one step of every token, (B, n, m), in blocks of queries.
+
+        So the (B, n, n, m) weights never exist as a whole, nor are they kept for the gradient.
+        """
         blocks = self._blocks(values)
         inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
         if len(blocks) == 1:
@@ -144,7 +152,7 @@ class TokenwiseContextualizer(Contextualizer):
 
     @staticmethod
     def _blocks(x: torch.Tensor, width: int | None = None) -> list[tuple[int, int]]:
-        """First query and the one after the last of each block; one block where sizes are not known yet."""
+        """Return the first query of each block and the one after its last; one block where sizes are not known yet."""
         batch, length = x.size(0), x.size(1)
         if torch.compiler.is_compiling():
             return [(0, length)]

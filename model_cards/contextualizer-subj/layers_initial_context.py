@@ -8,12 +8,13 @@ from transformers import initialization as init
 
 
 class InitialContext(nn.Module):
-    """c^0 of each document.
+    """The context c^0 that each document starts from.
 
     Args:
         width: m.
-        kind: ones; learned, a vector that starts at ones; random, drawn from U(-1, 1) for each document.
-        evaluation: of `random`: fixed, vectors drawn when the module is made and saved with it; or redraw.
+        kind: ones; learned, a vector that starts at ones; or random, drawn from U(-1, 1) for each document.
+        evaluation: what `random` does at evaluation: fixed takes vectors that are drawn when the module is made and
+            saved with it; redraw draws as in training.
         samples: S, number of starts of each document at evaluation.
     """
 
@@ -44,7 +45,7 @@ class InitialContext(nn.Module):
             init.uniform_(self.drawn, -1.0, 1.0)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, n, m) -> (B, m), or (B, S, m) where there are several starts, in the dtype of x."""
+        """Return c^0 for tokens x (B, n, m): (B, m), or (B, S, m) where there are several starts, in the dtype of x."""
         batch = x.size(0)
         if self.kind == "ones":
             return x.new_ones(batch, self.width)

@@ -4,20 +4,20 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-_ROUNDS = ((16, 0x7FEB352D), (15, 0x846CA68B))  # of the hash function "lowbias32"
+_ROUNDS = ((16, 0x7FEB352D), (15, 0x846CA68B))  # shifts and factors of the hash function "lowbias32"
 _COLUMNS = 0x9E3779B9
 _MASK = 0xFFFFFFFF
 
 
 class RandomEmbedding(nn.Embedding):
-    """Rows from U(-bound, bound); row 0 (padding) is zero.
+    """A table of word vectors drawn from U(-bound, bound); row 0 (padding) is zero.
 
     Args:
         vocab_size, width: size of the table.
         trainable: whether the rows are trained.
-        bound: of the distribution.
-        seed: of a table that is not trained: it is a function of this number alone (`seeded_uniform`), and checkpoints
-            do not hold it. None draws the table as other weights are drawn.
+        bound: bound of the distribution.
+        seed: seed of a table that is not trained: the table is a function of this number alone (`seeded_uniform`), and
+            checkpoints do not hold it. None draws the table as other weights are drawn.
     """
 
     def __init__(
@@ -48,28 +48,28 @@ class RandomEmbedding(nn.Embedding):
 
 
 def _mix(values: torch.Tensor) -> torch.Tensor:
-    """A bijection of 32-bit integers, held in int64, that spreads neighbours over the whole range."""
+    """Map 32-bit integers, held in int64, one to one, so that neighbours are spread over the whole range."""
     for shift, factor in _ROUNDS:
         values = ((values ^ (values >> shift)) * factor) & _MASK
     return values ^ (values >> 16)
 
 
 def seeded_uniform(rows: int, columns: int, seed: int, *, device: torch.device | None = None) -> torch.Tensor:
-    """(rows, columns) float32 numbers in [-1, 1), multiples of 2^-23; entry (r, c) depends on seed, r and c only.
+    """Return a (rows, columns) table of float32 numbers in [-1, 1), multiples of 2^-23.
 
-    Integer arithmetic throughout, so nothing is rounded and every machine gives the same bits; torch's own generators
-    promise that for one release on one kind of device.
+    Entry (r, c) depends on seed, r and c only. The arithmetic is that of integers, so nothing is rounded and every
+    machine gives the same bits; torch's own generators promise that for one release on one kind of device.
     """
     start = _mix(torch.tensor(seed & _MASK, dtype=torch.int64, device=device))
     row_keys = _mix(torch.arange(rows, dtype=torch.int64, device=device) ^ start)
-    # Another start than that of the rows: otherwise the diagonal would be constant.
+    # Columns start from another number than rows: otherwise the diagonal would be constant.
     column_keys = _mix((torch.arange(columns, dtype=torch.int64, device=device) + _COLUMNS) & _MASK)
     bits = _mix(row_keys.unsqueeze(1) ^ column_keys) >> 8  # 24 bits
     return bits.to(torch.float32) * 2.0**-23 - 1.0
 
 
 def reference_seeded_uniform(rows: int, columns: int, seed: int) -> list[list[float]]:
-    """`seeded_uniform` with Python's integers, entry by entry."""
+    """Compute what `seeded_uniform` gives with Python's integers, entry by entry: a list of rows."""
 
     def mix(value: int) -> int:
         for shift, factor in _ROUNDS:

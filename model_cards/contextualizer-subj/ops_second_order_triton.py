@@ -12,10 +12,10 @@ All kernels multiply the same pair of operands, p and W_jr q_br rounded to the t
 pass are those of the forward pass also in bfloat16, where another order of rounding would give weights that do not sum
 to one. Sums are in float32; the type of p decides how the products are computed:
 
-    bfloat16: bfloat16 operands.
-    float16: TF32 operands. They hold every float16 exactly, and W q or a small gradient cannot leave their range.
-    float32: TF32 where `torch.backends.cuda.matmul.allow_tf32` is set; otherwise IEEE float32, which no tensor core
-        offers and which is far slower.
+    bfloat16: operands are bfloat16.
+    float16: operands are TF32, which hold every float16 exactly, and W q or a small gradient cannot leave their range.
+    float32: operands are TF32 where `torch.backends.cuda.matmul.allow_tf32` is set; otherwise IEEE float32, which no
+        tensor core offers and which is far slower.
 
 Every sum has a fixed order (no atomics), so results repeat bit for bit on the same kind of device.
 
@@ -32,14 +32,14 @@ import torch
 try:
     import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
     import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
-except ImportError:  # a machine without a GPU, mostly
+except ImportError:  # mostly on a machine without a GPU
     triton = None
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
-# Where tokens are divided among programs each has this many at least: fewer do not pay for loading W and combining.
+# Where tokens are divided among programs, each has this many at least: fewer do not pay for loading W and combining.
 _MIN_TOKENS_PER_SPLIT = 128
-# Programs wanted per multiprocessor, so that one computes while another waits for memory.
+# The number of programs per multiprocessor, so that one computes while another waits for memory.
 _PROGRAMS_PER_PROCESSOR = 2
 # Under Triton's interpreter there is no device to ask; a small number keeps the number of (slow) programs small.
 _INTERPRETED_PROCESSORS = 4
@@ -50,7 +50,7 @@ if triton is not None:
     def _weight_times_q(  # type: ignore[no-untyped-def]
         weight_ptr, q_ptr, features, ranks, M: tl.constexpr, U: tl.constexpr, ROUND: tl.constexpr, DOT: tl.constexpr
     ):
-        """W_jr q_r (features, ranks) as an operand of a dot; zero outside of (m, u)."""
+        """Return W_jr q_r (features, ranks) as an operand of a dot; zero outside of (m, u)."""
         inside = (features < M)[:, None] & (ranks < U)[None, :]
         weight = tl.load(weight_ptr + features[:, None] * U + ranks[None, :], mask=inside, other=0.0).to(tl.float32)
         q = tl.load(q_ptr + ranks, mask=ranks < U, other=0.0).to(tl.float32)
@@ -60,7 +60,7 @@ if triton is not None:
     def _tile(  # type: ignore[no-untyped-def]
         base_ptr, rows, columns, row_stride, column_stride, num_rows, num_columns
     ):
-        """base[rows, columns]; zero where a row or column is out of range."""
+        """Return base[rows, columns]; zero where a row or column is out of range."""
         inside = (rows < num_rows)[:, None] & (columns < num_columns)[None, :]
         return tl.load(base_ptr + rows[:, None] * row_stride + columns[None, :] * column_stride, mask=inside, other=0.0)
 
@@ -75,7 +75,7 @@ if triton is not None:
         M: tl.constexpr, U: tl.constexpr, X_ALIGN: tl.constexpr, P_ALIGN: tl.constexpr,
         ROUND: tl.constexpr, DOT: tl.constexpr, PRECISION: tl.constexpr,
     ):  # fmt: skip
-        """Online softmax of one row, one block of features and one range of tokens.
+        """Compute the online softmax of one row, one block of features and one range of tokens.
 
         Tiles are (features, tokens): then a row of a tile lies in few threads and its maximum needs no shared memory.
         """
@@ -101,12 +101,12 @@ if triton is not None:
         begin = split * tokens_per_split
         end = tl.minimum(begin + tokens_per_split, n)
         for start in range(begin, end, BLOCK_N):
-            # 64-bit only for the start of the block: the offsets inside it stay small.
+            # Only the start of the block is a 64-bit number: the offsets inside it stay small.
             tokens = tl.arange(0, BLOCK_N)
             left = end - start
             x_block = x_ptr + tl.cast(start, tl.int64) * x_stride_n * X_ALIGN
             p_block = p_ptr + tl.cast(start, tl.int64) * p_stride_n * P_ALIGN
-            # Asked for before the product so that it arrives during it.
+            # The load is issued before the product, so that the tile arrives during it.
             x_tile = tl.load(
                 x_block + tokens[None, :] * (x_stride_n * X_ALIGN) + features[:, None] * x_stride_m,
                 mask=(features < M)[:, None] & (tokens < left)[None, :],
@@ -125,7 +125,7 @@ if triton is not None:
                     logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
             logits = tl.where(real[None, :], logits, float("-inf"))
             new_top = tl.maximum(top, tl.max(logits, axis=1))
-            # As long as no real token was seen the maximum is -inf, and -inf - -inf is no number.
+            # As long as no real token has been seen, the maximum is -inf, and -inf - -inf is no number.
             shift = tl.where(new_top == float("-inf"), 0.0, new_top)
             keep = tl.exp(top - shift)
             share = tl.exp(logits - shift[:, None])
@@ -150,7 +150,7 @@ if triton is not None:
     def _combine_kernel(  # type: ignore[no-untyped-def]
         partial_ptr, out_ptr, lse_ptr, size, num_splits, BLOCK: tl.constexpr
     ):
-        """out and lse from the (maximum, sum, weighted sum) of every split; `size` is B m."""
+        """Compute out and lse from the (maximum, sum, weighted sum) of every split; `size` is B m."""
         here = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         inside = here < size
         plane = num_splits.to(tl.int64) * size
@@ -181,7 +181,7 @@ if triton is not None:
         M: tl.constexpr, U: tl.constexpr, X_ALIGN: tl.constexpr, P_ALIGN: tl.constexpr,
         ROUND: tl.constexpr, DOT: tl.constexpr, PRECISION: tl.constexpr,
     ):  # fmt: skip
-        """dx and dp of one block of tokens: a loop over features. Tiles are (tokens, features)."""
+        """Compute dx and dp of one block of tokens in a loop over features. Tiles are (tokens, features)."""
         pid = tl.program_id(0)
         rank_block = tl.program_id(1)
         token_blocks = tl.cdiv(n, BLOCK_N)
@@ -227,7 +227,7 @@ if triton is not None:
                     mask=(tokens < left)[:, None] & inside[None, :],
                 )
             dlogits = dx * (x_tile - out[None, :])
-            # W q instead of W: the product is dp itself, and one tile serves both products.
+            # With W q instead of W the product is dp itself, and one tile serves both products.
             dp = tl.dot(dlogits.to(DOT), own, dp, input_precision=PRECISION)
         tl.store(
             dp_ptr + tokens[:, None] * U + own_ranks[None, :],
@@ -246,7 +246,7 @@ if triton is not None:
         M: tl.constexpr, U: tl.constexpr, X_ALIGN: tl.constexpr, P_ALIGN: tl.constexpr,
         ROUND: tl.constexpr, DOT: tl.constexpr, PRECISION: tl.constexpr,
     ):  # fmt: skip
-        """Parts of dW and dq from a group of rows, one block of features and one range of tokens.
+        """Compute parts of dW and dq from a group of rows, one block of features and one range of tokens.
 
         Both follow from Z_bjr = sum_i dlogit_bij p_bir: dW_jr = sum_b q_br Z_bjr and dq_br = sum_j W_jr Z_bjr.
         Tiles are (features, tokens).
@@ -317,7 +317,7 @@ if triton is not None:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Sizes of the tiles of one kernel, in tokens, features and ranks, and how it is launched."""
+    """The sizes of the tiles of one kernel, in tokens, features and ranks, and how it is launched."""
 
     n: int
     m: int
@@ -327,14 +327,15 @@ class _Tiles:
 
 
 def _interpreted() -> bool:
-    """Whether the kernels were defined under TRITON_INTERPRET=1, so that they run on the CPU."""
+    """Return whether the kernels were defined under TRITON_INTERPRET=1, so that they run on the CPU."""
     return not isinstance(_forward_kernel, triton.runtime.JITFunction)
 
 
 def available(x: torch.Tensor) -> bool:
-    """Whether the kernels can run on x (any shape): Triton, a supported dtype, a CUDA device of compute 8.0 or more.
+    """Return whether the kernels can run on x, of any shape.
 
-    Under Triton's interpreter (TRITON_INTERPRET=1 before triton is imported) the device is the CPU instead.
+    They need Triton, a supported dtype and a CUDA device of compute capability 8.0 or more. Under Triton's interpreter
+    (TRITON_INTERPRET=1 before triton is imported) the device is the CPU instead.
     """
     if triton is None or x.dtype not in _DTYPES:
         return False
@@ -347,21 +348,21 @@ def available(x: torch.Tensor) -> bool:
 def second_order_forward(
     x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """One step of second-order attention.
+    """Compute one step of second-order attention.
 
     Args:
         x: tokens (B, n, m).
         p: x U^T (B, n, u).
         q: c V^T (B, u).
         weight: W (m, u).
-        mask: boolean (B, n), true for real tokens. The values of x and p at the others do not matter, but are finite.
+        mask: boolean (B, n), true for real tokens. Elsewhere the values of x and p do not matter, but must be finite.
 
     x, p, q and weight are float32, bfloat16 or float16, not necessarily the same, with any strides; B, n, m and u are
     at least 1. Above u = 128 the weights are read again for every block of tokens: it works, but slower.
 
     Returns:
         out (B, m) and lse (B, m), the log-sum-exp of the logits over the real tokens, both float32 whatever the inputs
-        (they are small, and the backward pass wants them unrounded). Both are 0 for a row without real tokens.
+        (they are small, and the backward pass needs them unrounded). Both are 0 for a row without real tokens.
 
     Raises:
         RuntimeError: Triton is missing, or the tensors are on a device that it does not serve.
@@ -407,22 +408,22 @@ def second_order_backward(
     out: torch.Tensor,
     lse: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Gradients of `second_order_forward`, with p taken as independent of x.
+    """Compute the gradients of `second_order_forward`, with p taken as independent of x.
 
     Beside the results it allocates float32 parts of dW and dq: those of dW are bounded by the size of W or a few
     megabytes, whichever is more, and those of dq by (B, u) times the programs that share a row.
 
     Args:
         grad: dL/dout (B, m).
-        x, p, q, weight, mask: as given to `second_order_forward`.
-        out, lse: as returned by it, each (B, m).
+        x, p, q, weight, mask: the arguments of `second_order_forward`.
+        out, lse: what that returned, each (B, m).
 
     Returns:
         dx (B, n, m), the direct part a * grad; dp (B, n, u); dq (B, u); dweight (m, u). Each in the dtype of its input
         and contiguous; zero for tokens that are not real.
 
     Raises:
-        As `second_order_forward`.
+        RuntimeError, TypeError, ValueError: see `second_order_forward`.
     """
     _check(x, p, q, weight, mask)
     for name, tensor in {"grad": grad, "out": out, "lse": lse}.items():
@@ -442,8 +443,8 @@ def second_order_backward(
             *inputs, dx, dp, *_strides(x), *_strides(p), n, **_launch(tiles, x, p)
         )
 
-    # Each program adds up a group of rows, or with few rows a range of tokens of one, and owns one part of dW. As many
-    # of them as the device wants, so that the parts take a bounded space whatever B and n are.
+    # Each program adds up a group of rows, or with few rows a range of tokens of one, and owns one part of dW. There
+    # are as many programs as fill the device, so that the parts take a bounded space whatever B and n are.
     tiles = _weight_gradient_tiles(n, m, u, p.dtype)
     feature_blocks, rank_blocks = _ceil_div(m, tiles.m), _ceil_div(u, tiles.u)
     wanted = _ceil_div(_programs_wanted(x), feature_blocks * rank_blocks)
@@ -493,12 +494,12 @@ def _ceil_div(a: int, b: int) -> int:
 
 
 def _block(size: int, largest: int) -> int:
-    """The power of two that holds `size`, between 16, the least that a tensor core takes, and `largest`."""
+    """Return the power of two that holds `size`, between 16, the least that a tensor core takes, and `largest`."""
     return min(max(16, 1 << (size - 1).bit_length()), largest)
 
 
 def _precision(dtype: torch.dtype) -> str:
-    """How products of operands of `dtype` are computed: "bf16", "tf32" or "ieee"."""
+    """Return how products of operands of `dtype` are computed: "bf16", "tf32" or "ieee"."""
     if dtype == torch.bfloat16:
         return "bf16"
     # `fp32_precision` also reflects `allow_tf32`, which must not be read where the newer setting was used.
@@ -547,7 +548,7 @@ def _weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles
 
 
 def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
-    """The keyword arguments that all kernels but the combining one take.
+    """Return the keyword arguments that all kernels but the combining one take.
 
     m and u are compile-time constants: they belong to the model, and with them the compiler knows which of them leave
     whole 16-byte words (520 does, but is no multiple of the 16 that Triton looks for in an argument).
@@ -574,12 +575,12 @@ def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
 
 
 def _alignment(tensor: torch.Tensor) -> int:
-    """The divisor, at most 8, that the strides of rows and tokens have in common: 8 numbers of 2 bytes make a word."""
+    """Return the divisor, at most 8, that the strides of rows and tokens share: 8 numbers of 2 bytes make a word."""
     return math.gcd(tensor.stride(0), tensor.stride(1), 8)
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, int, int]:
-    """Strides for the kernels, which multiply the first two by the alignment again and so know of it."""
+    """Return the strides for the kernels, which multiply the first two by the alignment again and so know of it."""
     alignment = _alignment(tensor)
     return tensor.stride(0) // alignment, tensor.stride(1) // alignment, tensor.stride(2)
 
@@ -591,5 +592,5 @@ def _programs_wanted(x: torch.Tensor) -> int:
 
 
 def _on(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
-    """Triton launches on the current device, which need not be that of x."""
+    """Make the device of x current, because Triton launches on the current device."""
     return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""`ZooConfig`: the base of every configuration. Strict types, numbers within bounds, and no unknown names."""
+"""`ZooConfig`, the base of every configuration: strict types, numbers within bounds, and no unknown names."""
 
 import difflib
 from collections.abc import Callable, Mapping
@@ -42,21 +42,22 @@ TRANSFORMERS_NAMES = frozenset(
     }
 )
 
-# A configuration may be a stranger's: what it asks for must be finite before anything is built. These are far beyond
-# every model of the zoo.
-LARGEST_COUNT = 100_000  # of a whole number without a bound of its own, and of the entries of a list
-LARGEST_TABLE = 100_000_000  # rows of a table of words
-LARGEST_FLOAT = 1e30  # single precision ends at 3e38
+# A configuration may be a stranger's: the sizes that it requests are checked before anything is built. These bounds are
+# far beyond every model of the zoo.
+LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list
+LARGEST_TABLE = 100_000_000  # most rows of a table of words
+LARGEST_FLOAT = 1e30  # largest number that may be a fraction; single precision ends at 3e38
 
 OfVariant = TypeVar("OfVariant", bound="ZooConfig")
 
 
 @strict
 class ZooConfig(PreTrainedConfig):
-    """Base configuration.
+    """The base of every configuration.
 
     Subclasses declare typed fields and `validate_*` methods for rules across fields; both are checked at construction,
-    on load and on save. Every number is bounded: whole ones by `largest`, others by what single precision holds.
+    on load and on save. Every number is bounded: whole ones by `largest`, others by `LARGEST_FLOAT`, so that single
+    precision holds them.
 
     Attributes:
         largest: bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
@@ -70,7 +71,8 @@ class ZooConfig(PreTrainedConfig):
         StrictDataclassError: a value has the wrong type, or a `validate_*` rule is broken.
     """
 
-    # Set by the registry: imports and registers the models of this config. None in the code of a checkpoint.
+    # The registry sets this to a function that imports and registers the models of the config. In the code of a
+    # checkpoint it is None.
     before_first_use: ClassVar[Callable[[], object] | None] = None
     largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
@@ -92,7 +94,11 @@ class ZooConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
 
     def validate_numbers(self) -> None:
-        """Every number of every field lies within its bound."""
+        """Check that every number of every field lies within its bound.
+
+        Raises:
+            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
+        """
         bounds: dict[str, int] = {}
         for cls in reversed(type(self).__mro__):
             bounds |= vars(cls).get("largest", {})
@@ -106,7 +112,11 @@ class ZooConfig(PreTrainedConfig):
                     _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
 
     def validate_labels(self) -> None:
-        """Two labels or more, numbered from 0, of which a text or word has one."""
+        """Check that there are two labels or more, numbered from 0, of which a text or word has one.
+
+        Raises:
+            ValueError: fewer labels, other numbers, or a `problem_type` in which a text may have several labels.
+        """
         if self.id2label is not None:
             _check_num_labels(len(self.id2label))
             if set(self.id2label) != set(range(len(self.id2label))):
@@ -118,20 +128,24 @@ class ZooConfig(PreTrainedConfig):
             )
 
     def validate_padding(self) -> None:
-        """Padding is row 0 of the word table."""
+        """Check that padding is row 0 of the word table.
+
+        Raises:
+            ValueError: another `pad_token_id`.
+        """
         padding = getattr(self, "pad_token_id", None)
         if padding not in (None, 0):
             raise ValueError(f"pad_token_id must be 0, the row of the word table that is padding; got {padding!r}")
 
     def check_counts(self, *names: str) -> None:
-        """Raises ValueError for a field below 1."""
+        """Raise ValueError for a field, of those named, that is below 1."""
         for name in names:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
-        """The configuration of one of `variants`; `changes` override its fields, or give what follows from data.
+        """Return the configuration of one of `variants`; `changes` override its fields, or give what follows from data.
 
         Raises:
             ValueError: unknown variant name; the message lists the known ones.
@@ -142,7 +156,9 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As in transformers, which only warns when the file belongs to another architecture.
+        """Return the configuration that a file holds, and refuse one of another architecture.
+
+        transformers, whose method this overrides, only warns then.
 
         Raises:
             ValueError: `model_type` in the file is not the one of this class.
@@ -157,7 +173,7 @@ class ZooConfig(PreTrainedConfig):
 
 
 def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
-    """Raises ValueError for a number beyond the bound: of a field that may be a fraction `LARGEST_FLOAT`."""
+    """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
     if field.type is float or float in get_args(field.type):
         if not abs(value) <= LARGEST_FLOAT:
             raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
@@ -166,6 +182,6 @@ def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None
 
 
 def _check_num_labels(number: Any) -> None:
-    """Raises ValueError for what cannot be a number of labels."""
+    """Raise ValueError for what cannot be a number of labels."""
     if type(number) is not int or not 2 <= number <= LARGEST_COUNT:
         raise ValueError(f"num_labels must be a whole number from 2 to {LARGEST_COUNT:,}, got {number!r}")

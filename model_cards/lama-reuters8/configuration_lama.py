@@ -1,4 +1,4 @@
-"""Configuration of LAMA and its variants."""
+"""The configuration of LAMA and its variants."""
 
 from types import MappingProxyType
 from typing import Literal
@@ -13,32 +13,32 @@ from .configuration_text import TextConfig
 class LamaConfig(TextConfig):
     """Low-rank multi-head attention over the states of a bidirectional GRU (Mehta et al. 2019).
 
-    The defaults are the paper's. Those of `TextConfig` come first.
+    The defaults are the paper's. The fields of `TextConfig` come first.
 
     Args:
         recurrent_size: h, states of each direction; D = 2h.
-        num_heads: m.
+        num_heads: m, number of heads.
         rank: k of each head's bilinear form.
         context: what words are compared with: one trained vector (learned, the paper's LAMA), the mean of the
             document's word vectors (mean_embedding, its LAMA+ctx), or the mean of its states (mean_hidden).
-        word_projection: words enter as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
+        word_projection: the attention reads words as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
         l2_normalize: the m logits of a word are scaled to length 1.
-        logit_scale: factor of the logits after that [ours].
-        learn_logit_scale: the factor is trained and starts there [ours].
+        logit_scale: factor of the logits after `l2_normalize` [ours].
+        learn_logit_scale: the factor is trained and starts from `logit_scale` [ours].
         append_pooled: the mean and the maximum of the states stand behind the heads [ours].
-        ngram_buckets: so many of the last rows of the word table are of hashed n-grams, which the GRU does not read;
-            they count in the mean of `linear_mean` [ours].
+        ngram_buckets: number of the last rows of the word table that belong to hashed n-grams, which the GRU does not
+            read; they count in the mean of `linear_mean` [ours].
         linear_mean: the mean of all tokens stands at the end of a document's vector, and the scores have a term that is
             linear in it [ours].
-        embedding_dropout: on the words [ours].
-        hidden_dropout: on the states [ours].
-        classifier_size: of the classifier's hidden layer; 0: it is linear.
-        classifier_dropout: on that layer.
+        embedding_dropout: rate of dropout on the words [ours].
+        hidden_dropout: rate of dropout on the states [ours].
+        classifier_size: units of the classifier's hidden layer; 0: the classifier is linear.
+        classifier_dropout: rate of dropout on these units.
     """
 
     model_type = "ctxzoo_lama"
     largest = MappingProxyType({"ngram_buckets": LARGEST_TABLE})
-    # Rows of the paper's Table 3.
+    # These are the rows of the paper's Table 3.
     variants = MappingProxyType({"lama": {}, "lama_ctx": {"context": "mean_embedding"}})
     nominal_sizes = MappingProxyType({"vocab_size": 2, "word_dim": 300})
 
@@ -63,12 +63,12 @@ class LamaConfig(TextConfig):
 
     @property
     def state_size(self) -> int:
-        """D = 2h."""
+        """The width D = 2h of a state of the GRU, both directions side by side."""
         return 2 * self.recurrent_size
 
     @property
     def document_size(self) -> int:
-        """m D, width of the vector of a document; 2 D more with `append_pooled`, d more with `linear_mean`."""
+        """The width of the vector of a document: m D, with `append_pooled` 2 D more, with `linear_mean` d more."""
         states = (self.num_heads + 2 * self.append_pooled) * self.state_size
         return states + self.linear_mean * self.hidden_size
 

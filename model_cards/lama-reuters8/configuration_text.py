@@ -9,15 +9,17 @@ from .configuration_base import ZooConfig
 
 @strict
 class TextConfig(ZooConfig):
-    """Words enter as vectors of a table, side by side with sinusoids of their positions: m = v + p numbers for each.
+    """The base of the configurations of models that read words.
+
+    Words enter as vectors of a table, side by side with sinusoids of their positions: m = v + p numbers for each.
 
     Args:
         vocab_size: rows of the word table; 0 is padding.
         word_dim: v, width of the word vectors.
         position_dim: p, width of the sinusoids that are concatenated to them; 0 leaves positions out.
         freeze_embeddings: word vectors stay as they are drawn.
-        embedding_seed: of frozen vectors: the table follows from this number and is not saved. None: it is drawn like
-            other weights, or given from outside, and saved.
+        embedding_seed: seed of frozen vectors, whose table follows from it and is not saved. None: the table is drawn
+            like other weights, or given from outside, and saved.
         embedding_bound: word vectors are drawn from U(-bound, bound).
     """
 
@@ -34,7 +36,7 @@ class TextConfig(ZooConfig):
 
     @property
     def hidden_size(self) -> int:
-        """m = v + p."""
+        """The width m = v + p of a token: its word vector and its position."""
         return self.word_dim + self.position_dim
 
     def validate_words(self) -> None:
@@ -47,7 +49,7 @@ class TextConfig(ZooConfig):
             raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
 
     def check_rates(self, *names: str) -> None:
-        """Raises ValueError for a field that is no rate of dropout."""
+        """Raise ValueError for a field, of those named, that is no rate of dropout."""
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")

@@ -1,4 +1,4 @@
-"""Linear layers: one that starts small and normal (Mehta et al. 2019), and from the vector of a text to its classes."""
+"""Linear layers: one that starts small and normal (Mehta et al. 2019), and classifiers of the vector of a text."""
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ DEVIATION = 0.1
 
 
 class NormalLinear(nn.Linear):
-    """A linear layer that starts from N(0, 0.1^2), its bias too."""
+    """A linear layer whose weights and bias start from N(0, 0.1^2)."""
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight, std=DEVIATION)
@@ -19,13 +19,13 @@ class NormalLinear(nn.Linear):
 
 
 class MlpClassifier(nn.Module):
-    """scores = W_2 dropout(relu(W_1 x + b_1)) + b_2.
+    """A classifier with one hidden layer: scores = W_2 dropout(relu(W_1 x + b_1)) + b_2.
 
     Args:
         input_size: d.
         hidden_size: rows of W_1.
         num_labels: L.
-        rate: of dropout.
+        rate: rate of dropout.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_labels: int, rate: float) -> None:
@@ -35,14 +35,14 @@ class MlpClassifier(nn.Module):
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, d) -> (B, L)."""
+        """Return the scores (B, L) of the classes from x (B, d)."""
         hidden = torch.relu(self.hidden(x))
         scores: torch.Tensor = self.output(dropout(hidden, self.rate, training=self.training))
         return scores
 
 
 def text_classifier(input_size: int, hidden_size: int, num_labels: int, rate: float) -> nn.Module:
-    """An `MlpClassifier`, or, with a `hidden_size` of 0, a linear layer."""
+    """Return an `MlpClassifier`, or, with a `hidden_size` of 0, a linear layer."""
     if hidden_size == 0:
         return nn.Linear(input_size, num_labels)
     return MlpClassifier(input_size, hidden_size, num_labels, rate)

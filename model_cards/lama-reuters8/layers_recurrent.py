@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
 
-PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # of nn.LSTM and nn.GRU, for each direction
+PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")
 
 
@@ -34,7 +34,10 @@ class MaskedBiRNN(nn.Module):
         self.rnn = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(B, n, D), boolean mask (B, n) with the real positions first -> (B, n, 2h); zero at padding."""
+        """Return the states (B, n, 2h) of x (B, n, D), zero at padding.
+
+        The mask is boolean, (B, n), with the real positions first.
+        """
         if x.is_cuda and not torch.compiler.is_compiling():
             return self._packed(x, mask)
         lengths = mask.sum(dim=1)
@@ -52,7 +55,7 @@ class MaskedBiRNN(nn.Module):
         return output * mask.unsqueeze(-1)
 
     def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Both directions at once, each left to right."""
+        """Return the states (B, n, h) of both directions, computed at once, each left to right."""
         weight_ih, weight_hh, bias_ih, bias_hh = (
             torch.stack([getattr(self.rnn, name + suffix) for suffix in SUFFIXES]) for name in PARAMETERS
         )
@@ -63,9 +66,9 @@ class MaskedBiRNN(nn.Module):
         return forward, backward
 
     def _direction(self, x: torch.Tensor, reverse: bool) -> torch.Tensor:
-        """One direction, left to right, with that direction's weights."""
+        """Return the states (B, n, h) of one direction, left to right, with that direction's weights."""
         weights = [getattr(self.rnn, name + SUFFIXES[reverse]) for name in PARAMETERS]
-        # The second half, because torch 2.11 calls `torch.compile` exporting too.
+        # The second condition is there because torch 2.11 says of `torch.compile` too that it is exporting.
         if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
             return recurrent_scan(x, weights, self.cell)
         state = x.new_zeros(1, x.size(0), self.hidden_size)

@@ -1,4 +1,4 @@
-"""From words to the tokens of a text model: vectors, positions, dropout, and checks that name a caller's mistake."""
+"""The tokens of a text model: vectors of words, positions, dropout, and checks that name a caller's mistake."""
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ from .ops_text_checks import refuse_empty_batch, word_ids, word_mask
 
 
 class TextInput(nn.Module):
-    """x_i = [E[w_i] ; PE(i)] with sinusoids side by side with the word vectors, not added to them.
+    """The tokens x_i = [E[w_i] ; PE(i)]: sinusoids side by side with the word vectors, not added to them.
 
     Args:
         words: the table E.
@@ -28,7 +28,7 @@ class TextInput(nn.Module):
         self.word_dropout = word_dropout
 
     def replace_words(self, words: nn.Embedding) -> None:
-        """Put another word table in.
+        """Replace the word table by another.
 
         Raises:
             ValueError: the table follows from a seed, so that a checkpoint would not hold the new one.
@@ -46,7 +46,7 @@ class TextInput(nn.Module):
         attention_mask: torch.Tensor | None,
         inputs_embeds: torch.Tensor | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """x and the mask of its words.
+        """Return the tokens x and the mask of the words.
 
         Args:
             input_ids: (B, n).
@@ -66,12 +66,12 @@ class TextInput(nn.Module):
         x = self._with_positions(words, mask)
         if self.training and self.word_dropout > 0:
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
-        # Not a product: what a caller has left in the place of padding may be no number.
+        # Not a product: what a caller has left at padding may be no number.
         x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
         return dropout(x, self.dropout, training=self.training), mask
 
     def _vectors(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None) -> torch.Tensor:
-        """(B, n, v), or (B, n, v + p) where the caller has added positions."""
+        """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions."""
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
@@ -96,7 +96,10 @@ class TextInput(nn.Module):
 
 
 def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """x (B, n, m) and its mask (B, n), with a place of padding where n is 0, which most layers of torch refuse."""
+    """Return x (B, n, m) and its mask (B, n), with one position of padding where n is 0.
+
+    Most layers of torch refuse sequences of length 0.
+    """
     if torch.compiler.is_compiling() or x.size(1):
         return x, mask
     return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))

@@ -1,4 +1,4 @@
-"""What a bidirectional LSTM or GRU runs where torch's own is slow, or would fix the length of the sequences.
+"""Functions for a bidirectional LSTM or GRU where torch's own is slow, or would fix the length of the sequences.
 
 `reverse_within_length` turns right-padded sequences round, for the second direction.
 
@@ -21,11 +21,16 @@ from torch.nn import functional as F
 
 
 def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Reverse the first `lengths[b]` steps of row b; padding stays where it is. Its own inverse.
+    """Reverse the first `lengths[b]` steps of row b; padding stays where it is.
+
+    The function is its own inverse.
 
     Args:
         x: (B, n, d).
         lengths: (B,) integers in 0..n.
+
+    Returns:
+        The reversed rows, (B, n, d).
     """
     batch, length, width = x.shape
     steps = torch.arange(length, device=x.device)
@@ -37,7 +42,7 @@ def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tenso
 
 
 class _Rearrange(torch.autograd.Function):
-    """rows[index] for an index that is its own inverse: the gradient is rearranged the same way, without a scatter."""
+    """`rows[index]` for an index that is its own inverse: the gradient is rearranged in the same way, not scattered."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
@@ -51,16 +56,16 @@ class _Rearrange(torch.autograd.Function):
 
 
 def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """`reverse_within_length`, row by row."""
+    """Compute what `reverse_within_length` gives, (B, n, d), row by row."""
     rows = [torch.cat([row[:length].flip(0), row[length:]]) for row, length in zip(x, lengths.tolist(), strict=True)]
     return torch.stack(rows)
 
 
 def gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
-    """States of G GRUs from zero states, gates in the order of `nn.GRU`: reset, update, new.
+    """Return the states of G GRUs that start from zero, with gates in the order of `nn.GRU`: reset, update, new.
 
-    r = sigmoid(i_r + W_r h + b_r), z = sigmoid(i_z + W_z h + b_z), n = tanh(i_n + r * (W_n h + b_n)),
-    h <- (1 - z) * n + z * h; computed in float32 or wider.
+    With r = sigmoid(i_r + W_r h + b_r), z = sigmoid(i_z + W_z h + b_z), n = tanh(i_n + r * (W_n h + b_n)),
+    a step is h <- (1 - z) * n + z * h. It is computed in float32 or wider.
 
     Args:
         inputs: (G, n, B, 3h), i: what each step adds to the gates, W_ih x + b_ih.
@@ -86,7 +91,7 @@ class _GruSteps(torch.autograd.Function):
         groups, length, batch, _ = inputs.shape
         size = weight.size(2)
         states = inputs.new_empty(groups, length, batch, size)
-        kept = length if trained else 1  # steps; without gradients each overwrites the one before
+        kept = length if trained else 1  # without gradients each step overwrites the one before
         gates = inputs.new_empty(groups, kept, batch, 2 * size)  # r and z
         new = inputs.new_empty(groups, kept, batch, size)  # n
         recurrent_new = torch.empty_like(new)  # W_n h + b_n
@@ -110,7 +115,7 @@ class _GruSteps(torch.autograd.Function):
         reset, update = gates.chunk(2, dim=3)
         before = torch.cat([states.new_zeros(groups, 1, batch, size), states], dim=1)[:, :length]
         to_new = (1 - update) * (1 - new * new)
-        # What the gradient of a state is multiplied with to give those of W h + b.
+        # The gradient of a state times these is the gradient of W h + b.
         slopes = torch.stack(
             [to_new * recurrent_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset],
             dim=3,
@@ -132,7 +137,7 @@ class _GruSteps(torch.autograd.Function):
 
 
 def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
-    """`gru_steps` in float64, one GRU and one step after the other."""
+    """Compute what `gru_steps` gives, (G, n, B, h), in float64, one GRU and one step after the other."""
     inputs, weight_hh, bias_hh = (value.double() for value in (inputs, weight_hh, bias_hh))
     outputs = []
     for given, weight, bias in zip(inputs, weight_hh, bias_hh, strict=True):
@@ -149,7 +154,7 @@ def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: 
 
 
 def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:
-    """What `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
+    """Compute what `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
 
     Args:
         x: (B, n, D).
@@ -160,7 +165,7 @@ def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Liter
     Returns:
         (B, n, h).
     """
-    # Imported here: only an export needs it, and it is not yet part of torch's public names.
+    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
     from torch._higher_order_ops.scan import scan
 
     weight_ih, weight_hh, bias_ih, bias_hh = weights

@@ -1,4 +1,4 @@
-"""Checks of what a model that reads words is given: errors that name a caller's mistake."""
+"""Checks of the inputs of a model that reads words, with errors that name a caller's mistake."""
 
 import torch
 
@@ -6,7 +6,7 @@ from .ops_integers import as_integers
 
 
 def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
-    """`input_ids` as int64, checked: integers (B, n) with B above 0, that lie within a table.
+    """Return `input_ids` as int64, checked: integers (B, n), with B above 0, that lie within a table of `rows` rows.
 
     Ranges are only read on the CPU: on a device it would wait for the queue.
 
@@ -26,13 +26,13 @@ def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
 
 
 def refuse_empty_batch(name: str, given: torch.Tensor) -> None:
-    """Raises ValueError for a batch without rows."""
+    """Raise ValueError for a batch without rows; `name` is what the message calls it."""
     if not torch.compiler.is_compiling() and given.size(0) == 0:
         raise ValueError(f"{name} of shape {tuple(given.shape)} is an empty batch: it holds no document")
 
 
 def word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-    """The mask of words (B, n, ...) as booleans (B, n); None: all True.
+    """Return the mask of words (B, n, ...) as booleans (B, n); if it is None, all are True.
 
     Raises:
         ValueError: another shape, or values other than 0 and 1 (read on the CPU only).

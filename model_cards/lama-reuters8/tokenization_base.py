@@ -1,4 +1,4 @@
-"""What the tokenizers of words have in common: the frame of a call, from its options to padded tensors."""
+"""The base of the tokenizers of words: the frame of a call, from its options to padded tensors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ UNK_TOKEN = "[UNK]"  # id 1 where unknown words have one
 
 @dataclass(frozen=True)
 class EncodingOptions:
-    """What a caller of a tokenizer requested; the names are those of transformers."""
+    """The options that a caller of a tokenizer requested; the names are those of transformers."""
 
     add_special_tokens: bool
     padding_strategy: PaddingStrategy
@@ -34,9 +34,9 @@ class UnpaddedBatch:
     """A batch of encoded texts before padding.
 
     Attributes:
-        columns: name to one entry for each row.
+        columns: a map from name to a list with one entry for each row.
         single: whether the caller gave one text and, without tensors, gets its entries bare, not lists of one.
-        encodings: those of the backend, where their words are the ids of the rows; otherwise empty.
+        encodings: encodings of the backend, where their words are the ids of the rows; otherwise empty.
     """
 
     columns: dict[str, list[Any]]
@@ -45,13 +45,13 @@ class UnpaddedBatch:
 
 
 class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
-    """Base of the tokenizers: words in, padding on the right, and an error for every option that is not offered.
+    """The base of the tokenizers, which pad on the right and raise an error for every option that they do not have.
 
     A subclass defines `_unsupported`, the options that it refuses beside those refused for all, and `_encode`.
     """
 
     def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
-        """Names of refused options, and whether they were requested."""
+        """Return the names of refused options, and whether they were requested."""
         raise NotImplementedError(f"{type(self).__name__} must define _unsupported(text_pair, options)")
 
     def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
@@ -81,7 +81,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         split_special_tokens: bool | None = None,
         **kwargs: Any,
     ) -> BatchEncoding:
-        """What `tokenizer(...)` runs; see the class.
+        """Encode texts, pad them and return a `BatchEncoding`: what `tokenizer(...)` runs; see the class.
 
         Raises:
             TypeError: an unknown option, or something that is not text.
@@ -133,7 +133,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
 
     def _backend_encodings(self, texts: Sequence[Any], what: str, is_split_into_words: bool = False) -> list[Any]:
-        """The backend's encoding of each text; `what` names a text in an error.
+        """Return the backend's encoding of each text; `what` names a text in an error.
 
         Raises:
             ValueError: half of a surrogate pair, which the backend cannot read.
@@ -154,13 +154,13 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         return encodings
 
     def _refuse(self, requested: dict[str, Any]) -> None:
-        """Raises ValueError with the names of what was requested but is not offered."""
+        """Raise ValueError with the names of the options that were requested but do not exist."""
         names = ", ".join(name for name, value in requested.items() if value)
         if names:
             raise ValueError(f"{type(self).__name__} does not offer {names}; see its documentation")
 
     def _refuse_left(self, padding_side: str | None) -> None:
-        """Raises ValueError for padding on another side than the right."""
+        """Raise ValueError for padding on another side than the right."""
         side = padding_side or self.padding_side
         if side != "right":
             raise ValueError(f"padding_side={side!r}: the models read padding on the right only")

@@ -10,35 +10,20 @@ from tests.support.docstrings import fragments
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = ("ctxzoo", "recipes", "reports", "benchmarks", "tests/support")
-# Folders and files that still have fragments. What has none left leaves this list, until the list is empty.
-LATER = (
-    "ctxzoo/models",
-    "ctxzoo/runs",
-    "recipes",
-)
 
 
-def _fragments_below(path: str, *, without: tuple[str, ...] = ()) -> list[str]:
+def _fragments_below(path: str) -> list[str]:
     start = ROOT / path
     files = [start] if start.is_file() else sorted(start.rglob("*.py"))
     assert files, f"{path} has no Python file"
-    left_out = [ROOT / other for other in without]
     return [
-        f"{file.relative_to(ROOT).as_posix()}:{line}"
-        for file in files
-        if not any(file.is_relative_to(other) for other in left_out)
-        for line in fragments(file.read_text("utf-8"))
+        f"{file.relative_to(ROOT).as_posix()}:{line}" for file in files for line in fragments(file.read_text("utf-8"))
     ]
 
 
 @pytest.mark.parametrize("folder", READ)
 def test_docstrings_are_sentences(folder: str) -> None:
-    assert _fragments_below(folder, without=LATER) == []
-
-
-@pytest.mark.parametrize("path", LATER)
-def test_the_list_of_later_files_shrinks(path: str) -> None:
-    assert _fragments_below(path), f"{path} has no fragment left; remove it from LATER"
+    assert _fragments_below(folder) == []
 
 
 @pytest.mark.parametrize(
