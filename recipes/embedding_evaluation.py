@@ -25,9 +25,9 @@ from rich.table import Table
 from ctxzoo.data.files import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.token_classification.run import TaggerRun
 from ctxzoo.tasks.token_classification.tagging import TaggingSettings
 from ctxzoo.tasks.word_embeddings.embedding_tagging import TASK as TAGGING

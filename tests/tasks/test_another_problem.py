@@ -16,8 +16,8 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.task import AutoHead, ZooTask
 from tests.hub.test_card import python_blocks
