@@ -23,10 +23,10 @@ from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.results.environment import git_commit, public_name
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.text_classification.datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
 from ctxzoo.tasks.text_classification.run import PretrainedRun

@@ -22,8 +22,8 @@ from typing import Any
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.text_classification.datasets import tag_of
 from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
 

@@ -25,9 +25,9 @@ from rich.table import Table
 from ctxzoo.data.files import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings
 from ctxzoo.tasks.word_embeddings.evaluation_run import TAGGING, EmbeddingRun, EmbeddingSource, embedding_tagging_run
 from ctxzoo.tasks.word_embeddings.evaluations import (
@@ -40,6 +40,7 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
 )
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
+from reports.tables_word_embedding_sentiment import TASK as TAGGING
 
 RECIPE = "embedding_evaluation"
 TASKS = (*EMBEDDING_TASKS, TAGGING)

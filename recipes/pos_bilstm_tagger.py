@@ -19,8 +19,8 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 
 from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS
 from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
 from ctxzoo.runs.options import reported, score_option
 from ctxzoo.runs.processes import run_in_processes
-from ctxzoo.runs.run import Run
+from ctxzoo.runs.run import Run, execute
+
+if TYPE_CHECKING:
+    from ctxzoo.runs.train import TrainingRun
 
 Outcomes = dict[str, list[RunResult]]
 
@@ -114,6 +118,42 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
             *[difference] * compared,
         )
     Console().print(table)
+
+
+def train_all(
+    runs: Mapping[str, Sequence[TrainingRun]],
+    title: str,
+    *,
+    resume: bool,
+    processes: int,
+    threads: int = 1,
+    progress: bool = True,
+) -> Outcomes:
+    """Train the runs of every row, print the table, and say where the checkpoints are and how one is loaded.
+
+    Args:
+        runs: name of a row of the printed table to its runs.
+        title: of the table.
+        resume: see `execute`.
+        processes, threads, progress: see `run_folds`.
+
+    Raises:
+        OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
+    """
+    work = partial(execute, resume=resume, quiet=True)
+    outcomes = run_folds(runs, work, processes=processes, threads=threads, progress=progress)
+    print_outcomes(outcomes, title, next(run.card for members in runs.values() for run in members))
+    _print_checkpoints([run for members in runs.values() for run in members])
+    return outcomes
+
+
+def _print_checkpoints(runs: Sequence[TrainingRun]) -> None:
+    """Those that are there; results of a run that was resumed may have come without."""
+    there = [run for run in runs if run.spec.checkpoint.is_dir()]
+    for run in there:
+        print(f"checkpoint {run.spec.checkpoint}")
+    if there:
+        print("\n".join(loading_lines(there[0].spec.checkpoint, there[0].card)))
 
 
 def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:

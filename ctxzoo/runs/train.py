@@ -1,19 +1,16 @@
-"""Trainings, from plain settings to results file and checkpoint folder: one, one of the zoo, and many of one recipe."""
+"""One training, from plain settings to results file and checkpoint folder; of models of the zoo, of classifiers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import lightning
 
-from ctxzoo.hub.task_card import loading_lines
 from ctxzoo.runs.finish import finish_run
-from ctxzoo.runs.many import Outcomes, print_outcomes, run_folds
-from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.classification import label_fields
 from ctxzoo.training.process_group import check_batches, in_first_process
@@ -143,39 +140,3 @@ class ClassificationRun(ZooRun):
 
     def model_config(self, data: Any) -> dict[str, Any]:
         return {**super().model_config(data), **label_fields(data.label_names)}
-
-
-def train_all(
-    runs: Mapping[str, Sequence[TrainingRun]],
-    title: str,
-    *,
-    resume: bool,
-    processes: int,
-    threads: int = 1,
-    progress: bool = True,
-) -> Outcomes:
-    """Train the runs of every row, print the table, and say where the checkpoints are and how one is loaded.
-
-    Args:
-        runs: name of a row of the printed table to its runs.
-        title: of the table.
-        resume: see `execute`.
-        processes, threads, progress: see `run_folds`.
-
-    Raises:
-        OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
-    """
-    work = partial(execute, resume=resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=processes, threads=threads, progress=progress)
-    print_outcomes(outcomes, title, next(run.card for members in runs.values() for run in members))
-    _print_checkpoints([run for members in runs.values() for run in members])
-    return outcomes
-
-
-def _print_checkpoints(runs: Sequence[TrainingRun]) -> None:
-    """Those that are there; results of a run that was resumed may have come without."""
-    there = [run for run in runs if run.spec.checkpoint.is_dir()]
-    for run in there:
-        print(f"checkpoint {run.spec.checkpoint}")
-    if there:
-        print("\n".join(loading_lines(there[0].spec.checkpoint, there[0].card)))

@@ -16,8 +16,8 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
+from ctxzoo.runs.many import train_all
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.task import AutoHead, ZooTask
 from tests.hub.test_card import python_blocks
@@ -118,9 +118,9 @@ def test_options_of_other_problems_are_refused(
 
 def test_its_public_names_score_a_folder_and_a_model(run: RatingRun, result: RunResult) -> None:
     assert issubclass(rating_problem.RatingTask, ZooTask)
-    scores = rating_problem.evaluate(run.checkpoint, "sample", progress=False)
+    scores = rating_problem.evaluate(run.spec.checkpoint, "sample", progress=False)
     assert scores == {"rmse": pytest.approx(result.metrics["test/rmse"])}
-    model = RatingForPairs.from_pretrained(str(run.checkpoint))
+    model = RatingForPairs.from_pretrained(str(run.spec.checkpoint))
     assert rating_problem.evaluate(model, "sample", progress=False) == scores
     assert rating_problem.evaluate(model, "sample", "validation", progress=False) != scores
 
@@ -129,15 +129,15 @@ def test_a_problem_without_scores_is_refused(
     run: RatingRun, result: RunResult, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(RatingCommands, "evaluate")
-    assert main(["evaluate", str(run.checkpoint), "--dataset", "sample"]) == 2
+    assert main(["evaluate", str(run.spec.checkpoint), "--dataset", "sample"]) == 2
     assert "does rating; evaluate takes checkpoints of question-answering, text-" in capsys.readouterr().err
 
 
 def test_a_problem_without_pipeline_and_explanations_says_what_to_use(run: RatingRun, result: RunResult) -> None:
     with pytest.raises(ValueError, match=r"does rating, for which there is no pipeline; .* RatingForPairs\.from_pretr"):
-        ctxzoo.pipeline(run.checkpoint)
+        ctxzoo.pipeline(run.spec.checkpoint)
     with pytest.raises(ValueError, match="does rating, which is not explained by words; expected a model of text-"):
-        ctxzoo.explain(run.checkpoint, "a text")
+        ctxzoo.explain(run.spec.checkpoint, "a text")
 
 
 def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

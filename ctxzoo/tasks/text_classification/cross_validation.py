@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxzoo.data.text_folds import DEV_SHARE
-from ctxzoo.runs.many import FoldSettings, Outcomes
+from ctxzoo.runs.many import FoldSettings, Outcomes, train_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings, reported_vectors
-from ctxzoo.runs.train import train_all
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 
 
