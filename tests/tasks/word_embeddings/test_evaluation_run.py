@@ -153,14 +153,14 @@ def tagging_of(path: Path, name: str = "", seed: int = 3) -> TaggerRun:
 def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "run" / "checkpoint", small_vectors(), window=5)
     run = tagging_of(path, "rate0.2")
-    assert run.results_file.as_posix() == (
+    assert run.spec.results_file.as_posix() == (
         "runs/results/embedding_evaluation/attention_cbow-b5-rate0.2-ptb_sample-test-seed3-pos_tags.json"
     )
     assert (run.data["word_vectors"], run.data["seed"], run.trainer.seed) == (str(path), 3, 3)
     told = {"architecture": "attention_cbow", "window": 5, "name": "rate0.2", "task": "pos_tagging", "vectors": "run"}
-    assert run.settings.items() >= {**told, "word_vectors": "attention_cbow-b5-rate0.2", "epochs": 50}.items()
-    assert "fold_digits" in run.settings
-    assert run.settings["fold_digits"] is True  # that of the tagger
+    assert run.spec.settings.items() >= {**told, "word_vectors": "attention_cbow-b5-rate0.2", "epochs": 50}.items()
+    assert "fold_digits" in run.spec.settings
+    assert run.spec.settings["fold_digits"] is True  # that of the tagger
 
 
 def test_other_vectors_of_the_same_name_are_another_run(tmp_path: Path) -> None:
@@ -168,6 +168,6 @@ def test_other_vectors_of_the_same_name_are_another_run(tmp_path: Path) -> None:
     first = tagging_of(write_vectors(path, small_vectors()))
     again = tagging_of(write_vectors(path, small_vectors()))
     other = tagging_of(write_vectors(path, small_vectors(seed=1)))
-    assert first.variant == other.variant == "plain.6d"
-    assert first.settings == again.settings
-    assert first.settings != other.settings  # so that --resume trains anew
+    assert first.spec.variant == other.spec.variant == "plain.6d"
+    assert first.spec.settings == again.spec.settings
+    assert first.spec.settings != other.spec.settings  # so that --resume trains anew
