@@ -40,7 +40,6 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
 )
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
-from reports.tables_word_embedding_sentiment import TASK as TAGGING
 
 RECIPE = "embedding_evaluation"
 TASKS = (*EMBEDDING_TASKS, TAGGING)
