@@ -100,7 +100,7 @@ def finish_run(
     task.model.eval()
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": spec.score}
     example = card_example(card, result.dataset, model=task.model, **asked)
-    write_checkpoint_folder(
+    checkpoint = write_checkpoint_folder(
         spec.checkpoint,
         model=task.model,
         tokenizer=data.tokenizer,
@@ -109,9 +109,9 @@ def finish_run(
     )
     write_result_file(result, spec.results_file)
     draw_if_possible(lambda: _draw_figures(task, data, card, example, spec.folder))
-    _print_summary(result, spec, card, example)
+    _print_summary(result, spec, checkpoint, card, example)
     if push_to is not None:
-        print(f"pushed: {push_folder(spec.checkpoint, push_to)}")
+        print(f"pushed: {push_folder(checkpoint, push_to)}")
 
 
 def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping[str, Any], folder: Path) -> None:
@@ -119,7 +119,9 @@ def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping
     card.draw_figures(task, data, example, folder)
 
 
-def _print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Mapping[str, Any]) -> None:
+def _print_summary(
+    result: RunResult, spec: RunSpec, checkpoint: Path, card: TaskCard, example: Mapping[str, Any]
+) -> None:
     console = Console()
     table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
     splits = ("validation", "test")
@@ -134,9 +136,9 @@ def _print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Ma
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
-    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {spec.checkpoint}\n"
+    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
-    for line in loading_lines(spec.checkpoint, card):
+    for line in loading_lines(checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
     for line in card.example_lines(example):
