@@ -113,7 +113,7 @@ def test_signatures_of_the_page_are_those_of_the_functions(name: str) -> None:
     section = API_PAGE.read_text(encoding="utf-8").partition(f"## `{name}`\n")[2].partition("\n## ")[0]
     written = dict(re.findall(r"^\| `(\w+)\(([^`]*)\)`", section, flags=re.MULTILINE))
     functions = {one for one in package.__all__ if inspect.isfunction(getattr(package, one))}
-    assert set(written) == functions
+    assert functions <= set(written)  # a class may say how it is made
     for function, arguments in written.items():
         assert arguments == _arguments(inspect.signature(getattr(package, function))), function
 

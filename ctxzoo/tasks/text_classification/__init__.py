@@ -7,8 +7,11 @@ from ctxzoo.lazy_exports import lazy_exports
 __all__ = [
     "Explanation",
     "SequenceClassificationTask",
+    "StartVectors",
     "TextClassificationDataModule",
     "TextScores",
+    "TextSplitting",
+    "TextVocabulary",
     "draw_explanation",
     "evaluate",
     "explanation_html",
@@ -22,16 +25,22 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.explanation import Explanation
     from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
+    from ctxzoo.tasks.text_classification.splitting import TextSplitting
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores
+    from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
     from ctxzoo.training.classification import label_fields
+    from ctxzoo.word_vectors.start_vectors import StartVectors
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
             "Explanation": "ctxzoo.tasks.text_classification.explanation",
             "SequenceClassificationTask": "ctxzoo.tasks.text_classification.task",
+            "StartVectors": "ctxzoo.word_vectors.start_vectors",
             "TextClassificationDataModule": "ctxzoo.tasks.text_classification.data",
             "TextScores": "ctxzoo.tasks.text_classification.task",
+            "TextSplitting": "ctxzoo.tasks.text_classification.splitting",
+            "TextVocabulary": "ctxzoo.tasks.text_classification.vocabulary",
             "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
             "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",
