@@ -404,6 +404,7 @@ def score_one_shard(rank: int, folder: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_two_processes_score_like_one_and_count_every_question_once(tmp_path: Path) -> None:
     torch.multiprocessing.spawn(score_one_shard, (str(tmp_path),), nprocs=2)
     questions = random_questions(random.Random(5), 101, few_probabilities=False)

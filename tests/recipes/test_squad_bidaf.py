@@ -129,6 +129,7 @@ def test_results_say_how_batches_were_made_and_where_the_similarity_began(finish
     assert result.settings["product_start"] == pytest.approx(product_bound(32), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -> None:
     run = recipe(tmp_path, HF_HUB_OFFLINE="1", CTXZOO_DATA=str(tmp_path / "nothing"), HF_HOME=str(tmp_path / "hf"))
     assert run.returncode != 0

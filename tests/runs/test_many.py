@@ -35,7 +35,7 @@ def work(job: Job) -> RunResult:
     return replace(make_folds(SCORES[job.row])[job.fold], variant=job.row)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {f"the {row}": [Job(row, fold) for fold in range(2)] for row in SCORES}
     found = run_folds(runs, work, processes=processes)

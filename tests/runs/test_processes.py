@@ -67,7 +67,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("started", [0, 2])
+@pytest.mark.parametrize("started", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_ctrl_c_ends_everything_soon(tmp_path: Path, started: int) -> None:
     """While the processes import, and while they work."""
     (tmp_path / "program.py").write_text(PROGRAM)

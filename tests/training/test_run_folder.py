@@ -88,9 +88,18 @@ def test_other_errors_stay_what_they_are(tmp_path, error):
 @pytest.mark.parametrize(
     "write",
     [
-        "AtomicCheckpointIO().save_checkpoint({'w': torch.zeros(9999)}, folder / 'last.ckpt')",
-        "save_file({'w': torch.zeros(9999)}, folder / 'model.safetensors')",
-        "Tokenizer(WordLevel({str(n): n for n in range(9999)}, '0')).save(str(folder / 'tokenizer.json'))",
+        pytest.param(
+            "AtomicCheckpointIO().save_checkpoint({'w': torch.zeros(9999)}, folder / 'last.ckpt')",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "save_file({'w': torch.zeros(9999)}, folder / 'model.safetensors')",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "Tokenizer(WordLevel({str(n): n for n in range(9999)}, '0')).save(str(folder / 'tokenizer.json'))",
+            marks=pytest.mark.slow,
+        ),
         "write_atomically(folder / 'result.json', bytes(9999))",
     ],
 )

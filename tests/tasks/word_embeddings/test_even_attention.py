@@ -70,6 +70,7 @@ def mean_of_the_window(corpus: Corpus, vectors: Table, rate: float, window: int)
     return vectors, outputs
 
 
+@pytest.mark.slow
 def test_without_a_rate_of_their_own_the_weights_stay_even(corpus: Corpus) -> None:
     model = trained(corpus, logit_learning_rate=0.0)
     base = model.word_embedding
@@ -82,6 +83,7 @@ def test_without_a_rate_of_their_own_the_weights_stay_even(corpus: Corpus) -> No
     assert attended.detach().abs().min() > 0.01
 
 
+@pytest.mark.slow
 def test_it_equals_the_mean_of_the_window_trained_in_float64(corpus: Corpus) -> None:
     start = model_of(corpus).word_embedding.word_vectors.weight[SPECIAL:].detach().double().numpy()
     rate = 0.3

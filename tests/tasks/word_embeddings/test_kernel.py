@@ -178,7 +178,7 @@ CASES = {
 
 
 # Numba compiles the loops anew for each case, several seconds each.
-QUICK = CASES.keys() - {"K only", "s only", "rank", "cbow as word2vec"}
+QUICK = CASES.keys() - {"K only", "s only", "rank", "cbow as word2vec", "positional", "cwindow"}
 
 
 def cases(quick: Set[str]) -> list[Any]:
@@ -248,6 +248,7 @@ def test_without_a_rate_of_its_own_attention_is_exact_cbow_bit_for_bit() -> None
     assert not ours.word_logits.any()
 
 
+@pytest.mark.slow
 def test_mirrored_text_with_mirrored_columns_is_trained_alike() -> None:
     """Up to the order of the centres: one step that is too small to matter to the next."""
     model, mirrored = drawn_model(), drawn_model()
@@ -302,6 +303,7 @@ def test_words_are_left_out_as_often_as_they_should() -> None:
     assert told * 16 / 2 == pytest.approx(pairs / 4, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_random_window_reaches_every_width() -> None:
     sentence = list(range(WORDS))
     model = drawn_model(architecture="cbow")
