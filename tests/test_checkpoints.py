@@ -22,7 +22,7 @@ from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks import PROBLEMS
+from ctxzoo.tasks import PROBLEMS, card_named
 from ctxzoo.tasks.text_classification.explanation import explain_text
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES
@@ -67,8 +67,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-def test_every_problem_is_tried() -> None:
-    assert set(WRITERS) == set(PROBLEMS)
+def test_every_problem_with_a_pipeline_is_tried() -> None:
+    with_pipeline = {name for name in PROBLEMS if card_named(name).pipeline_class is not None}
+    assert set(WRITERS) == with_pipeline, "add a writer of a tiny checkpoint to WRITERS, and a test of its pipeline"
 
 
 def test_a_reader(folders: dict[str, Path]) -> None:

@@ -142,7 +142,7 @@ def test_unknown_dataset_still_gives_a_whole_card() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="unknown architecture 'gpt'; known: bidaf"):
+    with pytest.raises(ValueError, match=r"unknown architecture 'gpt'; known: .*bidaf"):
         reader_card(tiny_result(architecture="gpt"), tiny_config(), example=EXAMPLE)
     with pytest.raises(ValueError, match="lacks answer, score"):
         reader_card(tiny_result(), tiny_config(), example={"question": "q", "context": "c"})

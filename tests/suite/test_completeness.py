@@ -14,6 +14,7 @@ from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_text import TextConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.tasks import PROBLEMS
 from tests.support.import_rule import imported_siblings
 from tests.support.model_cases import find_case
 
@@ -87,6 +88,13 @@ def test_has_a_recipe(architecture: Architecture) -> None:
 def test_has_facts_for_its_cards(architecture: Architecture) -> None:
     facts = architecture_facts(architecture)
     assert all([facts.title, facts.summary, facts.limits, facts.citation]), "fill in ctxzoo/hub/card_facts.py"
+
+
+@each_architecture
+def test_its_heads_name_known_problems(architecture: Architecture) -> None:
+    named = {head.zoo_task for head in architecture.model_classes.values()} - {None}
+    assert named, f"no head of {architecture.name} names its problem in zoo_task"
+    assert named <= set(PROBLEMS), "add the problem to PROBLEMS in ctxzoo/tasks/__init__.py: docs/adding_a_problem.md"
 
 
 @each_architecture

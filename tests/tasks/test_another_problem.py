@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,14 +21,17 @@ from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.many import train_all
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks import card_named, card_of, commands_named
-from ctxzoo.training.task import AutoHead, ZooTask
+from ctxzoo.training.task import AutoHead, NonFiniteLossError, ZooTask
 from tests.hub.test_card import python_blocks
 from tests.support import rating as rating_problem
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.card import CARD as RATING
 from tests.support.rating.commands import RatingCommands
 from tests.support.rating.run import RatingRun, rating_run, registered_rating
+from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.toy_architecture import TOY, ToyConfig
+
+PAGE = REPOSITORY_ROOT / "docs" / "adding_a_problem.md"
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +110,10 @@ def test_commands(run: RatingRun, result: RunResult, tmp_path: Path, capsys: pyt
         wanted = model(torch.tensor([1]), torch.tensor([2])).ratings.item()
     assert float(capsys.readouterr().out) == pytest.approx(wanted, abs=1e-4)
     assert main(["verify", checkpoint]) == 0
+    capsys.readouterr()
+    for options in (["--user", "1"], ["--user", "1", "--item", "2", "--output", str(file)]):
+        assert main(["predict", checkpoint, *options]) == 2
+        assert "give --user and --item; ratings read no --file" in capsys.readouterr().err
 
 
 def test_options_of_other_problems_are_refused(
@@ -148,6 +157,22 @@ def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "root of the mean squared" in " ".join(said.split())
     assert "accuracy" not in said
     assert "pipeline" not in said
+
+
+def test_a_loss_that_is_no_number_names_its_rows(run: RatingRun) -> None:
+    with pytest.raises(NonFiniteLossError, match=r"learning rate \[1e\+30\]; rows \[16, 17, "):
+        execute(replace(run, task={"learning_rate": 1e30}))
+
+
+def test_the_example_of_the_page_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tests.support.rating.run.registered_rating", nullcontext)  # the fixture has registered it
+    (program,) = python_blocks(PAGE.read_text(encoding="utf-8"))
+    exec(program, {})
+    checkpoint = capsys.readouterr().out.splitlines()[-1]
+    assert check_checkpoint_folder(Path(checkpoint))
 
 
 def test_a_finished_run_is_kept(run: RatingRun, result: RunResult) -> None:

@@ -36,6 +36,7 @@ class RatingForPairs(ZooPreTrainedModel):
     zoo_task: ClassVar[str | None] = "rating"
     base_model_prefix = "rating"
     main_input_name = "users"
+    _auto_class = "RatingForPairs"  # its code travels, also when a program without ctxzoo saves it again
 
     def __init__(self, config: RatingConfig) -> None:
         super().__init__(config)

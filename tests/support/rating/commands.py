@@ -23,6 +23,9 @@ class RatingCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **quiet, **users)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        if own["user"] is None or own["item"] is None or options.file is not None or options.output is not None:
+            raise ValueError("give --user and --item; ratings read no --file and write no --output")
+
         from tests.support.rating.architecture import RatingForPairs
         from tests.support.rating.card import CARD as RATING
 

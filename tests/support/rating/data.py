@@ -48,6 +48,8 @@ class RatingDataModule(lightning.LightningDataModule):
             raise ValueError(f"no split {split!r}; there are {', '.join(self._rows)}")
         columns = self._rows[split]
         rows = [{name: values[row] for name, values in columns.items()} for row in range(SIZES[split])]
+        for row, values in enumerate(rows):
+            values["row"] = torch.tensor(row)
         return DataLoader(rows, batch_size=self.batch_size)  # type: ignore[arg-type]
 
     def train_dataloader(self) -> DataLoader[dict[str, torch.Tensor]]:

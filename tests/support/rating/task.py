@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torchmetrics import MeanSquaredError
 
-from ctxzoo.training.task import AutoHead, Scores, ZooTask
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 
 class RatingScores(Scores):
@@ -43,7 +43,7 @@ class RatingTask(ZooTask):
         return RatingScores()
 
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**batch).loss
+        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
         return loss
 
     def name_examples(self, rows: list[int]) -> str:
