@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import lightning
 
+from ctxzoo.hub.card_facts import architecture_facts
+from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.finish import finish_run
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
@@ -55,8 +57,8 @@ class TrainingRun(Run):
         """Return the data, before `setup`."""
         return self.data_class(**self.data)
 
-    def check_data(self, data: Any) -> None:
-        """Refuse data that the run cannot use, after `setup` and before anything is trained."""
+    def check(self) -> None:
+        """Refuse, before anything is read or trained, what would only fail when the training is over."""
 
     @abstractmethod
     def build_task(self, data: Any, processes: int) -> ZooTask:
@@ -79,15 +81,15 @@ class TrainingRun(Run):
         """Train, score and write everything down.
 
         Raises:
-            ValueError: the data has no rows of the split to score; fewer batches than processes that train together;
-                the run to resume has other settings.
+            ValueError: an architecture without facts for its card; the data has no rows of the split to score; fewer
+                batches than processes that train together; the run to resume has other settings.
             TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
         """
+        self.check()
         data = self.build_data()
         data.prepare_data()
         data.setup()
         data.split_dataloader(self.spec.score)  # scored at the end: where there is none, an error now
-        self.check_data(data)
         last, best = (self.spec.folder / "lightning" / file for file in (LAST, BEST))
         scored = tuple(split for split in dict.fromkeys(("validation", self.spec.score)) if split in data.splits)
         monitor = self.monitor if "validation" in scored else None  # None: the last is the best
@@ -123,6 +125,11 @@ class ZooRun(TrainingRun):
     def model_config(self, data: Any) -> dict[str, Any]:
         """Return the whole config of the model, on data after `setup`."""
         return {**self.config, **data.model_sizes()}
+
+    def check(self) -> None:
+        if self.spec.architecture not in ARCHITECTURES:
+            raise ValueError(f"unknown architecture {self.spec.architecture!r}; known: {', '.join(ARCHITECTURES)}")
+        architecture_facts(ARCHITECTURES[self.spec.architecture])
 
     def finish(
         self,

@@ -14,6 +14,7 @@ from transformers import AutoConfig
 
 import ctxzoo
 from ctxzoo.cli.main import main
+from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS
 from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
@@ -48,6 +49,18 @@ def run(tmp_path: Path) -> RatingRun:
 @pytest.fixture
 def result(run: RatingRun) -> RunResult:
     return execute(run)
+
+
+def test_an_architecture_without_facts_for_its_card_is_refused_before_it_trains(
+    run: RatingRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.delitem(ARCHITECTURE_FACTS, "rating")
+        with pytest.raises(ValueError, match=r"no card facts for 'rating'; add them to ctxzoo/hub/card_facts\.py"):
+            execute(run)
+    assert not (run.spec.folder / "lightning").exists()
+    with pytest.raises(ValueError, match="unknown architecture 'ratings'; known: "):
+        execute(replace(run, spec=replace(run.spec, architecture="ratings")))
 
 
 def test_its_results_are_those_of_its_own_metric(run: RatingRun, result: RunResult) -> None:
