@@ -26,7 +26,7 @@ from ctxzoo.results.environment import git_commit, public_name
 from ctxzoo.runs.many import train_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.settings import TrainingSettings
+from ctxzoo.runs.settings import ClassificationSettings
 from ctxzoo.tasks.text_classification.datasets import document_dataset, tag_of
 from ctxzoo.tasks.text_classification.document_training import DEV_SEED
 from ctxzoo.tasks.text_classification.run import PretrainedRun
@@ -35,7 +35,7 @@ RECIPE = "document_bert"
 
 
 @dataclass
-class Settings(TrainingSettings):
+class Settings(ClassificationSettings):
     dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more; see above"})
     model: str = field(default="google-bert/bert-base-uncased", metadata={"help": "Hub id or folder"})
     name: str = field(default="", metadata={"help": "tells runs with other settings from those above"})

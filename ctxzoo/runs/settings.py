@@ -1,4 +1,4 @@
-"""Options of every recipe that trains classifiers of texts."""
+"""Options of every recipe that trains models side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ctxzoo.word_vectors.vectors import word_vectors_fingerprint
 class TrainingSettings(RunSettings):
     """Where and how to train; a recipe adds its own options."""
 
-    label_smoothing: float = reported(0.0)
     ema_decay: float = reported(0.0, "of the moving average of weights; 0: none")
     precision: str = reported("32-true", "32-true, bf16-mixed, 16-mixed, or auto")
     threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
@@ -49,6 +48,13 @@ class TrainingSettings(RunSettings):
             limit_eval_batches=2 if self.tiny else None,
             **options,
         )
+
+
+@dataclass
+class ClassificationSettings(TrainingSettings):
+    """Where and how to train what gives one of several labels; a recipe adds its own options."""
+
+    label_smoothing: float = reported(0.0, "fraction of the target that is spread over all labels")
 
 
 def reported_vectors(vectors: str | None) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import Any
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.runs.many import FoldSettings, Outcomes, train_all
 from ctxzoo.runs.options import reported, reported_settings
-from ctxzoo.runs.settings import TrainingSettings, reported_vectors
+from ctxzoo.runs.settings import ClassificationSettings, reported_vectors
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 
 
 @dataclass
-class CrossValidationSettings(TrainingSettings, FoldSettings):
+class CrossValidationSettings(ClassificationSettings, FoldSettings):
     """Options of a recipe that trains classifiers on folds; a recipe adds its own."""
 
     epochs: int = reported(10)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxzoo.runs.options import reported, reported_settings
-from ctxzoo.runs.settings import TrainingSettings, reported_vectors
+from ctxzoo.runs.settings import ClassificationSettings, reported_vectors
 from ctxzoo.tasks.text_classification.datasets import document_dataset
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 
@@ -15,7 +15,7 @@ DEV_SEED = 0  # validation documents are the same in all runs
 
 
 @dataclass
-class DocumentSettings(TrainingSettings):
+class DocumentSettings(ClassificationSettings):
     """Options of a recipe that trains document classifiers; a recipe adds its own.
 
     The defaults are those of Mehta et al. (2019), or of docs/models/lama.md where it is silent.

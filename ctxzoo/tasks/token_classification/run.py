@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.options import reported, reported_settings
-from ctxzoo.runs.settings import TrainingSettings, vectors_content
+from ctxzoo.runs.settings import ClassificationSettings, vectors_content
 from ctxzoo.runs.train import ClassificationRun
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule, token_dataset
@@ -37,7 +37,7 @@ NO_VECTORS = "random_vectors"
 
 
 @dataclass
-class TaggingSettings(TrainingSettings):
+class TaggingSettings(ClassificationSettings):
     """Options of a recipe that trains taggers; a recipe adds its own.
 
     The defaults are those of Ling et al. (2015), or of docs/models/bilstm_tagger.md where it is silent.
