@@ -237,6 +237,18 @@ def test_unknown_names_are_refused_at_once(option: dict[str, Any], message: str)
         Settings(**option)
 
 
+def test_data_without_validation_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small").mkdir()
+    splits = sample_squad(train=40, validation=20, test=20)
+    for name in ("train", "test"):
+        splits[name].to_parquet(str(tmp_path / "small" / f"{name}.parquet"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ValueError, match=r"no split 'validation'; it has \['test', 'train'\]"):
+        main(Settings(dataset="small", variant="baseline", tiny=True, progress=False, accelerator="cpu"))
+    assert not list(tmp_path.rglob("*.ckpt"))
+
+
 def test_a_source_left_out_is_scored_beside_the_test_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "small").mkdir()
     for name, rows in sample_squad(train=200, validation=20, test=20).items():

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import datasets
-import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
@@ -34,7 +34,7 @@ LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
 HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
 
 
-class SquadDataModule(lightning.LightningDataModule):
+class SquadDataModule(BucketedDataModule):
     """SQuAD 1.1 or 2.0 in bucketed batches.
 
     Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
@@ -90,9 +90,15 @@ class SquadDataModule(lightning.LightningDataModule):
         tokenizer: WordCharTokenizer | None = None,
         init_from: str | None = None,
     ) -> None:
-        super().__init__()
-        self.dataset = dataset
-        self.data_dir = data_dir
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+            pool_batches=pool_batches,
+        )
         self.requested_version = squad_version
         self.word_vectors = word_vectors
         self.vector_limit = vector_limit
@@ -102,13 +108,8 @@ class SquadDataModule(lightning.LightningDataModule):
         self.min_char_count = min_char_count
         self.max_word_length = max_word_length
         self.word_features = word_features
-        self.batch_size = batch_size
-        self.eval_batch_size = eval_batch_size
         self.train_source = train_source
         self.left_out_source = left_out_source
-        self.pool_batches = pool_batches
-        self.seed = seed
-        self.num_workers = num_workers
         self.cache_dir = Path(cache_dir) if cache_dir else None
         if init_from is not None:
             refuse_missing_path(init_from, "checkpoint")
@@ -235,20 +236,20 @@ class SquadDataModule(lightning.LightningDataModule):
         self._tables = build_type_tables(self._prepared.words, self._tokenizer)
         self._rows = self._choose_rows(self._prepared)
 
-    def train_dataloader(self) -> ResumableLoader:
-        return self._loader("train", shuffle=True)
-
-    def val_dataloader(self) -> ResumableLoader:
-        return self._loader("validation", shuffle=False)
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self._loader("test", shuffle=False)
-
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of any split in evaluation order with evaluation limits, whatever the dataset calls it."""
         if split not in self._rows:
             self._rows[split] = np.arange(len(self.prepared(split)))
-        return self._loader(split, shuffle=False)
+        return super().split_dataloader(split)
+
+    def batches(self, split: str, *, training: bool) -> SquadBatches:
+        assert self._tables is not None, "call setup() first"
+        if split not in self._rows:
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}"
+            )
+        limits = TRAINING_LIMITS if training else EVALUATION_LIMITS
+        return SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -334,22 +335,4 @@ class SquadDataModule(lightning.LightningDataModule):
             characters=characters,
             max_word_length=self.max_word_length,
             word_features=self.word_features,
-        )
-
-    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        assert self._tables is not None, "call setup() first"
-        if split not in self._rows:
-            raise ValueError(
-                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}"
-            )
-        limits = TRAINING_LIMITS if shuffle else EVALUATION_LIMITS
-        batches = SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
-        return bucket_loader(
-            batches,
-            batches.lengths(),
-            self.batch_size if shuffle else self.eval_batch_size,
-            shuffle=shuffle,
-            seed=self.seed,
-            num_workers=self.num_workers,
-            pool_batches=self.pool_batches,
         )

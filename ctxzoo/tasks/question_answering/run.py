@@ -45,6 +45,7 @@ class ReaderRun(ZooRun):
         return {**self.spec.settings, **epochs}
 
     def build_task(self, data: SquadDataModule, processes: int) -> QuestionAnsweringTask:
+        data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
         steps = len(data.train_dataloader()) // processes * self.spec.settings["epochs"] if self.decay else None
         if self.pretrained is None:
             task = QuestionAnsweringTask(model_config=self.model_config(data), decay_steps=steps, **self.task)

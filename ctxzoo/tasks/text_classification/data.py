@@ -8,14 +8,13 @@ from dataclasses import fields
 from typing import Any
 
 import datasets
-import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
-from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
@@ -30,7 +29,7 @@ from ctxzoo.word_vectors.vectors import WordVectors
 logger = logging.getLogger(__name__)
 
 
-class TextClassificationDataModule(lightning.LightningDataModule):
+class TextClassificationDataModule(BucketedDataModule):
     """Texts with one label each in bucketed batches.
 
     Splits: `train`, `validation` and `test`, see `TextSplitting`. A class without rows in `train` gives a warning.
@@ -84,19 +83,20 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         tokenizer: TokenizersBackend | None = None,
         init_from: str | None = None,
     ) -> None:
-        super().__init__()
-        self.dataset = dataset
-        self.data_dir = data_dir
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+        )
         self.text_column = text_column
         self.label_column = label_column
         self.splitting = splitting or TextSplitting()
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
         self.max_length = max_length
-        self.batch_size = batch_size
-        self.eval_batch_size = eval_batch_size
-        self.seed = seed
-        self.num_workers = num_workers
         if max_length is not None and max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
         if tokenizer is not None and init_from is not None:
@@ -238,18 +238,10 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         self._split = split
         self._warn_of_new_classes()
 
-    def train_dataloader(self) -> ResumableLoader:
-        return self._loader("train", shuffle=True)
-
-    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
-        return self._loader("validation", shuffle=False) if "validation" in self.splits else []
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self._loader("test", shuffle=False)
-
-    def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split in evaluation order."""
-        return self._loader(split, shuffle=False)
+    def batches(self, split: str, *, training: bool) -> TextBatches:
+        self._tell_of_truncated(split)
+        labels, rows = labels_of(self.texts(split)), self.rows(split)
+        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -293,20 +285,6 @@ class TextClassificationDataModule(lightning.LightningDataModule):
         """Return the words of the tokenizer from id 1 on."""
         words: list[str] = self.tokenizer.convert_ids_to_tokens(range(1, len(self.tokenizer)))
         return words
-
-    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        self._tell_of_truncated(split)
-        batches = TextBatches(
-            self._encoded_texts(split), labels_of(self.texts(split)), self.rows(split), self.tokenizer.pad_token_id
-        )
-        return bucket_loader(
-            batches,
-            batches.lengths(),
-            self.batch_size if shuffle else self.eval_batch_size,
-            shuffle=shuffle,
-            seed=self.seed,
-            num_workers=self.num_workers,
-        )
 
     def _tell_of_truncated(self, split: str) -> None:
         if split not in self._told:

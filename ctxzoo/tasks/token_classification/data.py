@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datasets
-import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
 from ctxzoo.models.ops_losses import IGNORED
@@ -52,7 +51,7 @@ class TokenBatches(TextBatches):
         return pad_rows(self.labels, self.texts.pointers, rows, IGNORED)
 
 
-class TokenClassificationDataModule(lightning.LightningDataModule):
+class TokenClassificationDataModule(BucketedDataModule):
     """Sentences with one tag for each word in bucketed batches.
 
     Splits: `train`, `validation` and `test`; those that the dataset lacks are cut out of the others, see `split_rows`.
@@ -97,7 +96,14 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
         num_workers: int = 0,
         tokenizer: WordTokenizer | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+        )
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
         if tokenizer is not None and word_vectors is not None:
@@ -107,17 +113,11 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
                 f"the tokenizer, a {type(tokenizer).__name__}, does not give each word one id; expected a "
                 "WordTokenizer built with keep_unknown=True"
             )
-        self.dataset = dataset
-        self.data_dir = data_dir
         self.tag_column = tag_column
         self.min_word_count = min_word_count
         self.lower_case = lower_case
         self.fold_digits = fold_digits
         self.word_vectors = word_vectors
-        self.batch_size = batch_size
-        self.eval_batch_size = eval_batch_size
-        self.seed = seed
-        self.num_workers = num_workers
         self._tokenizer = tokenizer
         self._data: TokenSplits | None = None
         self._rows: dict[str, tuple[str, Rows]] = {}
@@ -193,18 +193,10 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
             self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(in_source)[TOKENS][:])
         self._rows = rows
 
-    def train_dataloader(self) -> ResumableLoader:
-        return self._loader("train", shuffle=True)
-
-    def val_dataloader(self) -> ResumableLoader:
-        return self._loader("validation", shuffle=False)
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self._loader("test", shuffle=False)
-
-    def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split in evaluation order."""
-        return self._loader(split, shuffle=False)
+    def batches(self, split: str, *, training: bool) -> TokenBatches:
+        source, rows = self._source_rows(split)
+        labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
+        return TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -239,19 +231,6 @@ class TokenClassificationDataModule(lightning.LightningDataModule):
             )
         return build_word_tokenizer(
             list(words), lower_case=self.lower_case, fold_digits=self.fold_digits, keep_unknown=True
-        )
-
-    def _loader(self, split: str, *, shuffle: bool) -> ResumableLoader:
-        source, rows = self._source_rows(split)
-        labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
-        batches = TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
-        return bucket_loader(
-            batches,
-            batches.lengths(),
-            self.batch_size if shuffle else self.eval_batch_size,
-            shuffle=shuffle,
-            seed=self.seed,
-            num_workers=self.num_workers,
         )
 
     def _encoded_sentences(self, source: str) -> EncodedTexts:

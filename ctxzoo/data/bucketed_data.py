@@ -1,0 +1,85 @@
+"""The base of DataModules that read their splits in batches of similar length."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import lightning
+
+from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+
+
+class BucketedDataModule(lightning.LightningDataModule, ABC):
+    """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
+
+    Args:
+        dataset: Hub id, folder, file, or "sample".
+        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
+        seed: of the order of the training's batches.
+        num_workers: processes that build batches; 0 builds them in the training process.
+        pool_batches: batches whose examples are sorted by length together; 1: random batches.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        data_dir: str | None,
+        *,
+        batch_size: int,
+        eval_batch_size: int,
+        seed: int,
+        num_workers: int,
+        pool_batches: int = POOL_BATCHES,
+    ) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self.data_dir = data_dir
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.seed = seed
+        self.num_workers = num_workers
+        self.pool_batches = pool_batches
+
+    @property
+    @abstractmethod
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+
+    @abstractmethod
+    def batches(self, split: str, *, training: bool) -> Any:
+        """Return a split as a dataset of which `batches[rows]` is a whole batch and `lengths()` forms the batches.
+
+        Args:
+            split: its name.
+            training: whether the model is trained on it now.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+
+    def train_dataloader(self) -> ResumableLoader:
+        return self._loader("train", training=True)
+
+    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
+        return self._loader("validation", training=False) if "validation" in self.splits else []
+
+    def test_dataloader(self) -> ResumableLoader:
+        return self._loader("test", training=False)
+
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Return a loader of any split in evaluation order."""
+        return self._loader(split, training=False)
+
+    def _loader(self, split: str, *, training: bool) -> ResumableLoader:
+        batches = self.batches(split, training=training)
+        return bucket_loader(
+            batches,
+            batches.lengths(),
+            self.batch_size if training else self.eval_batch_size,
+            shuffle=training,
+            seed=self.seed,
+            num_workers=self.num_workers,
+            pool_batches=self.pool_batches,
+        )
