@@ -85,7 +85,7 @@ def card_of_checkpoint(checkpoint: str) -> TaskCard:
         ValueError: a base model, or a head of a problem that is not known here.
     """
     saved = read_saved_model(checkpoint)
-    check_loadable(checkpoint)
+    check_loadable(checkpoint, saved)
     try:
         return card_of(saved.model_class)
     except ValueError as error:

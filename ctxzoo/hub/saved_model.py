@@ -38,8 +38,12 @@ def read_saved_model(checkpoint: str) -> SavedModel:
     return SavedModel(architecture, head_class(architecture, content, folder), read_config(folder))
 
 
-def check_loadable(checkpoint: str) -> Path:
+def check_loadable(checkpoint: str, saved: SavedModel) -> Path:
     """Check what libraries will read of a checkpoint, so that nothing is allocated for one that does not fit.
+
+    Args:
+        checkpoint: folder or Hub id.
+        saved: what `read_saved_model` says of it.
 
     Returns:
         The folder, or the cache of the Hub, with the files of model and tokenizer.
@@ -48,12 +52,12 @@ def check_loadable(checkpoint: str) -> Path:
         CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
         OSError: there is no such folder, and the Hub does not deliver it.
     """
-    architecture, content = read_architecture(local_copy(checkpoint, CONFIG))
-    files = [WEIGHTS, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
+    has_tokenizer = saved.architecture.tokenizer_class is not None
+    files = [WEIGHTS, *(TOKENIZER_FILES if has_tokenizer else ())]
     folder = local_copy(checkpoint, *files)
     refuse_missing(folder, files)
-    check_shapes(read_shapes(folder / WEIGHTS), folder, head_class(architecture, content, folder), read_config(folder))
-    if architecture.tokenizer_class is not None:
+    check_shapes(read_shapes(folder / WEIGHTS), folder, saved.model_class, saved.config)
+    if has_tokenizer:
         read_json_object(folder / TOKENIZER_FILES[1])
     return folder
 
@@ -68,7 +72,7 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
         CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
     """
     saved = read_saved_model(checkpoint)
-    folder = str(check_loadable(checkpoint))
+    folder = str(check_loadable(checkpoint, saved))
     tokenizer_class = saved.architecture.tokenizer_class
     tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
     return saved.model_class.from_pretrained(folder), tokenizer
