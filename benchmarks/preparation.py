@@ -237,10 +237,11 @@ def extrapolated(
     target = Size(sum(one.questions for one in full.values()), sum(one.contexts for one in full.values()))
     whole, first, few = (measured[name][kind] for name in ("whole", "first", "few"))
     guessed: dict[str, float] = {}
-    for name in (*STAGES, "setup_seconds", "cpu_seconds"):
+    for name in (*STAGES, "cpu_seconds"):
         question = max(0.0, whole[name] - first[name]) / max(1, size.questions - size.contexts)
         context = max(0.0, (first[name] - few[name]) / size.contexts - question)
         guessed[name] = few[name] + context * target.contexts + question * target.questions
+    guessed["setup_seconds"] = sum(guessed[name] for name in STAGES)
     # Only the setup grows; interpreter and imports do not.
     guessed["total_seconds"] = guessed["setup_seconds"] + whole["total_seconds"] - whole["setup_seconds"]
     return _row(f"SQuAD 2.0, from {corpus}", "extrapolated", target, kind, guessed, AIMS[kind])

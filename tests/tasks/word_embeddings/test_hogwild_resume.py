@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,12 +94,10 @@ def test_stopped_and_resumed_equals_uninterrupted(
 
 def test_an_error_stops_the_threads_at_once(corpus: Corpus, tmp_path: Path) -> None:
     trainer = slowed(trainer_of(corpus, report=stopped_at(1, raise_error)), seconds=0.05)
-    began = time.perf_counter()
     with pytest.raises(StoppedError):
         trainer.fit()
-    # Pieces of 100 words, 0.05 s each: the pass would take 2 s.
-    assert time.perf_counter() - began < 1
-    assert 0 < trainer.progress.words < len(corpus.ids)
+    # Pieces of 100 words, each of which waits 0.05 s: the threads are far from the end when the first report stops them.
+    assert 0 < trainer.progress.words < len(corpus.ids) / 2
 
 
 def test_checkpoints_in_between_change_nothing(corpus: Corpus, tmp_path: Path) -> None:
