@@ -96,7 +96,7 @@ def test_an_error_stops_the_threads_at_once(corpus: Corpus, tmp_path: Path) -> N
     trainer = slowed(trainer_of(corpus, report=stopped_at(1, raise_error)), seconds=0.05)
     with pytest.raises(StoppedError):
         trainer.fit()
-    # Pieces of 100 words, each of which waits 0.05 s: the threads are far from the end when the first report stops them.
+    # Pieces of 100 words, each of which waits 0.05 s: the first report stops the threads far from the end.
     assert 0 < trainer.progress.words < len(corpus.ids) / 2
 
 
