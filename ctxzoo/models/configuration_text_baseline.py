@@ -6,14 +6,14 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_text import TextConfig
+from .configuration_text import TextClassifierConfig
 
 
 @strict
-class TextBaselineConfig(TextConfig):
+class TextBaselineConfig(TextClassifierConfig):
     """What a new text classifier has to beat: words with positions, one way to make a vector of them, a classifier.
 
-    The fields of `TextConfig` come first.
+    The fields of `TextClassifierConfig` come first.
 
     Args:
         encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);

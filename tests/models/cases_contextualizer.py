@@ -31,6 +31,7 @@ class ContextualizerCase(TextCase):
             "learned": ContextualizerConfig(**SIZES, **trained, initial_context="learned", recurrent=False),
             "given_vectors": ContextualizerConfig(**SIZES, embedding_seed=None, initial_context="ones"),
             "samples": ContextualizerConfig(**SIZES, **trained, eval_context_samples=3, concatenate_steps=True),
+            "wide": ContextualizerConfig(**SIZES, **trained, wide_buckets=8, wide_char_buckets=3),
             "tokenwise": ContextualizerConfig(**SIZES, **trained, variant="tokenwise", recurrent=False),
             "tokenwise_from_tokens": ContextualizerConfig(
                 **{**SIZES, "position_dim": 0}, **trained, variant="tokenwise", tokenwise_values="tokens"

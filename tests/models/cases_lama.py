@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_lama import LamaConfig
-from tests.support.model_cases import BadInput, Batch, OverfitGoal
+from tests.support.model_cases import BadInput, OverfitGoal
 from tests.support.text_case import GAP, TextCase, drop_second_word
 
 SIZES: dict[str, Any] = {
@@ -39,18 +36,8 @@ class LamaCase(TextCase):
                 **{**SIZES, "num_heads": 1}, l2_normalize=False, word_projection=False, learn_logit_scale=True
             ),
             "linear_mean": LamaConfig(**SIZES, linear_mean=True, ngram_buckets=8),
+            "wide": LamaConfig(**SIZES, wide_buckets=8, wide_char_buckets=3),
         }
-
-    def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
-        """Where there are n-grams, some stand behind the words of each text."""
-        batch = super().make_batch(config, head, lengths, generator)
-        if config.ngram_buckets:
-            ids, first = batch["input_ids"], 30 - config.ngram_buckets
-            places = torch.arange(ids.size(1))
-            of_words = torch.tensor(lengths).unsqueeze(1).sub(2).clamp(min=1)
-            words, ngrams = (ids - 1) % (first - 1) + 1, first + ids % config.ngram_buckets
-            batch["input_ids"] = torch.where(places < of_words, words, ngrams) * batch["attention_mask"]
-        return batch
 
     def bad_inputs(self, config: ZooConfig, head: str) -> list[BadInput]:
         return [*super().bad_inputs(config, head), BadInput("mask_with_a_gap", drop_second_word, GAP)]

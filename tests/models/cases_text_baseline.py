@@ -46,6 +46,7 @@ class TextBaselineCase(TextCase):
             "self_attentive": TextBaselineConfig(
                 **SIZES, encoder="self_attentive", classifier_size=12, classifier_dropout=0.1
             ),
+            "wide": TextBaselineConfig(**SIZES, encoder="bigru", wide_buckets=8, wide_char_buckets=3),
             "bilinear_attention": TextBaselineConfig(**SIZES, encoder="bilinear_attention"),
         }
 

@@ -14,6 +14,8 @@ from tests.support.model_cases import BadInput, Batch, ModelCase
 CLASSIFIER = "AutoModelForSequenceClassification"
 GAP = "attention_mask has a word at row 0, position 2, after padding"
 
+READ_AS_VECTORS = ("no_words", "vectors_of_integers", "wide_vectors")
+
 
 class TextCase(ModelCase):
     """An architecture that reads `input_ids` through `TextInput`; its configs have 30 words, 6 wide, and 3 labels."""
@@ -23,7 +25,13 @@ class TextCase(ModelCase):
 
     def make_batch(self, config: ZooConfig, head: str, lengths: Sequence[int], generator: torch.Generator) -> Batch:
         mask = (torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)).long()
-        return {"input_ids": torch.randint(1, 30, mask.shape, generator=generator) * mask, "attention_mask": mask}
+        ids = torch.randint(1, 30, mask.shape, generator=generator)
+        buckets = getattr(config, "wide_buckets", 0) or getattr(config, "ngram_buckets", 0)
+        if buckets:  # some n-grams stand behind the words of each text
+            first = 30 - buckets
+            is_word = torch.arange(ids.size(1)) < torch.tensor(lengths).unsqueeze(1).sub(2).clamp(min=1)
+            ids = torch.where(is_word, (ids - 1) % (first - 1) + 1, first + ids % buckets)
+        return {"input_ids": ids * mask, "attention_mask": mask}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
         if head != self.trained_head:
@@ -52,6 +60,14 @@ class TextCase(ModelCase):
             BadInput("negative_word", put("input_ids", (0, 1), -1), "word id -1 is outside the table of 30 rows"),
             BadInput("wide_vectors", _embeds(7), r"inputs_embeds of shape \(3, .*, 7\): expected \(batch, words, 6\)"),
         ]
+        if head == self.trained_head and getattr(config, "wide_buckets", 0):
+            mistakes = [mistake for mistake in mistakes if mistake.name not in READ_AS_VECTORS]
+            mistakes += [
+                BadInput("vectors_for_ngrams", _embeds(6), "wide_buckets=8: the wide part reads ids"),
+                BadInput("wide_scores_of_two", _wide_scores(3, 2), r"wide_scores of shape \(3, 2\); expected \(3, 3\)"),
+            ]
+        elif head == self.trained_head:
+            mistakes.append(BadInput("wide_scores_for_nothing", _wide_scores(3, 3), "wide_buckets=0"))
         return [*mistakes, *(self.bad_labels() if head == self.trained_head else [])]
 
     def bad_labels(self) -> list[BadInput]:
@@ -77,5 +93,12 @@ def _embeds(width: int, keep_ids: bool = False, dtype: torch.dtype = torch.float
         batch["inputs_embeds"] = torch.zeros(*batch["input_ids"].shape, width, dtype=dtype)
         if not keep_ids:
             del batch["input_ids"]
+
+    return change
+
+
+def _wide_scores(rows: int, labels: int) -> Callable[[Batch], None]:
+    def change(batch: Batch) -> None:
+        batch["wide_scores"] = torch.zeros(rows, labels)
 
     return change

@@ -19,10 +19,11 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
-from ctxzoo.tasks.text_classification.naive_bayes import naive_bayes_of_texts
+from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
 from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of
 from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
+from ctxzoo.tasks.text_classification.wide_start import WideStart, wide_start
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -50,6 +51,9 @@ class TextClassificationDataModule(BucketedDataModule):
         vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
             `min_words`.
         start_vectors: what `vector_table` gives.
+        wide: whether the n-grams of the tokenizer are for the wide part of a classifier: `model_sizes` tells it so,
+            and the batches of the training have `wide_scores` (B, L), out-of-fold scores of a linear classifier, which
+            `wide_start` gives too.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
@@ -75,6 +79,7 @@ class TextClassificationDataModule(BucketedDataModule):
         splitting: TextSplitting | None = None,
         vocabulary: TextVocabulary | None = None,
         start_vectors: StartVectors | None = None,
+        wide: bool = False,
         max_length: int | None = None,
         batch_size: int = 64,
         eval_batch_size: int = 256,
@@ -96,6 +101,7 @@ class TextClassificationDataModule(BucketedDataModule):
         self.splitting = splitting or TextSplitting()
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
+        self.wide = wide
         self.max_length = max_length
         if max_length is not None and max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
@@ -118,6 +124,7 @@ class TextClassificationDataModule(BucketedDataModule):
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
+        self._wide_start: WideStart | None = None
 
     @classmethod
     def from_options(cls, dataset: str, **options: Any) -> TextClassificationDataModule:
@@ -162,24 +169,41 @@ class TextClassificationDataModule(BucketedDataModule):
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
-        sizes = {"vocab_size": _of_words(self.tokenizer, "model_sizes").num_ids, "num_labels": self.num_labels}
+        tokenizer = _of_words(self.tokenizer, "model_sizes")
+        sizes = {"vocab_size": tokenizer.num_ids, "num_labels": self.num_labels}
+        if self.wide:
+            sizes["wide_buckets"] = tokenizer.ngram_buckets + tokenizer.char_ngram_buckets
+            sizes["wide_char_buckets"] = tokenizer.char_ngram_buckets
         dim = self._vectors.dim if self._vectors is not None else self.start_vectors.word2vec_dim
         if dim:
             sizes["word_dim"] = dim
         return sizes
 
     def vector_table(self) -> torch.Tensor | None:
-        """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`."""
+        """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`.
+
+        With `wide` the table has no rows for n-grams.
+        """
         tokenizer = _of_words(self.tokenizer, "vector_table")
         if not self.start_vectors.are_there:
             return None
-        return self.start_vectors.table(tokenizer, self._vectors, self._training_texts(), self.seed)
+        table = self.start_vectors.table(tokenizer, self._vectors, self._training_texts(), self.seed)
+        return table[: len(tokenizer)] if self.wide and table is not None else table
 
     def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return features (num_ids, F) and weights (L, F) of their means over `train`; see `naive_bayes_of_texts`."""
         tokenizer = _of_words(self.tokenizer, "naive_bayes")
         rows, labels = self.rows("train"), self.labels("train")
         return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
+
+    def wide_start(self) -> WideStart:
+        """Return the linear classifier of the TF-IDF of ids over `train` from which a wide part starts; see there."""
+        if self._wide_start is None:
+            tokenizer = _of_words(self.tokenizer, "wide_start")
+            counts = id_counts(self._encoded_texts("train"), self.rows("train"), tokenizer.num_ids)
+            starts = [0, tokenizer.num_ids - tokenizer.char_ngram_buckets] if tokenizer.char_ngram_buckets else [0]
+            self._wide_start = wide_start(counts, self.labels("train"), self.num_labels, starts, self.seed)
+        return self._wide_start
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
@@ -241,7 +265,8 @@ class TextClassificationDataModule(BucketedDataModule):
     def batches(self, split: str, *, training: bool) -> TextBatches:
         self._tell_of_truncated(split)
         labels, rows = labels_of(self.texts(split)), self.rows(split)
-        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id)
+        further = {"wide_scores": self.wide_start().out_of_fold_scores.numpy()} if training and self.wide else {}
+        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id, further)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

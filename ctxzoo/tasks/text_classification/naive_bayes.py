@@ -70,6 +70,15 @@ def naive_bayes_of_means(
     return ratios, np.tile(np.eye(num_labels), len(groups)) * of_column
 
 
+def id_counts(texts: EncodedTexts, rows: Rows, size: int) -> sparse.csr_matrix:
+    """Return (rows, size) how often each id is in each of these texts."""
+    ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
+    ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
+    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
+    counts.sum_duplicates()
+    return counts
+
+
 def naive_bayes_of_texts(
     texts: EncodedTexts, rows: Rows, labels: npt.NDArray[np.int64], num_labels: int, tokenizer: WordTokenizer
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -84,11 +93,8 @@ def naive_bayes_of_texts(
         num_labels: L.
         tokenizer: whose ids the texts are.
     """
-    ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
-    ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
     size = tokenizer.num_ids
-    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
-    counts.sum_duplicates()
+    counts = id_counts(texts, rows, size)
     end = size - tokenizer.char_ngram_buckets
     groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
     features, weights = naive_bayes_of_means(counts, labels, num_labels, groups)

@@ -56,6 +56,9 @@ class ClassifierRun(ClassificationRun):
             features, weights = data.naive_bayes()
             set_word_features(task.model, features)
             task.model.start_linear(self.naive_bayes * weights)
+        if data.wide:
+            start = data.wide_start()
+            task.model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
         for name in self.zeroed:
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task
