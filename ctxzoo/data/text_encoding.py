@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,22 +133,13 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
         labels: (texts,).
         rows: (n,) the texts that this dataset numbers 0..n-1.
         pad_id: behind shorter texts of a batch.
-        further: name to further columns of a batch, each (n, ...) in the order of `rows`.
     """
 
-    def __init__(
-        self,
-        texts: EncodedTexts,
-        labels: npt.NDArray[np.int64],
-        rows: Rows,
-        pad_id: int,
-        further: Mapping[str, npt.NDArray[Any]] | None = None,
-    ) -> None:
+    def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows, pad_id: int) -> None:
         self.texts = texts
         self.labels = labels
         self.rows = rows
         self.pad_id = pad_id
-        self.further = further or {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -158,10 +149,8 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
         return self.texts.lengths()[self.rows]
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
-        chosen = np.asarray(numbers)
-        rows = self.rows[chosen]
+        rows = self.rows[np.asarray(numbers)]
         batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self._labels_of(rows), "row": rows}
-        batch |= {name: column[chosen] for name, column in self.further.items()}
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 
     def _labels_of(self, rows: Rows) -> npt.NDArray[np.int64]:

@@ -70,12 +70,15 @@ class TextClassifierConfig(TextConfig):
             none [ours].
         wide_char_buckets: number of the last of these ids that belong to n-grams of characters, whose part of the
             TF-IDF has a length of its own [ours].
+        wide_dropout: rate at which the wide part is left out of a text's scores in training; 1: always, so that the
+            rest of the model learns by itself [ours].
     """
 
     largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
 
     wide_buckets: int = 0
     wide_char_buckets: int = 0
+    wide_dropout: float | int = 0.0
 
     @property
     def num_words(self) -> int:
@@ -100,3 +103,5 @@ class TextClassifierConfig(TextConfig):
             raise ValueError(
                 f"wide_char_buckets must be from 0 to wide_buckets = {self.wide_buckets}, got {self.wide_char_buckets}"
             )
+        if not 0 <= self.wide_dropout <= 1:
+            raise ValueError(f"wide_dropout must be from 0 to 1, got {self.wide_dropout}")

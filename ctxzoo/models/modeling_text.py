@@ -101,14 +101,11 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
-        wide_scores: torch.Tensor | None = None,
     ) -> Any:
         """Score the classes of each text; inputs as those of the base model.
 
         Args:
             labels: (B,) classes.
-            wide_scores: (B, L) scores that stand for those of the wide part, from a linear classifier that has not
-                seen these texts: beside one that knows their labels the rest of the model would have nothing to learn.
 
         Returns:
             An `output_class`, or a tuple of its fields. The loss is the cross-entropy in nats, mean over the batch,
@@ -116,12 +113,12 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             model.
 
         Raises:
-            ValueError: labels of another shape, or outside the classes; wide_scores of another shape, or without a
-                wide part; inputs_embeds where there is one; see also the base model's `forward`.
+            ValueError: labels of another shape, or outside the classes; inputs_embeds where there is a wide part; see
+                also the base model's `forward`.
         """
         with_attentions = self.wants(output_attentions, "attentions")
         with_states = self.wants(output_hidden_states, "hidden_states")
-        wide = self._wide(input_ids, attention_mask, wide_scores)
+        wide = self._wide(input_ids, attention_mask)
         words: Any = input_ids
         words_mask = attention_mask
         if wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
@@ -164,25 +161,20 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         self.wide.start(inverse_document_frequency, weight, bias)
         self.wide.requires_grad_(False)
 
-    def _wide(
-        self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None, given: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """Return the scores (B, L) of the wide part, or those that are given for them; None where there is none."""
+    def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+        """Return the scores (B, L) of the wide part, in training 0 for the texts where it is left out; None without."""
         if self.wide is None:
-            if given is not None:
-                raise ValueError("wide_scores need a wide part; the config has wide_buckets=0")
             return None
         if input_ids is None:
             raise ValueError(
                 f"inputs_embeds with wide_buckets={self.config.wide_buckets}: the wide part reads ids; give input_ids"
             )
-        if given is not None:
-            expected = (input_ids.size(0), self.config.num_labels)
-            if given.shape != expected:
-                raise ValueError(f"wide_scores of shape {tuple(given.shape)}; expected {tuple(expected)}")
-            return given
         ids = word_ids(input_ids, self.config.vocab_size)
         scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
+        if self.training and self.config.wide_dropout:
+            # The scores of a text are left out as a whole, and those that stay are not made larger: they are log-odds.
+            kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+            scores = torch.where(kept, scores, torch.zeros_like(scores))
         return scores
 
     def _without_ngrams(

@@ -62,12 +62,7 @@ class TextCase(ModelCase):
         ]
         if head == self.trained_head and getattr(config, "wide_buckets", 0):
             mistakes = [mistake for mistake in mistakes if mistake.name not in READ_AS_VECTORS]
-            mistakes += [
-                BadInput("vectors_for_ngrams", _embeds(6), "wide_buckets=8: the wide part reads ids"),
-                BadInput("wide_scores_of_two", _wide_scores(3, 2), r"wide_scores of shape \(3, 2\); expected \(3, 3\)"),
-            ]
-        elif head == self.trained_head:
-            mistakes.append(BadInput("wide_scores_for_nothing", _wide_scores(3, 3), "wide_buckets=0"))
+            mistakes.append(BadInput("vectors_for_ngrams", _embeds(6), "wide_buckets=8: the wide part reads ids"))
         return [*mistakes, *(self.bad_labels() if head == self.trained_head else [])]
 
     def bad_labels(self) -> list[BadInput]:
@@ -93,12 +88,5 @@ def _embeds(width: int, keep_ids: bool = False, dtype: torch.dtype = torch.float
         batch["inputs_embeds"] = torch.zeros(*batch["input_ids"].shape, width, dtype=dtype)
         if not keep_ids:
             del batch["input_ids"]
-
-    return change
-
-
-def _wide_scores(rows: int, labels: int) -> Callable[[Batch], None]:
-    def change(batch: Batch) -> None:
-        batch["wide_scores"] = torch.zeros(rows, labels)
 
     return change

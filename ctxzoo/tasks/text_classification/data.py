@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -11,6 +12,7 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
@@ -51,9 +53,8 @@ class TextClassificationDataModule(BucketedDataModule):
         vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
             `min_words`.
         start_vectors: what `vector_table` gives.
-        wide: whether the n-grams of the tokenizer are for the wide part of a classifier: `model_sizes` tells it so,
-            and the batches of the training have `wide_scores` (B, L), out-of-fold scores of a linear classifier, which
-            `wide_start` gives too.
+        wide: whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
+            `wide_start` gives; `model_sizes` tells the model so.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
@@ -124,7 +125,6 @@ class TextClassificationDataModule(BucketedDataModule):
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
         self._vectors: WordVectors | None = None
-        self._wide_start: WideStart | None = None
 
     @classmethod
     def from_options(cls, dataset: str, **options: Any) -> TextClassificationDataModule:
@@ -196,14 +196,13 @@ class TextClassificationDataModule(BucketedDataModule):
         rows, labels = self.rows("train"), self.labels("train")
         return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
 
-    def wide_start(self) -> WideStart:
-        """Return the linear classifier of the TF-IDF of ids over `train` from which a wide part starts; see there."""
-        if self._wide_start is None:
-            tokenizer = _of_words(self.tokenizer, "wide_start")
-            counts = id_counts(self._encoded_texts("train"), self.rows("train"), tokenizer.num_ids)
-            starts = [0, tokenizer.num_ids - tokenizer.char_ngram_buckets] if tokenizer.char_ngram_buckets else [0]
-            self._wide_start = wide_start(counts, self.labels("train"), self.num_labels, starts, self.seed)
-        return self._wide_start
+    def wide_start(self, splits: Sequence[str] = ("train",)) -> WideStart:
+        """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts."""
+        tokenizer = _of_words(self.tokenizer, "wide_start")
+        counts = [id_counts(self._encoded_texts(split), self.rows(split), tokenizer.num_ids) for split in splits]
+        labels = np.concatenate([self.labels(split) for split in splits])
+        starts = [0, tokenizer.num_ids - tokenizer.char_ngram_buckets] if tokenizer.char_ngram_buckets else [0]
+        return wide_start(sparse.vstack(counts).tocsr(), labels, self.num_labels, starts, self.seed)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
@@ -265,8 +264,7 @@ class TextClassificationDataModule(BucketedDataModule):
     def batches(self, split: str, *, training: bool) -> TextBatches:
         self._tell_of_truncated(split)
         labels, rows = labels_of(self.texts(split)), self.rows(split)
-        further = {"wide_scores": self.wide_start().out_of_fold_scores.numpy()} if training and self.wide else {}
-        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id, further)
+        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
