@@ -10,7 +10,7 @@ from typing import Any
 from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
-from ctxzoo.results.environment import public_name
+from ctxzoo.results.environment import checkpoint_name
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.options import reported, reported_settings, score_option
 from ctxzoo.runs.settings import vectors_content
@@ -241,9 +241,3 @@ def decisive_settings(
         "word_vectors": data.vectors_name() if choice.start is None else choice.start.word_vectors,
         **vectors_content(settings.word_vectors),
     }
-
-
-def checkpoint_name(path: str) -> str:
-    """Return how results name a checkpoint: by the folder of its run."""
-    folder = Path(path)
-    return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else public_name(path)

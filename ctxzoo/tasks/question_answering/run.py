@@ -33,6 +33,9 @@ class ReaderRun(ZooRun):
     def monitor(self) -> str:
         return f"validation/{self.best_by}"
 
+    def model_config(self, data: SquadDataModule) -> dict[str, Any]:
+        return {**super().model_config(data), "squad_version": data.squad_version}
+
     def build_data(self) -> SquadDataModule:
         return SquadDataModule(**{"init_from": self.pretrained, **self.data})
 
