@@ -97,15 +97,15 @@ def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
     number = len(rows.splits["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
-            f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add some, "
-            "or give files of their own with --validation and --test"
+            f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
+            "some, or give files of their own with --validation and --test"
         )
     parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
     for split in ("train", *drawn):
         if not len(parts[split]):
             raise TextFormatError(
-                f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; add "
-                f"others, or give files of their own with --validation and --test"
+                f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; "
+                "add others, or give files of their own with --validation and --test"
             )
     return parts
 

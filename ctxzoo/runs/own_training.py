@@ -188,10 +188,8 @@ class OwnTraining(ABC):
             OSError: there is no such checkpoint.
             ValueError: an architecture, variant or setting that there is not; a checkpoint of another problem.
         """
-        if request.init_from is not None:
-            preset = self._continued(request, request.init_from)
-        else:
-            preset = self._new(request)
+        start = request.init_from
+        preset = self._new(request) if start is None else self._continued(request, start)
         if request.tiny:
             preset = self.tiny(preset)
         return preset.changed(**request.changes)
@@ -240,7 +238,7 @@ class OwnTraining(ABC):
             )
         if request.variant is not None or request.architecture not in (None, name):
             raise ValueError(
-                f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, the checkpoint says them"
+                f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, it says them"
             )
         preset = self.preset(request.settings, name, self.variant_of(saved.config))
         kept = {

@@ -1,4 +1,4 @@
-"""A search for settings within a budget of minutes: the preset first, then random ones, compared on validation alone."""
+"""A search for settings within a budget of minutes: the preset, then random ones, compared on validation alone."""
 
 from __future__ import annotations
 

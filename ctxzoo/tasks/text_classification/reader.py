@@ -105,7 +105,7 @@ def check_texts(
         splits: name to dataset.
         text_column, label_column: as in `read_texts`.
         origin: what error messages call a split, default `split 'name'`.
-        any_labels: whole numbers other than 0..L-1 are labels too, and truth values: they are named as they are written.
+        any_labels: whole numbers other than 0..L-1 are labels too, and truth values, named as they are written.
 
     Raises:
         TextFormatError: as in `read_texts`.
@@ -194,8 +194,8 @@ def _column(where: str, present: Sequence[str], what: str, requested: str | None
             return name
     missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
     raise TextFormatError(
-        f"{where}: {missing} for the {what}; rename one of {list(present)}, which the first line of a .csv or .tsv file "
-        f"says (or set `{what}_column`)"
+        f"{where}: {missing} for the {what}; rename one of {list(present)}, which the first line of a .csv or .tsv "
+        f"file says (or set `{what}_column`)"
     )
 
 
@@ -215,7 +215,7 @@ def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
 
 
 def _label_names(columns: Sequence[_Columns], integers: list[str] | None = None) -> list[str]:
-    """Return the names of labels 0, 1, ..., the same in all splits; `integers` are the names where they were numbers."""
+    """Return the names of labels 0, 1, ..., the same in all splits: `integers` where they were others."""
     first = columns[0]
     for split in columns:
         if split.class_names != first.class_names or split.labels.type.id != first.labels.type.id:

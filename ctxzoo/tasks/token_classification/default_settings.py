@@ -1,7 +1,7 @@
 """The settings of `ctxzoo train token-classification` where nothing else is asked for, and what `--tune` tries.
 
-The optimiser is that of the defaults of text classification; widths are twice those of Ling et al. (2015), since there are
-no given vectors, and capitals and digits are kept, which tell of names. These are ours; no table has chosen them.
+The optimiser is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose
+vectors were given, and capitals are kept, which tell of names. These are ours; no table has chosen them.
 """
 
 from __future__ import annotations

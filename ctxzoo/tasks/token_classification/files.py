@@ -24,11 +24,11 @@ NO_VALUE = "_"
 
 
 def read_tag_file(path: Path) -> datasets.Dataset:
-    """Return the sentences of a file, one a row: `tokens`, columns of tags, and `file`, the document, where it is told.
+    """Return the sentences of a file, one a row: `tokens`, columns of tags, and `file`, the document, if it is told.
 
-    In CoNLL files (`COLUMN_FILES`) each line holds a word, other columns, and last its tag, set apart by blanks or tabs; an
-    empty line ends a sentence, and a line that begins with -DOCSTART- begins a document. In CoNLL-U files the tags are
-    `upos` and, where there are any, `xpos`. The others hold the columns themselves, with lists in them.
+    In CoNLL files (`COLUMN_FILES`) each line holds a word, other columns, and last its tag, set apart by blanks or
+    tabs; an empty line ends a sentence, and a line that begins with -DOCSTART- begins a document. In CoNLL-U files the
+    tags are `upos` and, where there are any, `xpos`. The others hold the columns themselves, with lists in them.
 
     Args:
         path: the file.
@@ -81,8 +81,8 @@ def _sentences(lines: Iterable[str], path: Path) -> Iterator[dict[str, Any]]:
         if len(columns) < 2 or len(columns) != width:
             raise DatasetFileError(
                 f"{path}, line {number}: {line[:60]!r} has {_columns(len(columns))}; expected "
-                f"{'a word and its tag' if width < 2 else f'{width} as in the lines before'}, and an empty line between "
-                "sentences"
+                f"{'a word and its tag' if width < 2 else f'{width} as in the lines before'}, and an empty line "
+                "between sentences"
             )
         words.append(columns[0].strip())
         tags.append(columns[-1].strip())
@@ -102,8 +102,8 @@ def _universal_sentences(lines: Iterable[str], path: Path) -> Iterator[dict[str,
             columns = line.rstrip("\r").split("\t")
             if len(columns) != UNIVERSAL_COLUMNS:
                 raise DatasetFileError(
-                    f"{path}, line {number}: {line[:60]!r} has {_columns(len(columns))}; expected {UNIVERSAL_COLUMNS} set "
-                    "apart by tabs, as CoNLL-U has"
+                    f"{path}, line {number}: {line[:60]!r} has {_columns(len(columns))}; expected {UNIVERSAL_COLUMNS} "
+                    "set apart by tabs, as CoNLL-U has"
                 )
             if columns[0].isdigit():  # others stand for several words, or for none
                 rows.append(columns)

@@ -40,8 +40,8 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a folder
-            or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
+        dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a
+            folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
         data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
         tag_column: default the first of `TAG_COLUMNS` that is there.
 

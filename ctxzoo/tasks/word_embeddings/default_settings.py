@@ -1,7 +1,7 @@
 """The settings of `ctxzoo train word-embeddings` where nothing else is asked for, and what `--tune` tries.
 
-Attention CBOW as Ling et al. (2015) train it, but for what suits a text of a user's own, which is smaller than theirs: a
-window of ten words, more passes and rarer words, after word2vec's customs (min_count 5, 5 passes, 5 noise words).
+Attention CBOW as Ling et al. (2015) train it, but for what suits a text of a user's own, which is smaller than theirs:
+a window of ten words, more passes and rarer words, after word2vec's customs (min_count 5, 5 passes, 5 noise words).
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ def _load(source: str, request: TrainingRequest, scratch: Path) -> Loaded:
     path = Path(resolve_dataset(source, request.data_dir))
     if path.is_file() and path.suffix.lower() in NO_TEXT:
         raise DatasetFileError(
-            f"{path} is a {path.suffix} file; expected running text, a sentence or a paragraph in each line (.txt, also "
-            "packed as .gz, .zst or .bz2), or a folder or Hub id with a column of texts"
+            f"{path} is a {path.suffix} file; expected running text, a sentence or a paragraph in each line (.txt, "
+            "also packed as .gz, .zst or .bz2), or a folder or Hub id with a column of texts"
         )
     names: Sequence[str] = ("train",)
     if not path.is_file() and source != SAMPLE:

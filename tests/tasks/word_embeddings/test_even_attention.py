@@ -100,4 +100,4 @@ def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
     even, attention = settings(logit_learning_rate=0.0).told(), settings().told()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
-        Settings(word_logits=False, position_logits=False)
+        WordVectorSettings(word_logits=False, position_logits=False)
