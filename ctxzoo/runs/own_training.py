@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import datasets
-
 from ctxzoo.data.files import check_writable
-from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
 from ctxzoo.hub.saved_model import check_loadable, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
@@ -24,66 +21,12 @@ from ctxzoo.runs.run import Run
 from ctxzoo.runs.settings import reported_vectors
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
-DEFAULT, PAPER = "default", "paper"
 CONTINUED = "continued"  # in the names of files of a model that began as a checkpoint
 TINY_BATCHES = {"limit_train_batches": 4, "limit_eval_batches": 2}
-
-Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingRequest:
-    """What a user asks for, whatever the problem.
-
-    Attributes:
-        data: file, folder, Hub id, or "sample".
-        validation, test: files of their own; None: of `data`, or drawn from its training rows.
-        data_dir: folder of datasets; None: `$CTXZOO_DATA`.
-        settings: "default", or "paper".
-        architecture, variant: what is trained; None: that of the settings.
-        init_from: checkpoint folder or Hub id to go on from.
-        changes: name to value of settings that are given.
-        columns: name to value of options that say where in the data something is.
-        minutes: budget of a search for settings; None: no search.
-        seed: of all that is drawn in a training.
-        tiny: a small model on a few batches.
-        resume: keep what is finished, go on with the rest.
-        output_dir, results_dir: where to write.
-        accelerator, devices: Lightning's.
-        threads: of the CPU.
-        progress: show a progress bar.
-        push_to: Hub repository that receives the checkpoint folder.
-    """
-
-    data: str
-    validation: str | None = None
-    test: str | None = None
-    data_dir: str | None = None
-    settings: str = DEFAULT
-    architecture: str | None = None
-    variant: str | None = None
-    init_from: str | None = None
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    minutes: float | None = None
-    seed: int = 0
-    tiny: bool = False
-    resume: bool = False
-    output_dir: str = "runs"
-    results_dir: str = "runs/results"
-    accelerator: str = "auto"
-    devices: str = "auto"
-    threads: int = 1
-    progress: bool = False
-    push_to: str | None = None
-
-    @property
-    def name(self) -> str:
-        """What the data is called: a file or folder by its last part, so that it is not taken for a Hub id."""
-        return Path(self.data).resolve().name if Path(self.data).exists() else self.data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,29 +225,6 @@ class ZooTraining(OwnTraining):
     def columns(self) -> dict[str, str]:
         """Return the arguments of the DataModule that name columns of the written rows."""
         return {}
-
-
-def gathered(request: TrainingRequest, load: Callable[[str], Loaded]) -> Loaded:
-    """Return the splits of `data`, those in files of their own in place of its own, and what messages call each.
-
-    Args:
-        request: of the user.
-        load: gives the splits of one source, and what messages call each.
-
-    Raises:
-        TextFormatError: a file for one split has several, none of this name.
-        OSError, ValueError: see `load`.
-    """
-    splits, origin = load(request.data)
-    for name, source in (("validation", request.validation), ("test", request.test)):
-        if source is None:
-            continue
-        theirs, where = load(source)
-        only = next(iter(theirs)) if len(theirs) == 1 else name
-        if only not in theirs:
-            raise TextFormatError(f"--{name} {source} has the splits {sorted(theirs)}; expected one, or {name!r}")
-        splits[name], origin[name] = theirs[only], where[only]
-    return splits, origin
 
 
 def prepared(training: OwnTraining, request: TrainingRequest) -> OwnSplits:

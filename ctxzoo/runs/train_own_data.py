@@ -18,10 +18,11 @@ from ctxzoo.data.notices import on_one_line
 from ctxzoo.results.result import RunResult, finished_result
 from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.options import RANGES, SEED
-from ctxzoo.runs.own_training import OwnTraining, TrainingRequest, prepared
+from ctxzoo.runs.own_training import OwnTraining, prepared
 from ctxzoo.runs.preset import told
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.runs.tuning import tuned_run
 from ctxzoo.training.task import NonFiniteLossError
 

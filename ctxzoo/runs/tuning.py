@@ -13,9 +13,10 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.results.result import TRIALS, RunResult, finished_result
-from ctxzoo.runs.own_training import OwnTraining, TrainingRequest, Trial
+from ctxzoo.runs.own_training import OwnTraining, Trial
 from ctxzoo.runs.preset import Preset, told
 from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.training.task import NonFiniteLossError
 
 TUNED = "tuned"

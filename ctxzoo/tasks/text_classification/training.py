@@ -16,10 +16,11 @@ from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.own_training import PAPER, TrainingRequest, ZooTraining, gathered
+from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.text_classification.linear import LinearRun

@@ -11,9 +11,10 @@ import datasets
 
 from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.own_training import PAPER, Loaded, TrainingRequest, ZooTraining, gathered
+from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, DEFAULT, SEARCH_SPACE
 from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS

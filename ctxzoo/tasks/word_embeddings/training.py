@@ -14,8 +14,9 @@ from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.own_training import PAPER, Loaded, OwnTraining, TrainingRequest, Trial, gathered
+from ctxzoo.runs.own_training import OwnTraining, Trial
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend, NumbaBackend, TorchBackend, choose_backend_name
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
