@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from typing import Any
 
@@ -35,6 +36,10 @@ def train_command(options: argparse.Namespace) -> int:
     from ctxzoo.training.interrupted import TrainingInterrupted
 
     commands: TaskCommands = options.commands
+    if not options.debug:
+        import lightning.pytorch  # noqa: F401  sets its level when it is imported
+
+        logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     try:
         commands.train(options, {option.name: getattr(options, option.name) for option in commands.train_options})
     except (TrainingInterrupted, KeyboardInterrupt):

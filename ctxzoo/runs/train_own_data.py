@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import datasets
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
@@ -80,6 +81,7 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
     torch.set_num_threads(request.threads)
+    datasets.disable_progress_bars()
     preset = training.choose(request)
     splits = prepared(training, request)
     for line in splits.lines:
