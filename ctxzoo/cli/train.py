@@ -38,8 +38,10 @@ def train_command(options: argparse.Namespace) -> int:
     commands: TaskCommands = options.commands
     if not options.debug:
         import lightning.pytorch  # noqa: F401  sets its level when it is imported
+        import transformers
 
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+        transformers.utils.logging.set_verbosity_error()  # a new head is told in one line
     try:
         commands.train(options, {option.name: getattr(options, option.name) for option in commands.train_options})
     except (TrainingInterrupted, KeyboardInterrupt):

@@ -13,7 +13,7 @@ from ctxzoo.data.files import check_writable
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
 from ctxzoo.hub.saved_model import check_loadable, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
+from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.environment import checkpoint_name
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.preset import Preset
@@ -25,7 +25,7 @@ from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
-CONTINUED = "continued"  # in the names of files of a model that began as a checkpoint
+CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 TINY_BATCHES = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
 
@@ -74,9 +74,9 @@ class OwnTraining(ABC):
     def variants(self, architecture: str) -> Sequence[str]:
         """Return the names of the variants of an architecture, the one that is taken where none is named first."""
 
-    def variant_of(self, config: Any) -> str:
-        """Return the variant whose settings suit a checkpoint with this config: the first, where they do not differ."""
-        return self.variants(config.model_type.removeprefix(MODEL_TYPE_PREFIX))[0]
+    def variant_of(self, config: Any) -> str | None:
+        """Return the variant whose settings suit a checkpoint with this config; None where all have the same."""
+        return None
 
     @abstractmethod
     def preset(self, settings: str, architecture: str, variant: str) -> Preset:
@@ -142,8 +142,13 @@ class OwnTraining(ABC):
         settings = preset.settings()
         settings |= reported_vectors(settings.get("word_vectors"))
         start = {} if request.init_from is None else {"init_from": checkpoint_name(request.init_from)}
-        began = "" if request.init_from is None else CONTINUED
-        parts = (PAPER if request.settings == PAPER else "", began, "" if trial is None else trial.name)
+        began = "" if request.init_from is None or preset.variant == CONTINUED else CONTINUED
+        parts = (
+            PAPER if request.settings == PAPER else "",
+            began,
+            "tiny" if request.tiny else "",
+            "" if trial is None else trial.name,
+        )
         return RunSpec(
             recipe=f"train_{self.card.name.replace('-', '_')}",
             architecture=preset.architecture,
@@ -183,12 +188,13 @@ class OwnTraining(ABC):
             raise ValueError(
                 f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, it says them"
             )
-        preset = self.preset(request.settings, name, self.variant_of(saved.config))
+        variant = self.variant_of(saved.config)
+        preset = self.preset(request.settings, name, variant or self.variants(name)[0])
         kept = {
             group: {key: value for key, value in getattr(preset, group).items() if key in self.kept_with_checkpoint}
             for group in ("data", "run")
         }
-        return replace(preset, config={}, **kept)
+        return replace(preset, variant=variant or CONTINUED, config={}, **kept)
 
 
 class ZooTraining(OwnTraining):

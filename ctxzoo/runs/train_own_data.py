@@ -96,8 +96,10 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
                 run, resume = tuned_run(training, request, preset, splits, tell=_say), True
             kept = finished_result(run.spec.results_file, run.spec.settings) if resume else None
             result = execute(run, resume=resume)
-    except (NonFiniteLossError, FloatingPointError, MisconfigurationException) as error:
+    except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
+    except MisconfigurationException as error:
+        raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
     _print_end(training, request, run, result, is_new=kept is None)
     return result
 

@@ -173,7 +173,7 @@ class _Columns:
             first = labels[0].as_py()
             raise TextFormatError(
                 f"{where}: column {label_name!r} has the type {labels.type} (row 0: {first!r}); expected integers "
-                "0..L-1, names, or ClassLabel; write them so"
+                "0..L-1, names, or ClassLabel: write them as names or whole numbers"
             )
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
@@ -277,7 +277,8 @@ def _read_file(path: Path, text_column: str | None, label_column: str | None) ->
         read_utf8(path)
         return _read_delimited(path, "," if kind == ".csv" else "\t", text_column)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {error}") from error
+        hint = "; put a text that holds the separator in quotes" if " columns, got " in str(error) else ""
+        raise DatasetFileError(f"{path} cannot be read: {error}{hint}") from error
 
 
 def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.Table:

@@ -115,10 +115,10 @@ class ClassifierTraining(ZooTraining):
             yield f"no linear model was fitted: {error}"
             return
         ours, theirs = (each["test/accuracy"] for each in (result.metrics, scores))
+        difference = f"{ours - theirs:+.2f}" if ours != theirs else "no difference"
         yield (
             f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
-            f"({LINEAR_NAME}, fitted on train): this model is {abs(ours - theirs):.2f} "
-            f"{'above' if ours >= theirs else 'below'} its accuracy"
+            f"({LINEAR_NAME}, fitted on the same rows); this model's accuracy beside it: {difference}"
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
+import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
@@ -28,6 +30,7 @@ from ctxzoo.tasks.word_embeddings.training_settings import WordVectorSettings
 TEXT = "text"
 HELD_OUT = 0.05  # of the lines, for each of validation and test
 TORCH_BATCH = 1024
+LINES_AT_ONCE = 10_000
 TINY_SIZES = {"word_dim": 8, "window": 2}
 NO_TEXT = (*NOT_LINES, ".jsonl")
 
@@ -38,6 +41,7 @@ class WordVectorTraining(OwnTraining):
     card: ClassVar[TaskCard] = CARD
     objective = "perplexity"
     lower_is_better = True
+    kept_with_checkpoint = OwnTraining.kept_with_checkpoint | {"test_words"}
     predicted = '--text "... [MASK] ..."'
     called = '"... [MASK] ..."'
 
@@ -141,19 +145,20 @@ def _load(source: str, request: TrainingRequest, scratch: Path) -> Loaded:
     splits = {}
     for name in names:
         text = CorpusSource(source, column, name, request.data_dir)
-        splits[name] = datasets.Dataset.from_generator(
-            _rows, gen_kwargs={"text": text}, features=FEATURES, cache_dir=str(scratch), keep_in_memory=False
-        )
+        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow")
         if not len(splits[name]):
             raise TextFormatError(f"{source} holds no text; expected a sentence or a paragraph in each line")
     return splits, dict.fromkeys(splits, source)
 
 
-FEATURES = datasets.Features({TEXT: datasets.Value("string")})
-
-
-def _rows(text: CorpusSource) -> Iterator[dict[str, str]]:
-    yield from ({TEXT: line} for line in text.lines() if line.strip())
+def _mapped(lines: Iterable[str], file: Path) -> datasets.Dataset:
+    """Write the lines that are not blank into a file, and return them as rows that are read from there."""
+    schema = pa.schema({TEXT: pa.string()})
+    kept = (line for line in lines if line.strip())
+    with pa.ipc.new_stream(str(file), schema) as stream:
+        while some := list(islice(kept, LINES_AT_ONCE)):
+            stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
+    return datasets.Dataset.from_file(str(file))
 
 
 def _backend(request: TrainingRequest) -> EmbeddingBackend:
