@@ -1,4 +1,4 @@
-"""The command line: `ctxzoo list | info | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
+"""The command line: `ctxzoo list | info | train | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
 
 What a command needs is imported when it runs, so that help and usage errors come quickly.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ctxzoo
+from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import Option, positive
@@ -62,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and their options."""
-    parser = argparse.ArgumentParser(prog="ctxzoo", description="Context-aware text models: look, score, ask, publish.")
+    parser = argparse.ArgumentParser(
+        prog="ctxzoo", description="Context-aware text models: train, look, score, ask, publish."
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
@@ -77,6 +80,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = add("info", info, "What an architecture or a checkpoint is: fields, variants, parameters, files.")
     sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
+
+    sub = add("train", None, "Train a model on your own data: CSV, JSON lines, SQuAD JSON, CoNLL, plain text and more.")
+    add_problems(sub, common)
 
     sub = add("evaluate", evaluate, "Score a checkpoint on a split.")
     sub.add_argument("checkpoint", help="folder or Hub id")

@@ -85,7 +85,8 @@ def load_splits(
         return _load(source, config) if Path(source).is_dir() else _load_from_hub(source, config)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
         generated = " (or set `dataset` to sample, which is generated)" if sample else ""
-        raise DatasetUnavailableError(_unavailable(name, data_dir, str(error)) + generated) from error
+        told = _empty(source) if Path(source).is_dir() else _unavailable(name, data_dir, str(error))
+        raise DatasetUnavailableError(told + generated) from error
     except DatasetGenerationError as error:
         raise DatasetFileError(_unreadable(source, error)) from error
 
@@ -189,6 +190,13 @@ def _offline() -> Iterator[None]:
         yield
     finally:
         datasets.config.HF_HUB_OFFLINE = before
+
+
+def _empty(folder: str) -> str:
+    return (
+        f"the folder {folder} holds no file of data; expected .csv, .json, .jsonl, .parquet or .txt files, named after "
+        "their split (train, validation, test)"
+    )
 
 
 def _unavailable(name: str, data_dir: str | None, reason: str) -> str:

@@ -93,6 +93,12 @@ def public_name(source: str) -> str:
     return path.name if path.is_absolute() else source
 
 
+def checkpoint_name(path: str) -> str:
+    """Return a checkpoint as results name it: that of a run by the folder of the run."""
+    folder = Path(path)
+    return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else public_name(path)
+
+
 def _script() -> Path:
     return Path(sys.argv[0]).resolve()
 

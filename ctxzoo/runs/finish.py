@@ -109,7 +109,7 @@ def finish_run(
     )
     write_result_file(result, spec.results_file)
     draw_if_possible(lambda: _draw_figures(task, data, card, example, spec.folder))
-    _print_summary(result, spec, checkpoint, card, example)
+    print_summary(result, spec, card, example)
     if push_to is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
 
@@ -119,9 +119,15 @@ def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping
     card.draw_figures(task, data, example, folder)
 
 
-def _print_summary(
-    result: RunResult, spec: RunSpec, checkpoint: Path, card: TaskCard, example: Mapping[str, Any]
-) -> None:
+def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Mapping[str, Any] | None = None) -> None:
+    """Print the scores of a finished run, where its files are, how the model is loaded, and an example.
+
+    Args:
+        result: of the run.
+        spec: of the run.
+        card: of the problem.
+        example: inputs and what the model gave for them; None: none is printed.
+    """
     console = Console()
     table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
     splits = ("validation", "test")
@@ -136,10 +142,11 @@ def _print_summary(
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
-    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {checkpoint}\n"
+    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {spec.checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
-    for line in loading_lines(checkpoint, card):
+    for line in loading_lines(spec.checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    console.print()
-    for line in card.example_lines(example):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if example is not None:
+        console.print()
+        for line in card.example_lines(example):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)

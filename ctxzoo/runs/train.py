@@ -116,11 +116,42 @@ class ZooRun(TrainingRun):
 
     Attributes:
         config: fields of the model's config with its `model_type`; what the data decides is added, see `model_config`.
+        pretrained: checkpoint folder or Hub id that the training goes on from, in place of `config`.
+        decay: whether the learning rate falls linearly, to zero after the last step.
+        warmup: fraction of the steps over which the rate rises linearly.
         push_to: Hub repository that receives the checkpoint folder.
     """
 
     config: dict[str, Any]
+    pretrained: str | None = None
+    decay: bool = False
+    warmup: float = 0.0
     push_to: str | None = None
+
+    @property
+    def same_when_resumed(self) -> Mapping[str, Any]:
+        # With a decay the number of epochs decides every step.
+        epochs = {"epochs to decay in": self.spec.settings.get("epochs")} if self.decay else {}
+        return {**self.spec.settings, **epochs}
+
+    def start(self, data: Any) -> dict[str, Any]:
+        """Return the arguments of the task that say how its model begins: `pretrained`, or `model_config`."""
+        if self.pretrained is not None:
+            return {"pretrained": self.pretrained}
+        return {"model_config": self.model_config(data)}
+
+    def schedule(self, data: Any, processes: int) -> dict[str, int]:
+        """Return the arguments of the task that follow from the number of steps; none where the rate is constant.
+
+        Args:
+            data: after `setup`.
+            processes: number of those that train together.
+        """
+        batches = len(data.train_dataloader()) // processes
+        limit = self.trainer.limit_train_batches
+        steps = self.trainer.epochs * (batches if limit is None else min(limit, batches))
+        warmup = {"warmup_steps": round(self.warmup * steps)} if self.warmup else {}
+        return {**warmup, **({"decay_steps": steps} if self.decay else {})}
 
     def model_config(self, data: Any) -> dict[str, Any]:
         """Return the whole config of the model, on data after `setup`."""
@@ -143,7 +174,14 @@ class ZooRun(TrainingRun):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassificationRun(ZooRun):
-    """A training of a classifier of texts or words: its config names the labels of the data."""
+    """A training of a classifier of texts or words: its config names the labels of the data.
+
+    A `pretrained` checkpoint for other labels gets a new head, see `ClassificationTask`.
+    """
 
     def model_config(self, data: Any) -> dict[str, Any]:
         return {**super().model_config(data), **label_fields(data.label_names)}
+
+    def start(self, data: Any) -> dict[str, Any]:
+        labels = {} if self.pretrained is None else {"label_names": data.label_names}
+        return {**super().start(data), **labels}

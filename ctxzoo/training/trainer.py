@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class TrainerSettings:
     Attributes:
         epochs: passes over the training data.
         max_steps: stop earlier, after this many steps; -1 for never.
+        max_minutes: stop earlier, at the end of the epoch in which so much training time is over; None: never.
         precision: Lightning's name: 32-true, bf16-mixed, 16-mixed; auto for what the device does well.
         gradient_clip: largest norm of the gradient.
         ema_decay: of the moving average of weights; 0 trains without one.
@@ -54,6 +56,7 @@ class TrainerSettings:
 
     epochs: int = 30
     max_steps: int = -1
+    max_minutes: float | None = None
     precision: str = "auto"
     gradient_clip: float = 5.0
     ema_decay: float = 0.999
@@ -102,7 +105,7 @@ def build_trainer(
     callbacks: list[Any] = [
         StepSeed(settings.seed),
         KeepFreedMemory(),
-        Timer(interval="step"),
+        Timer(None if settings.max_minutes is None else timedelta(minutes=settings.max_minutes), interval="epoch"),
         SameSettings(resumed_with or {}),
     ]
     if settings.ema_decay:

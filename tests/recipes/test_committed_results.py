@@ -101,7 +101,9 @@ def other_word_vectors(results: list[RunResult]) -> list[str]:
         told = training.settings
         if training.tag != f"b{told['window']}":
             continue
-        run = word_vectors.run_of(word_vectors.Settings(), training.variant, told["window"], training.seed, commit="")
+        run = word_vectors.word_vector_run(
+            word_vectors.Settings(), training.variant, told["window"], training.seed, recipe="words", commit=""
+        )
         differ = [
             key for key in {*told, *run.spec.settings} - set(HARDWARE) if told.get(key) != run.spec.settings.get(key)
         ]
@@ -133,7 +135,7 @@ def test_word_vectors_are_evaluated_under_the_name_of_their_training() -> None:
 
 def test_misnamed_word_vectors_are_found() -> None:
     def training(tag: str, **changes: Any) -> RunResult:
-        run = word_vectors.run_of(word_vectors.Settings(), "cbow", 20, 1, commit="")
+        run = word_vectors.word_vector_run(word_vectors.Settings(), "cbow", 20, 1, recipe="words", commit="")
         made = make_run("cbow", 1, recipe=word_vectors.RECIPE, dataset="someone/texts", tag=tag)
         return replace(made, settings=run.spec.settings | changes)
 

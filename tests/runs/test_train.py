@@ -92,7 +92,7 @@ def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
 def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = wikipedia_attention_cbow.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
-    run = wikipedia_attention_cbow.run_of(settings, "cbow", 2, 0, "0123abc")
+    run = wikipedia_attention_cbow.word_vector_run(settings, "cbow", 2, 0, recipe="words", commit="0123abc")
     assert isinstance(run.source, CorpusSource)
     run.spec.folder.mkdir(parents=True)
     with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):

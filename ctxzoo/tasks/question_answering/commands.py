@@ -1,4 +1,4 @@
-"""`ctxzoo evaluate` and `ctxzoo predict` for readers."""
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for readers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 class QuestionAnsweringCommands(TaskCommands):
     title = "question answering"
+    train_options = (
+        Option("word_vectors", "start from these: file, checkpoint folder or Hub id; they are kept as they are"),
+        Option("fix_answer_start", "move wrong offsets of answers; default: no", choices=("yes", "no")),
+    )
     evaluate_options = (
         Option("squad_version", "default: auto, as the data is", choices=("auto", "1.1", "2.0")),
         Option("threshold", "no-answer score above which it abstains; default: the model's", probability),
@@ -25,6 +29,13 @@ class QuestionAnsweringCommands(TaskCommands):
         Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
         Option("threshold", "no-answer score above which the answer is empty", probability),
     )
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.question_answering.training import ReaderTraining
+
+        request = request_of(options, {"word_vectors": own["word_vectors"]})
+        train_own_data(ReaderTraining(fix_answer_start=own["fix_answer_start"] == "yes"), request)
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.question_answering.evaluation import evaluate

@@ -73,31 +73,47 @@ def read_squad(
         DatasetFileError: a file cannot be read or is not JSON, or `Dataset.save_to_disk` wrote the folder.
         SquadFormatError: a row is not as it should be; the message names split or file, row and id.
     """
+    splits, origin, declared = load_squad(source, data_dir=data_dir, config=config)
+    return check_squad(
+        splits,
+        squad_version=squad_version,
+        fix_answer_start=fix_answer_start,
+        origin=origin,
+        declared_version=declared,
+    )
+
+
+def load_squad(
+    source: str, *, data_dir: str | None = None, config: str | None = None
+) -> tuple[dict[str, datasets.Dataset], dict[str, str], SquadVersion | None]:
+    """Return the splits of a dataset as they are, what messages call each, and the version that the data says it is.
+
+    Args:
+        source, data_dir, config: as in `read_squad`.
+
+    Raises:
+        DatasetUnavailableError, DatasetFileError, SquadFormatError: see `read_squad`.
+    """
     if source == SAMPLE:
-        return check_squad(sample_squad(), squad_version=squad_version)
+        generated = sample_squad()
+        return dict(generated), {name: f"split {name!r}" for name in generated}, None
     path = Path(resolve_dataset(source, data_dir))
     files = _json_files(path)
     if not files:
         loaded = load_splits(source, data_dir, config, sample=True)
-        return check_squad(loaded, squad_version=squad_version, fix_answer_start=fix_answer_start)
+        return dict(loaded), {name: f"split {name!r}" for name in loaded}, None
     splits: dict[str, datasets.Dataset] = {}
-    origin: dict[str, Path] = {}
+    origin: dict[str, str] = {}
     declared: set[SquadVersion] = set()
     for file in files:
         split = _split_name(file)
         if split in splits:
             raise SquadFormatError(f"{origin[split]} and {file} are both the split {split!r}; leave one of them out")
         splits[split], version = _read_json(file)
-        origin[split] = file
+        origin[split] = str(file)
         if version is not None:
             declared.add(version)
-    return check_squad(
-        splits,
-        squad_version=squad_version,
-        fix_answer_start=fix_answer_start,
-        origin={split: str(file) for split, file in origin.items()},
-        declared_version=max(declared, default=None),
-    )
+    return splits, origin, max(declared, default=None)
 
 
 def check_squad(

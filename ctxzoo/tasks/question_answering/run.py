@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,37 +20,31 @@ class ReaderRun(ZooRun):
     """All that decides one training; see `TrainingRun` and `ZooRun`.
 
     Attributes:
-        pretrained: checkpoint folder or Hub id that the training goes on from, in place of `config`.
         best_by: the score of validation that picks the best epoch.
-        decay: whether the learning rate falls linearly, to zero after the last step.
     """
 
     data_class: ClassVar[Any] = SquadDataModule
     task_class: ClassVar[type[ZooTask]] = QuestionAnsweringTask
     card: ClassVar[TaskCard] = CARD
 
-    pretrained: str | None = None
     best_by: str = "f1"
-    decay: bool = False
 
     @property
     def monitor(self) -> str:
         return f"validation/{self.best_by}"
 
-    @property
-    def same_when_resumed(self) -> Mapping[str, Any]:
-        # With a decay the number of epochs decides every step.
-        epochs = {"epochs to decay in": self.spec.settings["epochs"]} if self.decay else {}
-        return {**self.spec.settings, **epochs}
+    def model_config(self, data: SquadDataModule) -> dict[str, Any]:
+        return {**super().model_config(data), "squad_version": data.squad_version}
+
+    def build_data(self) -> SquadDataModule:
+        return SquadDataModule(**{"init_from": self.pretrained, **self.data})
 
     def build_task(self, data: SquadDataModule, processes: int) -> QuestionAnsweringTask:
         data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
-        steps = len(data.train_dataloader()) // processes * self.spec.settings["epochs"] if self.decay else None
+        task = QuestionAnsweringTask(**self.start(data), **{**self.task, **self.schedule(data, processes)})
         if self.pretrained is None:
-            task = QuestionAnsweringTask(model_config=self.model_config(data), decay_steps=steps, **self.task)
             set_word_vectors(task.model, data.vector_table())
             return task
-        task = QuestionAnsweringTask(pretrained=self.pretrained, decay_steps=steps, **self.task)
         config = task.model.config
         if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
             config.trained_positions = max(config.trained_positions, data.trained_positions())

@@ -1,4 +1,4 @@
-"""`ctxzoo evaluate` and `ctxzoo predict` for classifiers of texts."""
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for classifiers of texts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 class TextClassificationCommands(TaskCommands):
     title = "text classification"
+    train_options = (
+        Option("text_column", "default: text or the like"),
+        Option("label_column", "default: label or the like"),
+        Option("max_length", "cut texts to so many known words", positive),
+        Option("min_word_count", "occurrences in the training texts that a word needs", positive),
+        Option("word_vectors", "start from these: file, checkpoint folder or Hub id"),
+        Option("linear", "a linear model beside the scores; default: yes", choices=("yes", "no")),
+    )
     evaluate_options = (
         Option("text_column", "default: text or the like"),
         Option("label_column", "default: label or the like"),
@@ -39,6 +47,14 @@ class TextClassificationCommands(TaskCommands):
         TEXT,
         Option("explain", "page (.html), or picture of one text (.png), of which words count", Path),
     )
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.text_classification.training import ClassifierTraining
+
+        settings = {name: value for name, value in own.items() if name != "linear"}
+        request = request_of(options, settings, columns=("text_column", "label_column"))
+        train_own_data(ClassifierTraining(linear=own["linear"] != "no"), request)
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.text_classification.evaluation import evaluate

@@ -173,6 +173,8 @@ class LinearRun(Run):
         data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
             `cutter`, which the baseline cuts its words with.
         score: what is scored: test, or validation to choose settings.
+        fitted_on: the splits that it is fitted on; None: train and validation, but for the one that is scored.
+        named: what the results file calls the dataset; None: as it is named.
         tag: what tells its file from others on the same dataset.
         output_dir, results_dir: where to write.
 
@@ -192,6 +194,8 @@ class LinearRun(Run):
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
     score: str = "test"
+    fitted_on: tuple[str, ...] | None = None
+    named: str | None = None
     tag: str = ""
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
@@ -211,7 +215,7 @@ class LinearRun(Run):
     @property
     def fitted(self) -> tuple[str, ...]:
         """The splits that the baseline is fitted on."""
-        return tuple(split for split in ("train", "validation") if split != self.score)
+        return self.fitted_on or tuple(split for split in ("train", "validation") if split != self.score)
 
     @property
     def spec(self) -> RunSpec:
@@ -221,7 +225,7 @@ class LinearRun(Run):
             recipe=self.recipe,
             architecture=ARCHITECTURE,
             variant=self.variant,
-            dataset=self.dataset,
+            dataset=self.named or self.dataset,
             seed=self.seed,
             fold=self.fold,
             commit=self.commit,
@@ -233,7 +237,7 @@ class LinearRun(Run):
         )
 
     def work(self, *, resume: bool) -> None:
-        """Fit on all rows of train and validation, score on those of test, write the results file.
+        """Fit, by default on all rows of train and validation, score on those of test, write the results file.
 
         The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their
         best epoch, or the dataset itself, is trained on here, unless it is what the run scores.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +65,30 @@ def read_texts(
         TextFormatError: a row or column is not as it should be; the message names split or file, row (counted from 0
             at the first after a header) and value.
     """
+    splits, origin = load_texts(dataset, data_dir, text_column, label_column)
+    return check_texts(splits, text_column=text_column, label_column=label_column, origin=origin)
+
+
+def load_texts(
+    dataset: str, data_dir: str | None = None, text_column: str | None = None, label_column: str | None = None
+) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
+    """Return the splits of a dataset as they are, and what messages call each; arguments as in `read_texts`.
+
+    Raises:
+        DatasetUnavailableError, DatasetFileError, TextFormatError: see `read_texts`.
+    """
     if dataset == SAMPLE:
-        return check_texts(sample_texts(), text_column=text_column, label_column=label_column)
+        splits = sample_texts()
+        return dict(splits), {name: f"split {name!r}" for name in splits}
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
         split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column, label_column)))
-        return check_texts(
-            {"train": split}, text_column=text_column, label_column=label_column, origin={"train": str(path)}
-        )
+        return {"train": split}, {"train": str(path)}
     loaded = load_splits(dataset, data_dir, sample=True)
     found = {name: loaded[name] for name in SPLITS if name in loaded}
     if not found:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    origin = {name: f"dataset {dataset!r}, split {name!r}" for name in found}
-    return check_texts(found, text_column=text_column, label_column=label_column, origin=origin)
+    return found, {name: f"dataset {dataset!r}, split {name!r}" for name in found}
 
 
 def check_texts(
@@ -87,6 +97,7 @@ def check_texts(
     text_column: str | None = None,
     label_column: str | None = None,
     origin: Mapping[str, str] | None = None,
+    any_labels: bool = False,
 ) -> TextSplits:
     """Check splits that are already loaded and put their columns into the one form.
 
@@ -94,15 +105,19 @@ def check_texts(
         splits: name to dataset.
         text_column, label_column: as in `read_texts`.
         origin: what error messages call a split, default `split 'name'`.
+        any_labels: whole numbers other than 0..L-1 are labels too, and truth values, named as they are written.
 
     Raises:
         TextFormatError: as in `read_texts`.
     """
     columns = [
-        _Columns.of((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column)
+        _Columns.of((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column, any_labels)
         for name, split in splits.items()
     ]
-    label_names = _label_names(columns)
+    integers = _integer_names(columns) if any_labels else None
+    if integers is not None:
+        columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
+    label_names = _label_names(columns, integers)
     warn_of_lookalikes(", ".join(split.where for split in columns), label_names)
     checked = {name: split.numbered(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
@@ -119,7 +134,9 @@ class _Columns:
     label_texts: list[str] | None
 
     @classmethod
-    def of(cls, where: str, split: datasets.Dataset, text_column: str | None, label_column: str | None) -> _Columns:
+    def of(
+        cls, where: str, split: datasets.Dataset, text_column: str | None, label_column: str | None, any_labels: bool
+    ) -> _Columns:
         if len(split) == 0:
             raise TextFormatError(f"{where}: no rows; expected at least one text with its label")
         table: pa.Table = split.with_format("arrow")[:]
@@ -138,6 +155,8 @@ class _Columns:
             if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
                 _refuse(where, pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
             labels = numbers
+        if any_labels and pa.types.is_boolean(labels.type):
+            labels = labels.cast(pa.string())
         feature = split.features[label_name]
         class_names = list(feature.names) if isinstance(feature, datasets.ClassLabel) else None
         if class_names is not None:
@@ -145,7 +164,8 @@ class _Columns:
             unknown = pc.or_(pc.less(labels, 0), pc.greater_equal(labels, len(class_names)))
             _refuse(where, unknown, labels, f"label {{value}} in column {label_name!r}; {known}")
         elif pa.types.is_integer(labels.type):
-            _refuse(where, pc.less(labels, 0), labels, f"label {{value}} in column {label_name!r}; expected 0 or more")
+            bad = pc.and_(pc.less(labels, 0), not any_labels)
+            _refuse(where, bad, labels, f"label {{value}} in column {label_name!r}; expected 0 or more")
         elif labels.type == pa.string():
             blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(labels)), 0)
             _refuse(where, blank, labels, f"the label in column {label_name!r} is empty: {{value!r}}")
@@ -153,7 +173,7 @@ class _Columns:
             first = labels[0].as_py()
             raise TextFormatError(
                 f"{where}: column {label_name!r} has the type {labels.type} (row 0: {first!r}); expected integers "
-                "0..L-1, names, or ClassLabel"
+                "0..L-1, names, or ClassLabel: write them as names or whole numbers"
             )
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
@@ -173,7 +193,10 @@ def _column(where: str, present: Sequence[str], what: str, requested: str | None
         if name in present:
             return name
     missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
-    raise TextFormatError(f"{where}: {missing} for the {what}; rename one of {list(present)} (or set `{what}_column`)")
+    raise TextFormatError(
+        f"{where}: {missing} for the {what}; rename one of {list(present)}, which the first line of a .csv or .tsv "
+        f"file says (or set `{what}_column`)"
+    )
 
 
 def _refuse(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: str) -> None:
@@ -183,8 +206,16 @@ def _refuse(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: s
         raise TextFormatError(f"{where}, row {row}: {reason.format(value=values[row].as_py())}")
 
 
-def _label_names(columns: Sequence[_Columns]) -> list[str]:
-    """Return the names of labels 0, 1, ..., the same in all splits."""
+def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
+    """Return the integers that are labels, in their order; None where they number labels, or are none."""
+    if any(split.class_names is not None or not pa.types.is_integer(split.labels.type) for split in columns):
+        return None
+    numbers = sorted({number for split in columns for number in pc.unique(split.labels).to_pylist()})
+    return None if numbers == list(range(len(numbers))) else [str(number) for number in numbers]
+
+
+def _label_names(columns: Sequence[_Columns], integers: list[str] | None = None) -> list[str]:
+    """Return the names of labels 0, 1, ..., the same in all splits: `integers` where they were others."""
     first = columns[0]
     for split in columns:
         if split.class_names != first.class_names or split.labels.type.id != first.labels.type.id:
@@ -194,6 +225,8 @@ def _label_names(columns: Sequence[_Columns]) -> list[str]:
             )
     if first.class_names is not None:
         names = first.class_names
+    elif integers is not None:
+        names = integers
     elif first.labels.type == pa.string():
         names = sorted({name for split in columns for name in pc.unique(split.labels).to_pylist()})
     else:
@@ -244,7 +277,8 @@ def _read_file(path: Path, text_column: str | None, label_column: str | None) ->
         read_utf8(path)
         return _read_delimited(path, "," if kind == ".csv" else "\t", text_column)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {error}") from error
+        hint = "; put a text that holds the separator in quotes" if " columns, got " in str(error) else ""
+        raise DatasetFileError(f"{path} cannot be read: {error}{hint}") from error
 
 
 def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.Table:
@@ -252,6 +286,10 @@ def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.T
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     with pa.csv.open_csv(path, parse_options=parse) as reader:
         names = reader.schema.names
+    if len(names) == 1 and ";" in names[0] and delimiter == ",":
+        raise DatasetFileError(
+            f"{path}: its columns are set apart by semicolons; save it with commas, or as .tsv with tabs"
+        )
     _refuse_repeated(path, names)
     texts = [name for name in (*TEXT_COLUMNS, text_column) if name in names]
     convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))

@@ -28,7 +28,6 @@ class ClassifierRun(ClassificationRun):
     """All that decides one training; see `TrainingRun` and `ZooRun`.
 
     Attributes:
-        decay: whether the learning rate falls linearly, to zero after the last step.
         naive_bayes: the model starts as naive Bayes over the training rows, with class scores that each group of
             features sets apart by so much; 0: it starts at random.
         zeroed: names of parameters of the model that are 0 at the start and are not trained.
@@ -38,19 +37,14 @@ class ClassifierRun(ClassificationRun):
     task_class: ClassVar[type[ZooTask]] = SequenceClassificationTask
     card: ClassVar[TaskCard] = CARD
 
-    decay: bool = False
     naive_bayes: float = 0.0
     zeroed: tuple[str, ...] = ()
 
     def build_data(self) -> TextClassificationDataModule:
-        return TextClassificationDataModule.from_options(**self.data)
+        return TextClassificationDataModule.from_options(**{"init_from": self.pretrained, **self.data})
 
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
-        task = SequenceClassificationTask(
-            model_config=self.model_config(data),
-            decay_steps=self._steps(data, processes) if self.decay else None,
-            **self.task,
-        )
+        task = SequenceClassificationTask(**self.start(data), **self.schedule(data, processes), **self.task)
         set_word_vectors(task.model, data.vector_table())
         if self.naive_bayes:
             features, weights = data.naive_bayes()
@@ -62,12 +56,6 @@ class ClassifierRun(ClassificationRun):
         for name in self.zeroed:
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task
-
-    def _steps(self, data: TextClassificationDataModule, processes: int) -> int:
-        """Of the whole training."""
-        batches = len(data.train_dataloader()) // processes
-        limit = self.trainer.limit_train_batches
-        return self.trainer.epochs * (batches if limit is None else min(limit, batches))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`ctxzoo evaluate` and `ctxzoo predict` for taggers."""
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for taggers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ from ctxzoo.tasks.commands import (
     check_output,
     check_text_or_file,
     how_to_score,
+    positive,
     write_json,
 )
 
 
 class TokenClassificationCommands(TaskCommands):
     title = "token classification"
+    train_options = (
+        Option("tag_column", "default: pos_tags or the like; of CoNLL-U upos or xpos"),
+        Option("min_word_count", "occurrences in the training sentences that a word needs", positive),
+        Option("word_vectors", "start from these: file, checkpoint folder or Hub id"),
+    )
     evaluate_options = (Option("tag_column", "default: pos_tags or the like"),)
     predict_options = (TEXT,)
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.token_classification.training import TaggerTraining
+
+        train_own_data(TaggerTraining(), request_of(options, own, columns=("tag_column",)))
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.token_classification.evaluation import evaluate

@@ -6,8 +6,10 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 import torch
+from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
 from ctxzoo.models.ops_losses import IGNORED
@@ -74,10 +76,12 @@ class TokenClassificationDataModule(BucketedDataModule):
         batch_size, eval_batch_size: sentences in a batch.
         seed: of the order of batches, and of the table's rows without a vector.
         num_workers: processes that build batches; 0 builds them in the training process.
-        tokenizer: use this one instead of building one from the data, for example that of a checkpoint.
+        tokenizer: use this one instead of building one from the data.
+        init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors.
+        ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors; both `tokenizer`
+            and `init_from`.
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class TokenClassificationDataModule(BucketedDataModule):
         seed: int = 0,
         num_workers: int = 0,
         tokenizer: WordTokenizer | None = None,
+        init_from: str | None = None,
     ) -> None:
         super().__init__(
             dataset,
@@ -106,6 +111,11 @@ class TokenClassificationDataModule(BucketedDataModule):
         )
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
+        if tokenizer is not None and init_from is not None:
+            raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
+        if init_from is not None:
+            refuse_missing_path(init_from, "checkpoint")
+            tokenizer = AutoTokenizer.from_pretrained(init_from)
         if tokenizer is not None and word_vectors is not None:
             raise ValueError(f"both a tokenizer and word_vectors={word_vectors!r}; give one of them")
         if tokenizer is not None and not (isinstance(tokenizer, WordTokenizer) and tokenizer.keeps_unknown):

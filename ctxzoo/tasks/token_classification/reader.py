@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import datasets
 import numpy as np
@@ -12,12 +13,11 @@ import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, Rows, TextFormatError
 from ctxzoo.data.notices import warn_of_lookalikes
-from ctxzoo.data.sources import dataset_fingerprint, load_splits, plain_column
+from ctxzoo.data.sources import dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS, read_tag_file
 from ctxzoo.tasks.token_classification.sample import sample_tags
 
-TOKENS = "tokens"
-TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags")
-FILE_COLUMN = "file"  # the document that a sentence is from
+TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (the generated corpus), or a folder or Hub id that `datasets` can load, with a column `tokens`
-            and a column of tags, both lists.
+        dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a
+            folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
         data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
         tag_column: default the first of `TAG_COLUMNS` that is there.
 
@@ -50,11 +50,25 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
         DatasetFileError: a file cannot be read.
         TextFormatError: a sentence or column is not as it should be; the message names split, row (from 0) and value.
     """
-    loaded = sample_tags() if dataset == SAMPLE else load_splits(dataset, data_dir, sample=True)
+    return check_tokens(load_tokens(dataset, data_dir), tag_column, origin=f"dataset {dataset!r}")
+
+
+def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets.Dataset]:
+    """Return the splits of a dataset as they are; arguments as in `read_tokens`.
+
+    Raises:
+        DatasetUnavailableError, DatasetFileError, TextFormatError: see `read_tokens`.
+    """
+    if dataset == SAMPLE:
+        return dict(sample_tags())
+    path = Path(resolve_dataset(dataset, data_dir))
+    if path.is_file():
+        return {"train": read_tag_file(path)}
+    loaded = load_splits(dataset, data_dir, sample=True)
     found = {name: loaded[name] for name in SPLITS if name in loaded}
     if not found:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return check_tokens(found, tag_column, origin=f"dataset {dataset!r}")
+    return found
 
 
 def check_tokens(
@@ -114,7 +128,7 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
         )
     _refuse_value(where, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
     _refuse_value(where, tag_name, tags, r"^\s*$", "expected a tag")
-    files = table.column(FILE_COLUMN).combine_chunks() if FILE_COLUMN in table.column_names else None
+    files = table.column(DOCUMENT).combine_chunks() if DOCUMENT in table.column_names else None
     return _Columns(tokens, tags, files, class_names)
 
 
@@ -182,7 +196,7 @@ def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
     content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
     if columns.files is not None:
-        content[FILE_COLUMN] = columns.files
+        content[DOCUMENT] = columns.files
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
@@ -220,13 +234,12 @@ def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows
             raise ValueError(f"the train split has {len(train)} sentences; a tenth of it is no validation split")
         rows = np.arange(len(train))
         return {**own, "train": ("train", rows[:-held]), "validation": ("train", rows[-held:])}
-    if FILE_COLUMN not in train.column_names:
+    if DOCUMENT not in train.column_names:
         raise ValueError(
-            f"there is no test split, only {sorted(splits)}, and no column {FILE_COLUMN!r} by which to cut one "
-            "from train"
+            f"there is no test split, only {sorted(splits)}, and no column {DOCUMENT!r} by which to cut one from train"
         )
     files: dict[str, int] = {}
-    part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[FILE_COLUMN][:]])
+    part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[DOCUMENT][:]])
     if len(files) < TENTHS:
         raise ValueError(f"the train split has {len(files)} files; expected {TENTHS} or more to cut test from")
     names = {TENTHS - 2: "validation", TENTHS - 1: "test"}

@@ -26,8 +26,11 @@ class TaggerRun(ClassificationRun):
     task_class: ClassVar[type[ZooTask]] = TokenClassificationTask
     card: ClassVar[TaskCard] = CARD
 
+    def build_data(self) -> TokenClassificationDataModule:
+        return TokenClassificationDataModule(**{"init_from": self.pretrained, **self.data})
+
     def build_task(self, data: TokenClassificationDataModule, processes: int) -> TokenClassificationTask:
-        task = TokenClassificationTask(model_config=self.model_config(data), **self.task)
+        task = TokenClassificationTask(**self.start(data), **self.schedule(data, processes), **self.task)
         set_word_vectors(task.model, data.vector_table())
         return task
 

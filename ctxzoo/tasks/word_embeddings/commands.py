@@ -1,4 +1,4 @@
-"""`ctxzoo evaluate` and `ctxzoo predict` for models of masked words."""
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for models of masked words."""
 
 from __future__ import annotations
 
@@ -17,11 +17,24 @@ WORDS_SHOWN = 5
 
 class FillMaskCommands(TaskCommands):
     title = "masked words"
+    train_name = "word-embeddings"
+    train_options = (
+        Option("text_column", "of a dataset; default: text"),
+        Option("word_dim", "numbers of a word's vector", positive),
+        Option("window", "words on each side that are read", positive),
+        Option("min_count", "occurrences in the training text that a word needs", positive),
+    )
     evaluate_options = (
         Option("text_column", "default: text"),
         Option("words", "how many of the text are predicted, a line at a time; default: 5000", positive),
     )
     predict_options = (TEXT,)
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
+
+        train_own_data(WordVectorTraining(), request_of(options, own, columns=("text_column",)))
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.word_embeddings.evaluation import evaluate

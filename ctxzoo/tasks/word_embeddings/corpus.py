@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,8 @@ class Corpus:
 
     Attributes:
         folder: where the arrays are; they are mapped, not read.
-        words: (V,) by count, the most frequent first; words of one count in the order of their first appearance.
+        words: (V,) by count, the most frequent first; words of one count in the order of their first appearance. Where
+            they were given, in that order.
         counts: (V,).
         raw_words: all words of the text, unknown ones too.
         fingerprint: of the text.
@@ -74,7 +75,14 @@ class Corpus:
         return len(self.pointers) - 1
 
 
-def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cache: Path | None = None) -> Corpus:
+def load_corpus(
+    source: CorpusSource,
+    cutter: Tokenizer,
+    *,
+    min_count: int = 1,
+    words: Sequence[str] | None = None,
+    cache: Path | None = None,
+) -> Corpus:
     """Count the words of a text and write it down as ids, once; a later call with the same arguments maps the files.
 
     Windows are laid over what is written here, so unknown words leave no gap; nor do they in `WordTokenizer`.
@@ -83,18 +91,20 @@ def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cach
         source: the text; it is read line by line.
         cutter: the pre-tokenizer, a `word_cutter`.
         min_count: a word is known that occurs so often, 1 or more.
+        words: the known words, in this order, whether they occur or not; None: all that occur `min_count` times.
         cache: folder for the result; default `default_cache_folder()`.
 
     Raises:
-        OSError, ValueError: see `CorpusSource.lines`; an empty text; no word that occurs so often.
+        OSError, ValueError: see `CorpusSource.lines`; an empty text; no word that occurs so often, or none of `words`.
     """
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected 1 or more")
     fingerprint = source.fingerprint()
-    key = content_hash(["corpus 1", fingerprint, cutter.to_str(), str(min_count)])
+    given = [] if words is None else ["words", *words]
+    key = content_hash(["corpus 1", fingerprint, cutter.to_str(), str(min_count), *given])
     folder = cached_folder(
         (cache or default_cache_folder()) / f"corpus-{key}",
-        lambda temporary: _write(source, cutter, min_count, temporary),
+        lambda temporary: _write(source, cutter, min_count, words, temporary),
     )
     vocabulary = json.loads((folder / WORDS).read_text(encoding="utf-8"))
     return Corpus(
@@ -102,7 +112,7 @@ def load_corpus(source: CorpusSource, cutter: Tokenizer, *, min_count: int, cach
     )
 
 
-def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path) -> None:
+def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, words: Sequence[str] | None, folder: Path) -> None:
     """Write a corpus in two passes: over the text, for ids by first appearance, and over these, for the final ids."""
     rough, ends = folder / "rough", folder / "ends"
     found: dict[str, int] = {}
@@ -118,21 +128,31 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, folder: Path
     counts = np.zeros(len(found), np.int64)
     for start in range(0, raw_words, WORDS_AT_ONCE):
         counts += np.bincount(_piece(rough, start), minlength=len(found))
-    order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] >= min_count]
-    if not len(order):
+    names = list(found)
+    if words is None:
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] >= min_count]
+        vocabulary = [names[row] for row in order]
+    else:
+        vocabulary = list(words)
+        order = np.array([found.get(word, -1) for word in vocabulary], np.int64)
+    final = np.full(len(found), -1, np.int32)
+    present = np.flatnonzero(order >= 0)
+    if not len(present):
         raise ValueError(
             f"no word of the corpus {source.name!r} occurs {min_count} times or more (the most frequent one "
             f"{counts.max()} times); lower min_count"
+            if words is None
+            else f"no word of the corpus {source.name!r} is one of the {len(vocabulary):,} given words"
         )
-    final = np.full(len(found), -1, np.int32)
-    final[order] = np.arange(len(order), dtype=np.int32)
+    final[order[present]] = present.astype(np.int32)
     _write_known(rough, ends, final, raw_words, folder)
     rough.unlink()
     ends.unlink()
-    names = list(found)
-    vocabulary = {"words": [names[row] for row in order], "counts": counts[order].tolist(), "raw_words": raw_words}
-    (folder / WORDS).write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+    known = np.zeros(len(vocabulary), np.int64)
+    known[present] = counts[order[present]]
+    content = {"words": vocabulary, "counts": known.tolist(), "raw_words": raw_words}
+    (folder / WORDS).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
 def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]]:

@@ -135,6 +135,8 @@ class HogwildTrainer:
         try:
             with ThreadPoolExecutor(self.threads) as pool:
                 while self.progress.epoch < self.training.epochs:
+                    if self.training.is_over(self.progress.epoch, self.progress.seconds):
+                        break
                     self._run_epoch(pool)
                     self.progress.epoch += 1
                     self.progress.epoch_losses.append(self.progress.loss)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from transformers import AutoTokenizer
 
 from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -45,6 +46,10 @@ class WordEmbeddingRun(Run):
         source: the text.
         test_split: of a dataset, scored at the end; None: nothing is scored.
         test_words: so many of it.
+        validation_split: of a dataset, scored too; None: none is.
+        pretrained: checkpoint folder or Hub id that the training goes on from, with its vocabulary and sizes.
+        named: what the results file calls the source; None: as it is named.
+        further: settings that the results file reports beside its own.
         cutter, lower_case, fold_digits, min_count: which words there are.
         config: fields of `WordEmbeddingConfig` beside those of the vocabulary.
         training: how.
@@ -68,6 +73,10 @@ class WordEmbeddingRun(Run):
     config: dict[str, Any]
     training: WordEmbeddingTraining
     backend: EmbeddingBackend
+    validation_split: str | None = None
+    pretrained: str | None = None
+    named: str | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)
     tag: str = ""
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
@@ -80,7 +89,7 @@ class WordEmbeddingRun(Run):
             recipe=self.recipe,
             architecture=ARCHITECTURE,
             variant=self.config["architecture"],
-            dataset=self.source.name,
+            dataset=self.named or self.source.name,
             seed=self.training.seed,
             commit=self.commit,
             settings={
@@ -89,6 +98,7 @@ class WordEmbeddingRun(Run):
                 **{name: value for name, value in self.training.told().items() if name != "seed"},
                 **self.backend.told,
                 "test_words": self.test_words,
+                **self.further,
             },
             score=self.test_split or self.source.split,
             tag=self.tag,
@@ -98,11 +108,18 @@ class WordEmbeddingRun(Run):
 
     def load(self) -> Corpus:
         """The text as ids."""
+        if self.pretrained is not None:
+            tokenizer = AutoTokenizer.from_pretrained(self.pretrained)
+            words = tokenizer.convert_ids_to_tokens(range(NUM_SPECIAL_TOKENS, len(tokenizer)))
+            return load_corpus(self.source, tokenizer.backend_tokenizer, words=words)
         cutter = word_cutter(self.lower_case, self.cutter, self.fold_digits)
         return load_corpus(self.source, cutter, min_count=self.min_count)
 
     def build_tokenizer(self, corpus: Corpus) -> WordTokenizer:
         """Return the tokenizer of the checkpoint, with the corpus's words, cut as they were counted."""
+        if self.pretrained is not None:
+            given: WordTokenizer = AutoTokenizer.from_pretrained(self.pretrained)
+            return given
         return build_word_tokenizer(
             corpus.words,
             lower_case=self.lower_case,
@@ -112,7 +129,9 @@ class WordEmbeddingRun(Run):
         )
 
     def build_model(self, corpus: Corpus) -> WordEmbeddingForMaskedLM:
-        """Return the model as training starts from it, drawn with the seed of the training."""
+        """Return the model as training starts from it: drawn with the seed of the training, or the one given."""
+        if self.pretrained is not None:
+            return WordEmbeddingForMaskedLM.from_pretrained(self.pretrained)
         torch.manual_seed(self.training.seed)
         size = len(corpus.words) + NUM_SPECIAL_TOKENS
         return WordEmbeddingForMaskedLM(
@@ -128,12 +147,12 @@ class WordEmbeddingRun(Run):
             TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
             FloatingPointError: the training left the numbers; the message names the rate.
         """
-        test = _test_text(self)
+        texts = _scored_texts(self)
         corpus = self.load()
         tokenizer, model = self.build_tokenizer(corpus), self.build_model(corpus)
         with _shown(f"{self.config['architecture']}, seed {self.training.seed}", self.progress) as report:
             reached = self.backend.trainer(model, corpus, self.training, self.spec.folder, report).fit(resume=resume)
-        in_first_process(lambda: _finish(self, corpus, model, tokenizer, test, reached))
+        in_first_process(lambda: _finish(self, corpus, model, tokenizer, texts, reached))
 
 
 def _finish(
@@ -141,12 +160,16 @@ def _finish(
     corpus: Corpus,
     model: WordEmbeddingForMaskedLM,
     tokenizer: WordTokenizer,
-    test: CorpusSource | None,
+    texts: Mapping[str, CorpusSource],
     reached: EmbeddingProgress,
 ) -> None:
     """Score, and write the checkpoint folder and the results file."""
     model.eval()
-    scores = {} if test is None else word_prediction_scores(model, tokenizer, test.lines(), words=run.test_words)
+    scores = {
+        f"{split}/{name}": value
+        for split, text in texts.items()
+        for name, value in word_prediction_scores(model, tokenizer, text.lines(), words=run.test_words).items()
+    }
     result = _result(run, corpus, model, reached, scores)
     example = card_example(FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus)
     write_checkpoint_folder(
@@ -159,17 +182,17 @@ def _finish(
     write_result_file(result, run.spec.results_file)
 
 
-def _test_text(run: WordEmbeddingRun) -> CorpusSource | None:
-    """What is scored at the end; a name that is wrong must not wait until then."""
-    if run.test_split is None:
-        return None
-    source = replace(run.source, split=run.test_split)
-    if not source.has_splits:
-        raise ValueError(
-            f"{run.source.name} is one text without splits, and test_split is {run.test_split!r}; leave it empty"
-        )
-    next(source.lines(), None)
-    return source
+def _scored_texts(run: WordEmbeddingRun) -> dict[str, CorpusSource]:
+    """Return split to text of what is scored at the end; a name that is wrong must not wait until then."""
+    texts = {}
+    for split in filter(None, (run.validation_split, run.test_split)):
+        texts[split] = replace(run.source, split=split)
+        if not texts[split].has_splits:
+            raise ValueError(
+                f"{run.source.name} is one text without splits, and test_split is {split!r}; leave it empty"
+            )
+        next(texts[split].lines(), None)
+    return texts
 
 
 def _result(
@@ -183,7 +206,7 @@ def _result(
     numbers = sum(parameter.numel() for parameter in model.parameters())
     return run.spec.result(
         metrics={
-            **{f"{run.spec.score}/{name}": value for name, value in scores.items()},
+            **scores,
             **{name: value for name, value in losses.items() if math.isfinite(value)},
             "words": len(corpus.words),
             "words_read": reached.words,

@@ -48,6 +48,8 @@ class WordEmbeddingTraining:
         input_gradient: of cbow: "word2vec" gives each word of the mean the whole gradient.
         shared_noise: whether 16 centres share their noise words.
         seed: of everything that is drawn.
+        max_minutes: end earlier, after the pass in which so much time is over; None: never. It decides nothing of what
+            is trained until then, and results files do not tell it.
 
     Raises:
         ValueError: a value out of range.
@@ -63,6 +65,7 @@ class WordEmbeddingTraining:
     input_gradient: InputGradient
     shared_noise: bool = False
     seed: int = 0
+    max_minutes: float | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("negative_samples", 0), ("subsampling", 0), ("seed", 0)):
@@ -96,4 +99,8 @@ class WordEmbeddingTraining:
 
     def told(self) -> dict[str, Any]:
         """Return the settings as a results file reports them."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "max_minutes"}
+
+    def is_over(self, epoch: int, seconds: float) -> bool:
+        """Return whether `max_minutes` end the training after so many passes and seconds."""
+        return self.max_minutes is not None and epoch > 0 and seconds >= 60 * self.max_minutes

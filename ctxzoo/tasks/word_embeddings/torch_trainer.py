@@ -83,6 +83,7 @@ class TorchEmbeddingTrainer:
         self.data = WindowDataModule(batches, batch_size=batch_size, seed=training.seed, num_workers=num_workers)
         self.settings = TrainerSettings(
             epochs=training.epochs,
+            max_minutes=training.max_minutes,
             precision=precision,
             gradient_clip=0,
             ema_decay=0,

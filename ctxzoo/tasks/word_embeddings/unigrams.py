@@ -12,7 +12,7 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
     """Return (V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
 
     Args:
-        counts: (V,) occurrences, all positive.
+        counts: (V,) occurrences.
         threshold: fraction of the text above which words become rarer; 0: every word is kept.
 
     Raises:
@@ -22,7 +22,7 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
         raise ValueError(f"subsampling threshold is {threshold}; expected 0 (keep all words) or more, such as 1e-3")
     if threshold == 0:
         return np.ones(len(counts))
-    quotient = threshold * counts.sum() / counts
+    quotient = threshold * counts.sum() / np.maximum(counts, 1)
     kept: npt.NDArray[np.float64] = np.minimum(1.0, np.sqrt(quotient) + quotient)
     return kept
 

@@ -14,8 +14,8 @@ from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer, _seed
 from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.training_settings import WordVectorSettings, word_vector_run
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
-from recipes.wikipedia_attention_cbow import Settings, run_of
 from tests.support.hogwild_runs import SPECIAL, corpus_of, model_of
 
 EPOCHS, NOISE = 2, 3
@@ -29,8 +29,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def settings(**changes: Any) -> WordEmbeddingTraining:
     """What the recipe makes of its options."""
-    told = Settings(epochs=EPOCHS, negative_samples=NOISE, **changes)
-    return run_of(told, "attention_cbow", window=2, seed=0, commit="").training
+    told = WordVectorSettings(epochs=EPOCHS, negative_samples=NOISE, **changes)
+    return word_vector_run(told, "attention_cbow", window=2, seed=0, recipe="words", commit="").training
 
 
 def trained(corpus: Corpus, **changes: Any) -> WordEmbeddingForMaskedLM:
@@ -100,4 +100,4 @@ def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
     even, attention = settings(logit_learning_rate=0.0).told(), settings().told()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
-        Settings(word_logits=False, position_logits=False)
+        WordVectorSettings(word_logits=False, position_logits=False)

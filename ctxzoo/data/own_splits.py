@@ -1,0 +1,204 @@
+"""Rows of a user's own, divided into train, validation and test, and written as a dataset that every problem reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ctxzoo.data.files import cached_folder, content_hash
+from ctxzoo.data.formats import SPLITS, Rows, TextFormatError
+from ctxzoo.data.sources import dataset_fingerprint
+
+SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
+HELD_OUT = 0.1  # of the rows, for each of validation and test
+LEAST_ROWS = 10  # of data that is divided here
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """Checked rows, in columns that the DataModule of their problem reads.
+
+    Attributes:
+        splits: name to rows; those that are missing are drawn from "train".
+        groups: name to a number for each row (rows,); rows of one group are never on two sides.
+        unit: what a row is, in the plural.
+        together: what the rows of a group have in common, for the line that tells.
+        labels: a class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
+        label_names: of the classes.
+        held_out: fraction of the rows, for each drawn split.
+    """
+
+    splits: Mapping[str, datasets.Dataset]
+    groups: Mapping[str, npt.NDArray[np.int64]]
+    unit: str
+    together: str
+    labels: npt.NDArray[np.int64] | None = None
+    label_names: Sequence[str] = ()
+    held_out: float = HELD_OUT
+
+
+@dataclass(frozen=True)
+class OwnSplits:
+    """A user's rows on the disk.
+
+    Attributes:
+        folder: one Parquet file for each of train, validation and test.
+        lines: sentences for the user: how many rows each has and how they were drawn, and what is odd.
+        unit: what a row is, in the plural.
+        sizes: split to number of rows.
+    """
+
+    folder: Path
+    lines: tuple[str, ...]
+    unit: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
+    """Divide rows into train, validation and test, and write them below `parent`; the same rows are written once.
+
+    Args:
+        rows: of the user.
+        name: what the user calls the data, for messages.
+        parent: folder.
+
+    Raises:
+        TextFormatError: no rows to train on; too few to divide.
+        OSError: the folder cannot be written.
+    """
+    if "train" not in rows.splits:
+        raise TextFormatError(
+            f"{name} has the splits {sorted(rows.splits)}, none to train on; name data with a train split"
+        )
+    drawn = [split for split in SPLITS if split not in rows.splits]
+    parts = {split: np.arange(len(rows.splits[split])) for split in rows.splits}
+    if drawn:
+        parts |= _divide(rows, drawn, name)
+    divided = {split: rows.splits[split if split in rows.splits else "train"].select(parts[split]) for split in SPLITS}
+    key = content_hash(f"{split} {dataset_fingerprint(one)}" for split, one in divided.items())
+    names = content_hash(str(divided["train"].features.to_dict()))
+    folder = cached_folder(
+        parent / f"data-{key[:8]}{names[:4]}",
+        lambda temporary: [one.to_parquet(temporary / f"{split}.parquet") for split, one in divided.items()],
+    )
+    sizes = {split: len(one) for split, one in divided.items()}
+    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), rows.unit, sizes)
+
+
+def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
+    number = len(rows.splits["train"])
+    if number < LEAST_ROWS:
+        raise TextFormatError(
+            f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
+            "some, or give files of their own with --validation and --test"
+        )
+    parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
+    for split in ("train", *drawn):
+        if not len(parts[split]):
+            raise TextFormatError(
+                f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; "
+                "add others, or give files of their own with --validation and --test"
+            )
+    return parts
+
+
+def draw_parts(
+    groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64] | None, parts: Mapping[str, float], seed: int
+) -> dict[str, Rows]:
+    """Draw parts of some rows, group by group.
+
+    A group counts as of the class of its first row. Each part gets about its fraction of the rows of every class, one
+    group at least; a class with too few groups for all parts and the rest is in the rest alone.
+
+    Args:
+        groups: (rows,) rows of one number stay together.
+        labels: (rows,) class of each row; None: all are alike.
+        parts: name to fraction, together below 1.
+        seed: of the draw.
+
+    Returns:
+        Name to rows, ascending; the rest under "train".
+    """
+    _, first, group_of, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    classes = np.zeros(len(first), np.int64) if labels is None else labels[first]
+    part_of = np.zeros(len(first), np.int64)  # 0: the rest
+    generator = np.random.default_rng(seed)
+    for value in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == value))
+        if len(members) <= len(parts):
+            continue
+        ends = np.cumsum(sizes[members])
+        begin = 0
+        for number, fraction in enumerate(parts.values(), start=1):
+            before = ends[begin - 1] if begin else 0
+            nearest = int(np.abs(ends[begin:] - before - fraction * ends[-1]).argmin()) + 1
+            count = min(nearest, len(members) - begin - (len(parts) - number) - 1)
+            part_of[members[begin : begin + count]] = number
+            begin += count
+    of_row = part_of[group_of.reshape(-1)]
+    return {name: np.flatnonzero(of_row == number) for number, name in enumerate(("train", *parts))}
+
+
+def group_numbers(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArray[np.int64]]:
+    """Number the rows of splits by their keys: rows with one key have one number, in all splits."""
+    seen: dict[Hashable, int] = {}
+    return {
+        split: np.fromiter((seen.setdefault(key, len(seen)) for key in of_split), np.int64)
+        for split, of_split in keys.items()
+    }
+
+
+def joined_groups(
+    one: Mapping[str, npt.NDArray[np.int64]], other: Mapping[str, npt.NDArray[np.int64]]
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Join two groupings of the same rows: rows that share a group of either have one number, and so on in chains."""
+    first, second = (np.concatenate(list(groups.values())) for groups in (one, other))
+    offset = first.max() + 1
+    size = offset + second.max() + 1
+    links = coo_array((np.ones(len(first)), (first, offset + second)), shape=(size, size))
+    component = connected_components(links, directed=False)[1]
+    return {split: component[groups].astype(np.int64) for split, groups in one.items()}
+
+
+def text_key(text: str) -> int:
+    """Return a number of a text that is the same for texts that differ in blanks and case alone."""
+    plain = " ".join(text.split()).casefold().encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
+
+
+def _lines(rows: OwnRows, name: str, sizes: Mapping[str, int], drawn: Sequence[str]) -> Iterable[str]:
+    counts = ", ".join(f"{number:,} {split}" for split, number in sizes.items())
+    line = f"{name}: {sum(sizes.values()):,} {rows.unit}: {counts}"
+    if drawn:
+        classes = "" if rows.labels is None else "every label in proportion, "
+        line += (
+            f" ({' and '.join(drawn)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side)"
+        )
+    yield line
+    for split in ("validation", "test"):
+        if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
+            yield f"note: {both:,} of the {sizes[split]:,} {rows.unit} of {split} share {rows.together} with train"
+    if drawn and rows.labels is not None:
+        yield from _rare_labels(rows, rows.labels, len(drawn))
+
+
+def _rare_labels(rows: OwnRows, labels: npt.NDArray[np.int64], drawn: int) -> Iterable[str]:
+    """Say which labels are in no drawn split."""
+    numbers, counts = np.unique(labels, return_counts=True)
+    _, first = np.unique(rows.groups["train"], return_index=True)
+    groups = np.bincount(labels[first], minlength=int(labels.max()) + 1)
+    for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+        if groups[number] <= drawn:
+            what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
+            yield (
+                f"note: the label {rows.label_names[number]!r} has {what}, all in train: it is neither validated nor "
+                "tested; add some, or correct it where it is a slip"
+            )

@@ -1,0 +1,246 @@
+"""`OwnTraining`: a training on a user's own data, from what the command line says to scores and a checkpoint."""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ctxzoo.data.files import check_writable
+from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
+from ctxzoo.hub.saved_model import check_loadable, read_saved_model
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.results.environment import checkpoint_name
+from ctxzoo.results.result import RunResult
+from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.settings import reported_vectors
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, TrainingRequest
+from ctxzoo.training.trainer import TrainerSettings
+from ctxzoo.version import version
+
+CONTINUED = "continued"  # what names say of a model that began as a checkpoint
+TINY_BATCHES = {"limit_train_batches": 4, "limit_eval_batches": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What tells a run of a search from a plain training.
+
+    Attributes:
+        name: of its files.
+        minutes: of training, after which it ends with the running epoch.
+        score: the split that is scored at the end beside validation; of all but the one that is kept "validation", so
+            that test is not.
+    """
+
+    name: str
+    minutes: float
+    score: str = "validation"
+
+
+class OwnTraining(ABC):
+    """What `ctxzoo train` does for one problem.
+
+    Attributes:
+        card: of the problem.
+        objective: score of validation by which a search compares; a name in the card's `metrics`.
+        lower_is_better: of that score.
+        kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
+            tokenizer and the weights of the checkpoint decide is not among them.
+        predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed.
+        called: how a pipeline of the problem is called.
+    """
+
+    card: ClassVar[TaskCard]
+    objective: ClassVar[str]
+    lower_is_better: ClassVar[bool] = False
+    kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset({"batch_size", "eval_batch_size", "decay", "warmup"})
+    predicted: ClassVar[str]
+    called: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def default(self) -> tuple[str, str]:
+        """The architecture and variant where none is named."""
+
+    @abstractmethod
+    def variants(self, architecture: str) -> Sequence[str]:
+        """Return the names of the variants of an architecture, the one that is taken where none is named first."""
+
+    def variant_of(self, config: Any) -> str | None:
+        """Return the variant whose settings suit a checkpoint with this config; None where all have the same."""
+        return None
+
+    @abstractmethod
+    def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        """Return the settings of that name, "default" or "paper"."""
+
+    @abstractmethod
+    def tiny(self, preset: Preset) -> Preset:
+        """Return the preset with a small model and one epoch."""
+
+    @abstractmethod
+    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
+        """Return name to values of the settings that a search tries."""
+
+    @abstractmethod
+    def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
+        """Read and check the user's data.
+
+        Args:
+            request: of the user.
+            scratch: folder that is there until the rows are written.
+
+        Raises:
+            OSError, ValueError: the data is missing or not as it should be, in one line.
+        """
+
+    @abstractmethod
+    def run(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None) -> Run:
+        """Return one training.
+
+        Args:
+            request, preset: what and how to train.
+            splits: of the data.
+            trial: of a search; None: a plain training.
+        """
+
+    def beside(self, request: TrainingRequest, run: Run, result: RunResult) -> Iterable[str]:
+        """Yield lines that stand beside the scores, such as a baseline's."""
+        return ()
+
+    def architectures(self) -> list[str]:
+        """Return the names of the architectures that have a head of this problem."""
+        return [
+            name
+            for name, one in ARCHITECTURES.items()
+            if any(head.zoo_task == self.card.name for head in one.model_classes.values())
+        ]
+
+    def choose(self, request: TrainingRequest) -> Preset:
+        """Return the settings that a user asks for.
+
+        Raises:
+            OSError: there is no such checkpoint.
+            ValueError: an architecture, variant or setting that there is not; a checkpoint of another problem.
+        """
+        start = request.init_from
+        preset = self._new(request) if start is None else self._continued(request, start)
+        if request.tiny:
+            preset = self.tiny(preset)
+        return preset.changed(**request.changes)
+
+    def spec(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None) -> RunSpec:
+        """Return the identity of a run."""
+        settings = preset.settings()
+        settings |= reported_vectors(settings.get("word_vectors"))
+        start = {} if request.init_from is None else {"init_from": checkpoint_name(request.init_from)}
+        began = "" if request.init_from is None or preset.variant == CONTINUED else CONTINUED
+        parts = (
+            PAPER if request.settings == PAPER else "",
+            began,
+            "tiny" if request.tiny else "",
+            "" if trial is None else trial.name,
+        )
+        return RunSpec(
+            recipe=f"train_{self.card.name.replace('-', '_')}",
+            architecture=preset.architecture,
+            variant=preset.variant,
+            dataset=request.name,
+            seed=request.seed,
+            commit=version(),
+            settings={**settings, **start, "rows": splits.folder.name, "tiny": request.tiny},
+            score="test" if trial is None else trial.score,
+            tag="-".join(part for part in parts if part),
+            output_dir=request.output_dir,
+            results_dir=request.results_dir,
+        )
+
+    def _new(self, request: TrainingRequest) -> Preset:
+        architecture = request.architecture or self.default[0]
+        known = self.architectures()
+        if architecture not in known:
+            raise ValueError(f"unknown --architecture {architecture!r}; for {self.card.title}: {', '.join(known)}")
+        variants = self.variants(architecture)
+        first = self.default[1] if architecture == self.default[0] else variants[0]
+        variant = request.variant or first
+        if variant not in variants:
+            raise ValueError(f"unknown --variant {variant!r}; {architecture} has {', '.join(variants)}")
+        return self.preset(request.settings, architecture, variant)
+
+    def _continued(self, request: TrainingRequest, checkpoint: str) -> Preset:
+        saved = read_saved_model(checkpoint)
+        check_loadable(checkpoint, saved)
+        name, done = saved.architecture.name, saved.model_class.zoo_task
+        if done != self.card.name:
+            raise ValueError(
+                f"--init_from {checkpoint!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
+                f"expected a checkpoint of {self.card.name}"
+            )
+        if request.variant is not None or request.architecture not in (None, name):
+            raise ValueError(
+                f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, it says them"
+            )
+        variant = self.variant_of(saved.config)
+        preset = self.preset(request.settings, name, variant or self.variants(name)[0])
+        kept = {
+            group: {key: value for key, value in getattr(preset, group).items() if key in self.kept_with_checkpoint}
+            for group in ("data", "run")
+        }
+        return replace(preset, variant=variant or CONTINUED, config={}, **kept)
+
+
+class ZooTraining(OwnTraining):
+    """What `ctxzoo train` does for a problem whose trainings are `ZooRun`s.
+
+    Attributes:
+        run_class: of these.
+    """
+
+    run_class: ClassVar[type[ZooRun]]
+
+    def run(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None) -> ZooRun:
+        trainer = TrainerSettings(
+            **preset.trainer,
+            **(TINY_BATCHES if request.tiny else {}),
+            seed=request.seed,
+            max_minutes=None if trial is None else trial.minutes,
+            accelerator=request.accelerator,
+            devices=request.devices,
+            tensorboard=False,
+            progress=request.progress and trial is None,
+        )
+        return self.run_class(
+            spec=self.spec(request, preset, splits, trial),
+            config={"model_type": f"ctxzoo_{preset.architecture}", **preset.config},
+            pretrained=request.init_from,
+            data={**preset.data, **self.columns(), "dataset": str(splits.folder), "seed": request.seed},
+            task=dict(preset.task),
+            trainer=trainer,
+            push_to=request.push_to if trial is None or trial.score == "test" else None,
+            **preset.run,
+        )
+
+    def columns(self) -> dict[str, str]:
+        """Return the arguments of the DataModule that name columns of the written rows."""
+        return {}
+
+
+def prepared(training: OwnTraining, request: TrainingRequest) -> OwnSplits:
+    """Read, check and divide the user's data, and write it into the folder of the outputs.
+
+    Raises:
+        OSError: that folder cannot be written; see also `OwnTraining.read`.
+        ValueError: see `OwnTraining.read` and `write_own_splits`.
+    """
+    folder = Path(request.output_dir) / f"train_{training.card.name.replace('-', '_')}"
+    check_writable(folder)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
+        return write_own_splits(training.read(request, Path(scratch)), request.name, folder)

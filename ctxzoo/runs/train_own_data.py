@@ -1,0 +1,135 @@
+"""`ctxzoo train` for any problem: from options to a trained model, its scores, and how it is used."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import datasets
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+import ctxzoo
+from ctxzoo.data.notices import on_one_line
+from ctxzoo.results.result import RunResult, finished_result
+from ctxzoo.runs.finish import print_summary
+from ctxzoo.runs.options import RANGES, SEED
+from ctxzoo.runs.own_training import OwnTraining, prepared
+from ctxzoo.runs.preset import told
+from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.runs.tuning import tuned_run
+from ctxzoo.training.task import NonFiniteLossError
+
+PACKAGE = Path(ctxzoo.__file__).parent
+SETTINGS = ("epochs", "batch_size", "learning_rate", "precision")  # options that change every problem's settings
+
+
+def request_of(
+    options: argparse.Namespace, own: Mapping[str, Any], *, columns: Iterable[str] = (), tuned: bool = True
+) -> TrainingRequest:
+    """Return what a user asks for.
+
+    Args:
+        options: of the command line, those of every problem.
+        own: name to value of the options of this problem; those that are not `columns` are settings.
+        columns: names of the options that say where in the data something is.
+        tuned: whether the problem has settings to search.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+    columns = tuple(columns)
+    given = {name: getattr(options, name) for name in SETTINGS} | {
+        name: value for name, value in own.items() if name not in columns
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    for name, value in (*changes.items(), ("seed", options.seed)):
+        allowed = SEED if name == "seed" else RANGES.get(name)
+        if allowed is not None and value not in allowed:
+            raise ValueError(f"--{name} {value}: expected {allowed}")
+    if options.tune is not None and options.tune <= 0:
+        raise ValueError(f"--tune {options.tune:g}: expected minutes, more than 0")
+    names = ("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed")
+    names += ("tiny", "resume", "output_dir", "accelerator", "devices", "push_to")
+    return TrainingRequest(
+        **{name: getattr(options, name) for name in names},
+        changes=changes,
+        columns={name: own[name] for name in columns},
+        minutes=options.tune,
+        results_dir=options.results_dir or str(Path(options.output_dir) / "results"),
+        threads=options.threads or torch.get_num_threads(),
+        progress=sys.stdout.isatty(),
+    )
+
+
+def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult:
+    """Train on a user's data, and print what was done and found.
+
+    Args:
+        training: of the problem.
+        request: of the user.
+
+    Raises:
+        OSError, ValueError: the data, a checkpoint or a folder is not as it should be; no finite loss.
+        TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
+    """
+    torch.set_num_threads(request.threads)
+    datasets.disable_progress_bars()
+    preset = training.choose(request)
+    splits = prepared(training, request)
+    for line in splits.lines:
+        print(line)
+    where = "the checkpoint's" if request.init_from is not None else request.settings
+    print(f"training {preset.architecture} {preset.variant} with {where} settings: {told(preset.settings())}")
+    try:
+        with _warnings_as_notes():
+            if request.minutes is None:
+                run, resume = training.run(request, preset, splits), request.resume
+            else:
+                run, resume = tuned_run(training, request, preset, splits, tell=_say), True
+            kept = finished_result(run.spec.results_file, run.spec.settings) if resume else None
+            result = execute(run, resume=resume)
+    except (NonFiniteLossError, FloatingPointError) as error:
+        raise ValueError(str(error)) from error
+    except MisconfigurationException as error:
+        raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
+    _print_end(training, request, run, result, is_new=kept is None)
+    return result
+
+
+def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result: RunResult, *, is_new: bool) -> None:
+    if not is_new:
+        print("this training was finished before; its results are kept")
+    if not (is_new and isinstance(run, ZooRun)):  # which has printed it
+        print_summary(result, run.spec, training.card)
+    print()
+    for line in training.beside(request, run, result):
+        print(line)
+    checkpoint = run.spec.checkpoint
+    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predicted}")
+    print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Print what the package warns of in one line each, and nothing of what other libraries warn of."""
+
+    def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
+        if Path(filename).is_relative_to(PACKAGE):
+            _say(f"note: {on_one_line(message) if isinstance(message, Warning) else message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,90 @@
+"""`TrainingRequest`: what a user asks of `ctxzoo train`, whatever the problem, and the splits that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from ctxzoo.data.formats import TextFormatError
+
+DEFAULT, PAPER = "default", "paper"
+Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRequest:
+    """What a user asks for, whatever the problem.
+
+    Attributes:
+        data: file, folder, Hub id, or "sample".
+        validation, test: files of their own; None: of `data`, or drawn from its training rows.
+        data_dir: folder of datasets; None: `$CTXZOO_DATA`.
+        settings: "default", or "paper".
+        architecture, variant: what is trained; None: that of the settings.
+        init_from: checkpoint folder or Hub id to go on from.
+        changes: name to value of settings that are given.
+        columns: name to value of options that say where in the data something is.
+        minutes: budget of a search for settings; None: no search.
+        seed: of all that is drawn in a training.
+        tiny: a small model on a few batches.
+        resume: keep what is finished, go on with the rest.
+        output_dir, results_dir: where to write.
+        accelerator, devices: Lightning's.
+        threads: of the CPU.
+        progress: show a progress bar.
+        push_to: Hub repository that receives the checkpoint folder.
+    """
+
+    data: str
+    validation: str | None = None
+    test: str | None = None
+    data_dir: str | None = None
+    settings: str = DEFAULT
+    architecture: str | None = None
+    variant: str | None = None
+    init_from: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    minutes: float | None = None
+    seed: int = 0
+    tiny: bool = False
+    resume: bool = False
+    output_dir: str = "runs"
+    results_dir: str = "runs/results"
+    accelerator: str = "auto"
+    devices: str = "auto"
+    threads: int = 1
+    progress: bool = False
+    push_to: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the data is called: a file or folder by its last part, so that it is not taken for a Hub id."""
+        return Path(self.data).resolve().name if Path(self.data).exists() else self.data
+
+
+def gathered(request: TrainingRequest, load: Callable[[str], Loaded]) -> Loaded:
+    """Return the splits of `data`, those in files of their own in place of its own, and what messages call each.
+
+    Args:
+        request: of the user.
+        load: gives the splits of one source, and what messages call each.
+
+    Raises:
+        TextFormatError: a file for one split has several, none of this name.
+        OSError, ValueError: see `load`.
+    """
+    splits, origin = load(request.data)
+    for name, source in (("validation", request.validation), ("test", request.test)):
+        if source is None:
+            continue
+        theirs, where = load(source)
+        only = next(iter(theirs)) if len(theirs) == 1 else name
+        if only not in theirs:
+            raise TextFormatError(f"--{name} {source} has the splits {sorted(theirs)}; expected one, or {name!r}")
+        splits[name], origin[name] = theirs[only], where[only]
+    return splits, origin

@@ -1,0 +1,42 @@
+"""The settings of the papers' recipes, as `ctxzoo train text-classification --settings paper` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ctxzoo.runs.preset import Preset, preset_of
+from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, run_of
+from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
+
+LAMA_RATE = 0.05
+_NOT_OF_THE_PAPER = ("folds", "fold", "fold_seed", "dev_share")  # of the data: rows are divided before
+
+
+def paper_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
+    """Return the settings of the recipe for documents for LAMA, and of that for sentences for the others.
+
+    Args:
+        architecture, variant: of a classifier.
+        of_variant: fields of the variant.
+    """
+    config = {"model_type": f"ctxzoo_{architecture}", **of_variant}
+    run: Any
+    if architecture == "lama":
+        run = document_run(
+            DocumentSettings(),
+            "own",
+            variant=variant,
+            config=config,
+            learning_rate=LAMA_RATE,
+            tag="",
+            seed=0,
+            recipe="own",
+            commit="",
+        )
+    else:
+        cell = Cell(name="own", dataset="own", variant=variant, config={**config, "eval_context": "redraw"})
+        run = run_of(cell, CrossValidationSettings(), 0, 0, recipe="own", architecture=architecture, commit="")
+    preset = preset_of(run, of_run=("decay",))
+    return replace(preset, data={name: value for name, value in preset.data.items() if name not in _NOT_OF_THE_PAPER})

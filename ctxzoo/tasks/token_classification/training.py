@@ -1,0 +1,90 @@
+"""`ctxzoo train token-classification`: what it trains on which sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+
+from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.preset import Preset, preset_of
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.tasks.token_classification.card import CARD
+from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, DEFAULT, SEARCH_SPACE
+from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS
+from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens
+from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
+
+TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6}
+LEAST_DOCUMENTS = 10  # with fewer, sentences are divided
+
+
+class TaggerTraining(ZooTraining):
+    """What `ctxzoo train` does for taggers."""
+
+    card: ClassVar[TaskCard] = CARD
+    run_class: ClassVar[type[ZooRun]] = TaggerRun
+    objective = "accuracy"
+    predicted = '--text "..."'
+    called = '"..."'
+
+    @property
+    def default(self) -> tuple[str, str]:
+        return ARCHITECTURE, ARCHITECTURE
+
+    def variants(self, architecture: str) -> Sequence[str]:
+        return (architecture,)
+
+    def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        if settings != PAPER:
+            return DEFAULT
+        run = tagging_run(TaggingSettings(), "own", vectors=None, seed=0, recipe="own", commit="", tag_column=TAGS)
+        preset = preset_of(run, of_run=())
+        data = {name: value for name, value in preset.data.items() if name != "tag_column"}
+        return replace(preset, variant=variant, data=data)
+
+    def tiny(self, preset: Preset) -> Preset:
+        config = {**preset.config, **TINY} if preset.config else {}
+        return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
+
+    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
+        settings = preset.settings()
+        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
+
+    def columns(self) -> dict[str, str]:
+        return {"tag_column": TAGS}
+
+    def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
+        def load(source: str) -> Loaded:
+            splits = load_tokens(source, request.data_dir)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gathered(request, load)
+        checked = check_tokens(splits, request.columns["tag_column"], origin=request.data)
+        tags = datasets.List(datasets.ClassLabel(names=checked.label_names))
+        sentences = {
+            name: split.select_columns([TOKENS, "labels"]).rename_column("labels", TAGS).cast_column(TAGS, tags)
+            for name, split in checked.splits.items()
+        }
+        documents = _documents(checked.splits)
+        together = "equal sentences" if documents is None else "sentences of one document"
+        keys = documents or {name: map(_key, split[TOKENS]) for name, split in checked.splits.items()}
+        return OwnRows(splits=sentences, groups=group_numbers(keys), unit="sentences", together=together)
+
+
+def _key(words: Sequence[str]) -> int:
+    return text_key(" ".join(words))
+
+
+def _documents(splits: Mapping[str, datasets.Dataset]) -> dict[str, list[str]] | None:
+    """Return the document of each sentence; None where they are not known, or too few to be divided."""
+    if not all(DOCUMENT in split.column_names for split in splits.values()):
+        return None
+    found = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}
+    return found if len(set(found.get("train", ()))) >= LEAST_DOCUMENTS else None

@@ -1,0 +1,36 @@
+"""The settings of `ctxzoo train word-embeddings` where nothing else is asked for, and what `--tune` tries.
+
+Attention CBOW as Ling et al. (2015) train it, but for what suits a text of a user's own, which is smaller than theirs:
+a window of ten words, more passes and rarer words, after word2vec's customs (min_count 5, 5 passes, 5 noise words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxzoo.runs.preset import Preset
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
+
+ARCHITECTURE, VARIANT = "word_embedding", "attention_cbow"
+
+# What changes the vocabulary is not searched: scores over other words do not compare.
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "learning_rate": (0.0125, 0.025, 0.05, 0.1),
+    "epochs": (3, 5, 10, 20),
+    "window": (3, 5, 10),
+    "word_dim": (50, 100, 200),
+    "negative_samples": (5, 10),
+}
+
+
+def default_preset(variant: str) -> Preset:
+    """Return the settings for one of the architectures of `CUSTOMS`."""
+    return Preset(
+        architecture=ARCHITECTURE,
+        variant=variant,
+        config={"word_dim": 100, "window": 10},
+        data={"cutter": "english", "lower_case": True, "fold_digits": True, "min_count": 5},
+        task={"epochs": 5, "negative_samples": 5, "subsampling": 0.0, **CUSTOMS[variant]._asdict()},
+        run={"test_words": 5000},
+    )
