@@ -50,12 +50,30 @@ class ClassifierRun(ClassificationRun):
             features, weights = data.naive_bayes()
             set_word_features(task.model, features)
             task.model.start_linear(self.naive_bayes * weights)
-        if data.wide:
-            start = data.wide_start()
-            task.model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
+        if has_wide_part(task.model):
+            start_wide_part(task.model, data, ("train",))
         for name in self.zeroed:
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task
+
+    def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
+        """Return split to scores; the wide part is fitted to the rows of validation too, once these are scored."""
+        if not has_wide_part(task.model) or "validation" not in data.splits:
+            return super().score(task, data, splits)
+        scores = super().score(task, data, tuple(split for split in splits if split == "validation"))
+        start_wide_part(task.model, data, ("train", "validation"))
+        return scores | super().score(task, data, tuple(split for split in splits if split != "validation"))
+
+
+def has_wide_part(model: Any) -> bool:
+    """Return whether the model adds the scores of a linear classifier to its own."""
+    return getattr(model, "wide", None) is not None
+
+
+def start_wide_part(model: Any, data: TextClassificationDataModule, splits: tuple[str, ...]) -> None:
+    """Fit the wide part of a model to these splits."""
+    start = data.wide_start(splits)
+    model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
 
 
 @dataclass(frozen=True, kw_only=True)
