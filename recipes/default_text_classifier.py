@@ -6,9 +6,9 @@
     python recipes/default_text_classifier.py --resume                 finished runs are kept, the others go on
 
 Sets: MR, CR, SUBJ, MPQA (cross-validated), reuters8, imdb, news_aggregator (their own test split), or any Hub id,
-folder or file, which is cross-validated. Parts: "both", what a user gets; "wide", the linear classifier that it starts from
-alone; "deep", the network alone. The settings are those of ctxzoo/tasks/text_classification/default_settings.py; a
-YAML file of options may come first.
+folder or file, which is cross-validated. Parts: "both", what a user gets; "wide", the linear classifier alone from
+which it starts; "deep", the network alone. The settings are those of
+ctxzoo/tasks/text_classification/default_settings.py; a YAML file of options may come first.
 """
 
 from __future__ import annotations
