@@ -51,7 +51,9 @@ class InvarianceChecks:
     def test_what_is_no_number_at_padding_changes_nothing(self, subject: Subject) -> None:
         model, batch = _model(subject), subject.batch(dtype=torch.float64, labels=True)
         takes_vectors = "inputs_embeds" in inspect.signature(model.forward).parameters
-        if takes_vectors and not getattr(subject.config(), "ngram_buckets", 0):  # n-grams are told by their ids
+        config = subject.config()
+        with_ngrams = getattr(config, "ngram_buckets", 0) or getattr(config, "wide_buckets", 0)
+        if takes_vectors and not with_ngrams:  # n-grams are told by their ids
             batch["inputs_embeds"] = model.get_input_embeddings()(batch.pop("input_ids")).detach()
             batch["inputs_embeds"].requires_grad_()
         spoilt = dict(batch)
