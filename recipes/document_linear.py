@@ -3,6 +3,7 @@
     python recipes/document_linear.py                          all bars, all datasets of recipes/document_lama.py
     python recipes/document_linear.py --dataset sample         no network needed
     python recipes/document_linear.py --dataset imdb --models bigram_nblr
+    python recipes/document_linear.py --models fasttext fasttext_autotuned     needs fasttext-wheel
     python recipes/document_linear.py --resume                 finished runs are kept
 
 The baselines are those of `ctxzoo.tasks.text_classification.linear`. They are fitted on the training and
@@ -24,7 +25,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
-from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, TUNED_DOCUMENT, LinearRun
+from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, FASTTEXT, TUNED_DOCUMENT, LinearRun
 
 RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
@@ -37,13 +38,15 @@ class Settings(RunSettings):
     dataset: list[str] = field(
         default_factory=lambda: list(DATASETS), metadata={"help": f"of {', '.join(DOCUMENT_DATASETS)}, or a Hub id"}
     )
-    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+    models: list[str] = field(
+        default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join((*MODELS, *FASTTEXT))}"}
+    )
 
 
 def main(settings: Settings) -> None:
     for model in settings.models:
-        if model not in MODELS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
+        if model not in (*MODELS, *FASTTEXT):
+            raise ValueError(f"models: {model!r} is not one of {', '.join((*MODELS, *FASTTEXT))}")
     commit = git_commit()
     runs = {
         f"{name}, {model}": [run_of(name, model, seed, settings, commit) for seed in settings.seeds]

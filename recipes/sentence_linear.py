@@ -3,6 +3,7 @@
     python recipes/sentence_linear.py                          all bars and the majority class, all four datasets
     python recipes/sentence_linear.py --datasets sample        no network needed
     python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
+    python recipes/sentence_linear.py --models fasttext fasttext_autotuned     needs fasttext-wheel
     python recipes/sentence_linear.py --resume                 finished folds are kept
 
 The baselines are those of `ctxzoo.tasks.text_classification.linear`. They are fitted on the whole training
@@ -25,7 +26,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
-from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
+from ctxzoo.tasks.text_classification.linear import FASTTEXT, LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
 
 RECIPE = "sentence_linear"
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
@@ -37,13 +38,15 @@ class Settings(FoldSettings):
         default_factory=lambda: list(SENTENCE_DATASETS.values()),
         metadata={"help": "Hub ids, folders, files, or: sample"},
     )
-    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+    models: list[str] = field(
+        default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join((*MODELS, *FASTTEXT))}"}
+    )
 
 
 def main(settings: Settings) -> None:
     for model in settings.models:
-        if model not in MODELS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
+        if model not in (*MODELS, *FASTTEXT):
+            raise ValueError(f"models: {model!r} is not one of {', '.join((*MODELS, *FASTTEXT))}")
     commit = git_commit()
     runs = {
         f"{Path(dataset).name}, {model}": [

@@ -28,6 +28,7 @@ from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.fasttext_baseline import FastText
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
 
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
@@ -38,6 +39,8 @@ COSTS = {"words_characters_svm": "C", "bigram_nbsvm": "C", "words_svm": "C", "bi
 TUNED = "_tuned"
 TUNED_LINEAR = tuple(f"{name}{TUNED}" for name in LINEAR_BASELINES if name in COSTS)
 TUNED_DOCUMENT = tuple(f"{name}{TUNED}" for name in DOCUMENT_BASELINES)
+FASTTEXT = ("fasttext", "fasttext_autotuned")  # need the package of that name
+AUTOTUNE_SECONDS, AUTOTUNE_THREADS = 60, 2
 C_VALUES = (0.0625, 0.25, 1.0, 4.0, 16.0)
 C_FOLDS = 3
 
@@ -113,7 +116,8 @@ def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     - bigram_nbsvm: the same features weighted by naive Bayes, linear SVM;
     - words_svm: TF-IDF of words (1-2), linear SVM;
     - bigram_nblr: the features of bigram_nbsvm, logistic regression, of more than two classes each against the rest;
-    - majority_class: the most frequent class, whatever the text.
+    - majority_class: the most frequent class, whatever the text;
+    - fasttext: `FastText` with its defaults; fasttext_autotuned: after it has searched its settings for a minute.
 
     Raises:
         ValueError: an unknown name, of which the message lists the known ones; an unknown cutter.
@@ -139,9 +143,13 @@ def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     if name == "bigram_nblr":
         logistic = LogisticRegression(C=1.0, solver="liblinear", random_state=0)
         return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(classifier=logistic))
+    if name == "fasttext":
+        return make_pipeline(FastText(cutter=cutter))
+    if name == "fasttext_autotuned":
+        return make_pipeline(FastText(AUTOTUNE_SECONDS, AUTOTUNE_THREADS, cutter))
     if name == MAJORITY_CLASS:
         return make_pipeline(DummyClassifier(strategy="most_frequent"))
-    known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, MAJORITY_CLASS)
+    known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, *FASTTEXT, MAJORITY_CLASS)
     raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
 
 
@@ -149,6 +157,8 @@ def number_of_weights(model: Pipeline) -> int:
     """Count the numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
     fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
     classifier = getattr(model[-1], "best_estimator_", model[-1])
+    if isinstance(classifier, FastText):
+        return classifier.num_weights_
     return sum(getattr(classifier, name).size for name in fitted if hasattr(classifier, name))
 
 
