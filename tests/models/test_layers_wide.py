@@ -1,0 +1,129 @@
+"""The wide part of text classifiers: what it adds to the scores, when it is left out, and what the others then read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassError
+
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_lama import LamaConfig
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
+from ctxzoo.models.modeling_lama import LamaForSequenceClassification
+from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
+from ctxzoo.models.ops_tfidf import tfidf
+
+SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 6, "position_dim": 0, "num_labels": 3}
+WIDE: dict[str, Any] = {"wide_buckets": 10, "wide_char_buckets": 4}
+HEADS = {
+    "text_baseline": (TextBaselineForSequenceClassification, TextBaselineConfig, {"encoder": "bigru"}),
+    "contextualizer": (ContextualizerForSequenceClassification, ContextualizerConfig, {"initial_context": "ones"}),
+    "lama": (LamaForSequenceClassification, LamaConfig, {"recurrent_size": 3, "num_heads": 2}),
+}
+IDS = torch.tensor([[3, 7, 3, 21, 25, 27, 27], [11, 29, 0, 0, 0, 0, 0], [22, 28, 0, 0, 0, 0, 0]])
+MASK = (IDS > 0).long()
+NUM_WORDS = 20
+
+
+def build(name: str, **fields: Any) -> Any:
+    torch.manual_seed(0)
+    head, config, own = HEADS[name]
+    model = head(config(**SIZES, **own, **{**WIDE, **fields})).double()
+    generator = torch.Generator().manual_seed(1)
+    model.start_wide(
+        torch.rand(30, dtype=torch.float64, generator=generator),
+        torch.randn(30, 3, dtype=torch.float64, generator=generator),
+        torch.randn(3, dtype=torch.float64, generator=generator),
+    )
+    return model.eval()
+
+
+def scores_of_words(model: Any) -> torch.Tensor:
+    """What the model gives the words alone, without its wide part."""
+    wide, model.wide = model.wide, None
+    try:
+        words = IDS * (IDS < NUM_WORDS)
+        return model(words, attention_mask=(words > 0).long()).logits
+    finally:
+        model.wide = wide
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_scores_are_those_of_the_words_and_of_tfidf(name: str) -> None:
+    model = build(name)
+    table = model.wide
+    values = tfidf(IDS, MASK.bool(), table.inverse_document_frequency, [0, 26])
+    linear = torch.zeros(3, 30, dtype=torch.float64).scatter_add(1, IDS, values) @ table.weight + table.bias
+    found = model(IDS, attention_mask=MASK).logits
+    torch.testing.assert_close(found, scores_of_words(model) + linear)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_words_are_read_alike_with_and_without_their_ngrams(name: str) -> None:
+    model = build(name)
+    short, whole = (model(IDS, attention_mask=MASK, output_hidden_states=asked) for asked in (False, True))
+    torch.testing.assert_close(short.logits, whole.logits)
+    assert whole.hidden_states[0].size(1) == IDS.size(1)
+    assert whole.hidden_states[0][:, 3:].abs().max() == 0  # n-grams are no tokens
+    weights = model.token_weights(IDS, MASK)
+    assert weights[..., 3:].abs().max() == 0
+
+
+def test_left_out_in_training_the_rest_learns_by_itself() -> None:
+    model = build("text_baseline", wide_dropout=1.0)
+    model.train()
+    found = model(IDS, attention_mask=MASK).logits
+    torch.testing.assert_close(found, scores_of_words(model))
+    model.eval()
+    assert not torch.allclose(model(IDS, attention_mask=MASK).logits, found)
+
+
+def test_the_rate_counts_whole_texts() -> None:
+    model = build("text_baseline", wide_dropout=0.5)
+    torch.manual_seed(0)
+    alone, both = scores_of_words(model), model(IDS, attention_mask=MASK).logits
+    model.train()
+    left_out = kept = 0
+    for _ in range(60):
+        for row, found in enumerate(model(IDS, attention_mask=MASK).logits):
+            left_out += torch.allclose(found, alone[row])
+            kept += torch.allclose(found, both[row])
+    assert left_out + kept == 180
+    assert 60 < left_out < 120
+
+
+def test_a_started_wide_part_is_not_trained() -> None:
+    model = build("text_baseline")
+    model(IDS, attention_mask=MASK, labels=torch.tensor([0, 1, 2])).loss.backward()
+    assert model.wide.weight.grad is None
+    assert model.classifier.weight.grad is not None
+
+
+def test_starts_that_do_not_fit_are_refused() -> None:
+    model = build("text_baseline")
+    with pytest.raises(ValueError, match=r"weight of shape \(30, 2\); expected \(30, 3\)"):
+        model.start_wide(torch.zeros(30), torch.zeros(30, 2), torch.zeros(3))
+    plain = TextBaselineForSequenceClassification(TextBaselineConfig(**SIZES))
+    with pytest.raises(ValueError, match="needs wide_buckets above 0"):
+        plain.start_wide(torch.zeros(30), torch.zeros(30, 3), torch.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"wide_buckets": 30}, "below vocab_size = 30, got 30"),
+        ({"wide_buckets": 4, "wide_char_buckets": 5}, "from 0 to wide_buckets = 4, got 5"),
+        ({"wide_dropout": 1.5}, "from 0 to 1, got 1.5"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(StrictDataclassError, match=message):
+        TextBaselineConfig(**{**SIZES, **WIDE, **fields})
+
+
+def test_ngrams_have_one_reader() -> None:
+    with pytest.raises(StrictDataclassError, match="ngram_buckets=4 and wide_buckets=10"):
+        LamaConfig(**SIZES, **WIDE, linear_mean=True, ngram_buckets=4)

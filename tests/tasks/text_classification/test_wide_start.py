@@ -1,0 +1,115 @@
+"""The linear classifier from which a wide part starts, against scikit-learn and against what the model computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.svm import LinearSVC
+
+from ctxzoo.models.layers_wide import WideScores
+from ctxzoo.tasks.text_classification import wide_start as module
+from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.tasks.text_classification.wide_start import inverse_document_frequency, tfidf_matrix, wide_start
+
+STARTS = (0, 12)
+
+
+def texts(rows: int, labels: int, seed: int = 0) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Counts (rows, 20) whose ids tell of the label, column 0 (padding) empty, and the labels."""
+    generator = np.random.default_rng(seed)
+    of_row = np.arange(rows) % labels
+    counts = generator.poisson(0.5, (rows, 20)) + 3 * (np.arange(20) % labels == of_row[:, None]) * (
+        generator.random((rows, 20)) < 0.3
+    )
+    counts[:, 0] = 0
+    counts[:, -1] = 0  # an id that no text has
+    return sparse.csr_matrix(counts), of_row
+
+
+def ids_of(counts: sparse.csr_matrix) -> tuple[torch.Tensor, torch.Tensor]:
+    rows = [np.repeat(np.arange(20), row) for row in counts.toarray()]
+    longest = max(map(len, rows))
+    ids = torch.tensor(np.array([np.pad(row, (0, longest - len(row))) for row in rows]))
+    return ids, torch.arange(longest) < torch.tensor([len(row) for row in rows]).unsqueeze(1)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
+    counts, of_row = texts(60, labels)
+    start = wide_start(counts, of_row, labels, STARTS, seed=0)
+    layer = WideScores(20, labels, list(STARTS))
+    layer.start(start.inverse_document_frequency, start.weight, start.bias)
+    found = layer(*ids_of(counts)).detach().numpy()
+
+    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS)
+    present = (features > 0).astype(float)
+    margins = []
+    for label in [1] if labels == 2 else range(labels):
+        scale = np.sqrt(np.abs(log_count_ratios(present, of_row, [label])[0]))
+        svm = LinearSVC(C=start.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
+        margins.append(svm.decision_function(features @ sparse.diags(scale)))
+    expected = np.stack([-margins[0] / 2, margins[0] / 2] if labels == 2 else margins, axis=1)
+    factor = (found / expected).mean()
+    assert factor > 0
+    np.testing.assert_allclose(found, factor * expected, rtol=2e-3, atol=1e-4)
+
+
+def test_groups_have_length_one_and_unknown_ids_count_for_nothing() -> None:
+    counts, of_row = texts(30, 2)
+    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS).toarray()
+    lengths = np.stack([np.linalg.norm(features[:, :12], axis=1), np.linalg.norm(features[:, 12:], axis=1)])
+    assert np.all(np.isclose(lengths, 1) | (lengths == 0))
+    start = wide_start(counts, of_row, 2, STARTS, seed=0)
+    assert start.inverse_document_frequency[-1] == 0
+    assert start.weight[-1].abs().max() == 0
+
+
+def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
+    counts, of_row = texts(600, 2)
+    start = wide_start(counts[:400], of_row[:400], 2, STARTS, seed=0)
+    features = tfidf_matrix(counts[400:], start.inverse_document_frequency.double().numpy(), STARTS)
+    scores = features @ start.weight.double().numpy() + start.bias.double().numpy()
+
+    def cross_entropy(factor: float) -> float:
+        return float(-log_softmax(factor * scores, axis=1)[np.arange(200), of_row[400:]].mean())
+
+    assert cross_entropy(1.0) < min(cross_entropy(0.4), cross_entropy(2.5))
+
+
+def test_a_class_without_a_row_never_wins() -> None:
+    counts, of_row = texts(40, 2)
+    start = wide_start(counts, of_row, 4, STARTS, seed=0)
+    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS)
+    scores = features @ start.weight.numpy() + start.bias.numpy()
+    assert set(scores.argmax(axis=1)) <= {0, 1}
+
+
+def test_few_rows_are_enough() -> None:
+    counts, _ = texts(5, 2)
+    assert wide_start(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).cost == 1.0  # no fold can be held out
+    assert wide_start(counts, np.array([0, 0, 0, 0, 1]), 2, STARTS, seed=0).weight.isfinite().all()
+
+
+def test_one_label_is_refused() -> None:
+    counts, _ = texts(5, 2)
+    with pytest.raises(ValueError, match=r"every training row has the label \[1\]; a classifier needs two or more"):
+        wide_start(counts, np.ones(5, np.int64), 2, STARTS, seed=0)
+
+
+def test_c_is_chosen_on_at_most_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS_TO_CHOOSE", 50)
+    seen: list[int] = []
+    fit = module._fit
+
+    def counted(features: object, labels: np.ndarray, *rest: object) -> object:
+        seen.append(len(labels))
+        return fit(features, labels, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_fit", counted)
+    counts, of_row = texts(90, 2)
+    wide_start(counts, of_row, 2, STARTS, seed=0)
+    assert seen[-1] == 90
+    assert max(seen[:-1]) < 50
