@@ -2,7 +2,7 @@
 
 One setting for all data. A convolutional network reads the words, and beside it stands a linear classifier of words,
 pairs of words and n-grams of characters (the wide part of a model, Cheng et al. 2016), which is fitted apart; their
-log-odds are added. docs/own_data.md says how it was chosen, and has its scores.
+log-odds are added. docs/default_settings.md has its scores.
 """
 
 from __future__ import annotations
