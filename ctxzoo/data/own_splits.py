@@ -98,14 +98,14 @@ def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
     if number < LEAST_ROWS:
         raise TextFormatError(
             f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
-            "some, or give files of their own with --validation and --test"
+            "some, or give validation and test files of their own"
         )
     parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
     for split in ("train", *drawn):
         if not len(parts[split]):
             raise TextFormatError(
                 f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; "
-                "add others, or give files of their own with --validation and --test"
+                "add others, or give validation and test files of their own"
             )
     return parts
 
