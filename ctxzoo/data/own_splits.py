@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
@@ -52,14 +52,14 @@ class OwnSplits:
     Attributes:
         folder: one Parquet file for each of train, validation and test.
         lines: sentences for the user: how many rows each has and how they were drawn, and what is odd.
-        unit: what a row is, in the plural.
         sizes: split to number of rows.
+        drawn: the splits that were drawn from the training rows.
     """
 
     folder: Path
     lines: tuple[str, ...]
-    unit: str
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int]
+    drawn: tuple[str, ...]
 
 
 def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
@@ -90,7 +90,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
         lambda temporary: [one.to_parquet(temporary / f"{split}.parquet") for split, one in divided.items()],
     )
     sizes = {split: len(one) for split, one in divided.items()}
-    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), rows.unit, sizes)
+    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), sizes, tuple(drawn))
 
 
 def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:

@@ -31,16 +31,13 @@ PACKAGE = Path(ctxzoo.__file__).parent
 SETTINGS = ("epochs", "batch_size", "learning_rate", "precision")  # options that change every problem's settings
 
 
-def request_of(
-    options: argparse.Namespace, own: Mapping[str, Any], *, columns: Iterable[str] = (), tuned: bool = True
-) -> TrainingRequest:
+def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: Iterable[str] = ()) -> TrainingRequest:
     """Return what a user asks for.
 
     Args:
         options: of the command line, those of every problem.
         own: name to value of the options of this problem; those that are not `columns` are settings.
         columns: names of the options that say where in the data something is.
-        tuned: whether the problem has settings to search.
 
     Raises:
         ValueError: a number out of its range.

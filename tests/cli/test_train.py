@@ -16,6 +16,7 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import TRIALS, read_result, read_results
 from ctxzoo.tasks import PROBLEMS, commands_named
+from ctxzoo.tasks.text_classification.training import ClassifierTraining
 from ctxzoo.training.callbacks import StopOnInterrupt
 from tests.support.own_data import COMPLAINTS, write_reviews, write_tags
 from tests.support.rating.run import registered_rating
@@ -316,7 +317,7 @@ def test_a_search_keeps_the_best_and_shows_no_test_score_of_the_others(
 ) -> None:
     write_reviews(Path("reviews.csv"), 80)
     space = {"learning_rate": (1e-3, 0.03), "epochs": (2,), "dropout": (0.1,)}
-    monkeypatch.setattr("ctxzoo.tasks.text_classification.training.SEARCH_SPACE", space)
+    monkeypatch.setattr(ClassifierTraining, "space", space)
     command = (TEXTS, "--data", "reviews.csv", *TINY, "--batch_size", "8")
     assert train(*command, "--tune", "5") == 0
     said = capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import datasets
 
@@ -30,13 +30,11 @@ class TaggerTraining(ZooTraining):
 
     card: ClassVar[TaskCard] = CARD
     run_class: ClassVar[type[ZooRun]] = TaggerRun
+    default = (ARCHITECTURE, ARCHITECTURE)
+    space = SEARCH_SPACE
     objective = "accuracy"
     predicted = '--text "..."'
     called = '"..."'
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return ARCHITECTURE, ARCHITECTURE
 
     def variants(self, architecture: str) -> Sequence[str]:
         return (architecture,)
@@ -52,10 +50,6 @@ class TaggerTraining(ZooTraining):
     def tiny(self, preset: Preset) -> Preset:
         config = {**preset.config, **TINY} if preset.config else {}
         return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
-
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        settings = preset.settings()
-        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
 
     def columns(self) -> dict[str, str]:
         return {"tag_column": TAGS}

@@ -111,7 +111,7 @@ def test_a_search_keeps_the_lowest_perplexity(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     space = {"learning_rate": (0.05, 1e-5)}
-    monkeypatch.setattr("ctxzoo.tasks.word_embeddings.training.SEARCH_SPACE", space)
+    monkeypatch.setattr(WordVectorTraining, "space", space)
     command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow", "--tune", "9"]
     assert main(command) == 0
     trials = read_results(Path("runs/results") / TRIALS)
