@@ -85,10 +85,12 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     divided = {split: rows.splits[split if split in rows.splits else "train"].select(parts[split]) for split in SPLITS}
     key = content_hash(f"{split} {dataset_fingerprint(one)}" for split, one in divided.items())
     names = content_hash(str(divided["train"].features.to_dict()))
-    folder = cached_folder(
-        parent / f"data-{key[:8]}{names[:4]}",
-        lambda temporary: [one.to_parquet(temporary / f"{split}.parquet") for split, one in divided.items()],
-    )
+
+    def write(temporary: Path) -> None:
+        for split, one in divided.items():
+            one.to_parquet(temporary / f"{split}.parquet")
+
+    folder = cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
     sizes = {split: len(one) for split, one in divided.items()}
     return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), sizes, tuple(drawn))
 

@@ -26,7 +26,7 @@ from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
-TINY_BATCHES = {"limit_train_batches": 4, "limit_eval_batches": 2}
+TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ class OwnTraining(ABC):
             )
         variant = self.variant_of(saved.config)
         preset = self.preset(request.settings, name, variant or self.variants(name)[0])
-        kept = {
+        kept: dict[str, Any] = {
             group: {key: value for key, value in getattr(preset, group).items() if key in self.kept_with_checkpoint}
             for group in ("data", "run")
         }

@@ -28,6 +28,11 @@ from ctxzoo.runs.tuning import tuned_run
 from ctxzoo.training.task import NonFiniteLossError
 
 PACKAGE = Path(ctxzoo.__file__).parent
+# Options that a request has by the same name.
+TAKEN = (
+    *("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed"),
+    *("tiny", "resume", "output_dir", "accelerator", "devices", "push_to"),
+)
 SETTINGS = ("epochs", "batch_size", "learning_rate", "precision")  # options that change every problem's settings
 
 
@@ -53,10 +58,8 @@ def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: 
             raise ValueError(f"--{name} {value}: expected {allowed}")
     if options.tune is not None and options.tune <= 0:
         raise ValueError(f"--tune {options.tune:g}: expected minutes, more than 0")
-    names = ("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed")
-    names += ("tiny", "resume", "output_dir", "accelerator", "devices", "push_to")
     return TrainingRequest(
-        **{name: getattr(options, name) for name in names},
+        **{name: getattr(options, name) for name in TAKEN},
         changes=changes,
         columns={name: own[name] for name in columns},
         minutes=options.tune,

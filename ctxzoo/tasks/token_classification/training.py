@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -68,7 +68,9 @@ class TaggerTraining(ZooTraining):
         }
         documents = _documents(checked.splits)
         together = "equal sentences" if documents is None else "sentences of one document"
-        keys = documents or {name: map(_key, split[TOKENS]) for name, split in checked.splits.items()}
+        keys: Mapping[str, Iterable[Hashable]] = documents or {
+            name: map(_key, split[TOKENS]) for name, split in checked.splits.items()
+        }
         return OwnRows(splits=sentences, groups=group_numbers(keys), unit="sentences", together=together)
 
 
