@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
@@ -52,14 +52,14 @@ class OwnSplits:
     Attributes:
         folder: one Parquet file for each of train, validation and test.
         lines: sentences for the user: how many rows each has and how they were drawn, and what is odd.
-        unit: what a row is, in the plural.
         sizes: split to number of rows.
+        drawn: the splits that were drawn from the training rows.
     """
 
     folder: Path
     lines: tuple[str, ...]
-    unit: str
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int]
+    drawn: tuple[str, ...]
 
 
 def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
@@ -85,12 +85,14 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     divided = {split: rows.splits[split if split in rows.splits else "train"].select(parts[split]) for split in SPLITS}
     key = content_hash(f"{split} {dataset_fingerprint(one)}" for split, one in divided.items())
     names = content_hash(str(divided["train"].features.to_dict()))
-    folder = cached_folder(
-        parent / f"data-{key[:8]}{names[:4]}",
-        lambda temporary: [one.to_parquet(temporary / f"{split}.parquet") for split, one in divided.items()],
-    )
+
+    def write(temporary: Path) -> None:
+        for split, one in divided.items():
+            one.to_parquet(temporary / f"{split}.parquet")
+
+    folder = cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
     sizes = {split: len(one) for split, one in divided.items()}
-    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), rows.unit, sizes)
+    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), sizes, tuple(drawn))
 
 
 def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
@@ -98,14 +100,14 @@ def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
     if number < LEAST_ROWS:
         raise TextFormatError(
             f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
-            "some, or give files of their own with --validation and --test"
+            "some, or give validation and test files of their own"
         )
     parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
     for split in ("train", *drawn):
         if not len(parts[split]):
             raise TextFormatError(
                 f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; "
-                "add others, or give files of their own with --validation and --test"
+                "add others, or give validation and test files of their own"
             )
     return parts
 

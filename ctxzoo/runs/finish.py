@@ -142,9 +142,10 @@ def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Map
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
-    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {spec.checkpoint}\n"
+    checkpoint = spec.checkpoint.absolute()
+    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
-    for line in loading_lines(spec.checkpoint, card):
+    for line in loading_lines(checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if example is not None:
         console.print()

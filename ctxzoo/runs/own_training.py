@@ -26,7 +26,7 @@ from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
-TINY_BATCHES = {"limit_train_batches": 4, "limit_eval_batches": 2}
+TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,8 @@ class OwnTraining(ABC):
 
     Attributes:
         card: of the problem.
+        default: the architecture and variant where none is named.
+        space: name to values of the settings that a search tries, where the preset has them.
         objective: score of validation by which a search compares; a name in the card's `metrics`.
         lower_is_better: of that score.
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
@@ -59,16 +61,13 @@ class OwnTraining(ABC):
     """
 
     card: ClassVar[TaskCard]
+    default: ClassVar[tuple[str, str]]
+    space: ClassVar[Mapping[str, Sequence[Any]]]
     objective: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
     kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset({"batch_size", "eval_batch_size", "decay", "warmup"})
     predicted: ClassVar[str]
     called: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def default(self) -> tuple[str, str]:
-        """The architecture and variant where none is named."""
 
     @abstractmethod
     def variants(self, architecture: str) -> Sequence[str]:
@@ -85,10 +84,6 @@ class OwnTraining(ABC):
     @abstractmethod
     def tiny(self, preset: Preset) -> Preset:
         """Return the preset with a small model and one epoch."""
-
-    @abstractmethod
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        """Return name to values of the settings that a search tries."""
 
     @abstractmethod
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
@@ -115,6 +110,11 @@ class OwnTraining(ABC):
     def beside(self, request: TrainingRequest, run: Run, result: RunResult) -> Iterable[str]:
         """Yield lines that stand beside the scores, such as a baseline's."""
         return ()
+
+    def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
+        """Return name to values of the settings that a search tries, from this preset on."""
+        settings = preset.settings()
+        return {name: values for name, values in self.space.items() if name in settings}
 
     def architectures(self) -> list[str]:
         """Return the names of the architectures that have a head of this problem."""
@@ -153,7 +153,8 @@ class OwnTraining(ABC):
             recipe=f"train_{self.card.name.replace('-', '_')}",
             architecture=preset.architecture,
             variant=preset.variant,
-            dataset=request.name,
+            # Scores on a test split that was drawn here are none on the Hub's dataset.
+            dataset=request.name.rpartition("/")[2] if "test" in splits.drawn else request.name,
             seed=request.seed,
             commit=version(),
             settings={**settings, **start, "rows": splits.folder.name, "tiny": request.tiny},
@@ -190,7 +191,7 @@ class OwnTraining(ABC):
             )
         variant = self.variant_of(saved.config)
         preset = self.preset(request.settings, name, variant or self.variants(name)[0])
-        kept = {
+        kept: dict[str, Any] = {
             group: {key: value for key, value in getattr(preset, group).items() if key in self.kept_with_checkpoint}
             for group in ("data", "run")
         }

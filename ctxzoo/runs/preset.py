@@ -42,7 +42,7 @@ class Preset:
         Raises:
             ValueError: it has no such setting; the message names those that it has.
         """
-        groups = {group: dict(getattr(self, group)) for group in GROUPS}
+        groups: dict[str, Any] = {group: dict(getattr(self, group)) for group in GROUPS}
         for name, value in settings.items():
             owner = next((group for group in groups.values() if name in group), None)
             if owner is None:

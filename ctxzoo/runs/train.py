@@ -140,7 +140,7 @@ class ZooRun(TrainingRun):
             return {"pretrained": self.pretrained}
         return {"model_config": self.model_config(data)}
 
-    def schedule(self, data: Any, processes: int) -> dict[str, int]:
+    def schedule(self, data: Any, processes: int) -> dict[str, Any]:
         """Return the arguments of the task that follow from the number of steps; none where the rate is constant.
 
         Args:

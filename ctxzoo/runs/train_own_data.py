@@ -28,19 +28,21 @@ from ctxzoo.runs.tuning import tuned_run
 from ctxzoo.training.task import NonFiniteLossError
 
 PACKAGE = Path(ctxzoo.__file__).parent
+# Options that a request has by the same name.
+TAKEN = (
+    *("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed"),
+    *("tiny", "resume", "output_dir", "accelerator", "devices", "push_to"),
+)
 SETTINGS = ("epochs", "batch_size", "learning_rate", "precision")  # options that change every problem's settings
 
 
-def request_of(
-    options: argparse.Namespace, own: Mapping[str, Any], *, columns: Iterable[str] = (), tuned: bool = True
-) -> TrainingRequest:
+def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: Iterable[str] = ()) -> TrainingRequest:
     """Return what a user asks for.
 
     Args:
         options: of the command line, those of every problem.
         own: name to value of the options of this problem; those that are not `columns` are settings.
         columns: names of the options that say where in the data something is.
-        tuned: whether the problem has settings to search.
 
     Raises:
         ValueError: a number out of its range.
@@ -56,10 +58,8 @@ def request_of(
             raise ValueError(f"--{name} {value}: expected {allowed}")
     if options.tune is not None and options.tune <= 0:
         raise ValueError(f"--tune {options.tune:g}: expected minutes, more than 0")
-    names = ("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed")
-    names += ("tiny", "resume", "output_dir", "accelerator", "devices", "push_to")
     return TrainingRequest(
-        **{name: getattr(options, name) for name in names},
+        **{name: getattr(options, name) for name in TAKEN},
         changes=changes,
         columns={name: own[name] for name in columns},
         minutes=options.tune,

@@ -20,6 +20,7 @@ from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.training.task import NonFiniteLossError
 
 TUNED = "tuned"
+LEAST_SECONDS = 1e-3  # more than none, which would end a trial before its first epoch
 WORTH_IT = 0.5  # of a usual trial: with less time left none is begun
 
 
@@ -69,7 +70,7 @@ def tuned_run(
         if number and left < WORTH_IT * spent / number:
             break
         tried = preset.changed(**changes)
-        trial = Trial(name=f"trial{number}", minutes=max(left, 1.0) / 60)
+        trial = Trial(name=f"trial{number}", minutes=max(left, LEAST_SECONDS) / 60)
         run = training.run(trials, tried, splits, trial)
         began = time.monotonic()
         kept = finished_result(run.spec.results_file, run.spec.settings) if request.resume else None

@@ -115,8 +115,10 @@ class ClassificationTask(ZooTask):
 
     def load_pretrained(self, pretrained: str) -> Any:
         label_names = self.hparams["label_names"]
+        if label_names is None:
+            return super().load_pretrained(pretrained)
         theirs = labels_of_head(self.auto_class, pretrained)
-        if label_names is None or theirs == list(label_names):
+        if theirs == list(label_names):
             return super().load_pretrained(pretrained)
         model = self.auto_class.from_pretrained(
             pretrained,

@@ -38,6 +38,8 @@ class ReaderTraining(ZooTraining):
 
     card: ClassVar[TaskCard] = CARD
     run_class: ClassVar[type[ZooRun]] = ReaderRun
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
     objective = "f1"
     kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"best_by"}
     predicted = '--question "..." --context "..."'
@@ -45,10 +47,6 @@ class ReaderTraining(ZooTraining):
 
     def __init__(self, *, fix_answer_start: bool = False) -> None:
         self.fix_answer_start = fix_answer_start
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return ARCHITECTURE, VARIANT
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(BidafConfig.variants)
@@ -63,10 +61,6 @@ class ReaderTraining(ZooTraining):
             return replace(preset, trainer=trainer)
         data = {**preset.data, "word_embedding_size": 8, "min_word_count": 1}
         return replace(preset, config={**preset.config, **TINY}, data=data, trainer=trainer)
-
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        settings = preset.settings()
-        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         def load(source: str) -> Loaded:

@@ -193,9 +193,9 @@ def _column(where: str, present: Sequence[str], what: str, requested: str | None
         if name in present:
             return name
     missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
+    header = ", which its first line says" if where.endswith((".csv", ".tsv")) else ""
     raise TextFormatError(
-        f"{where}: {missing} for the {what}; rename one of {list(present)}, which the first line of a .csv or .tsv "
-        f"file says (or set `{what}_column`)"
+        f"{where}: {missing} for the {what}; rename one of {list(present)}{header} (or set `{what}_column`)"
     )
 
 

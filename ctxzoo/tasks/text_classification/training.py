@@ -47,16 +47,14 @@ class ClassifierTraining(ZooTraining):
 
     card: ClassVar[TaskCard] = CARD
     run_class: ClassVar[type[ZooRun]] = ClassifierRun
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
     objective = "accuracy"
     predicted = '--text "..."'
     called = '"..."'
 
     def __init__(self, *, linear: bool = True) -> None:
         self.linear = linear
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return ARCHITECTURE, VARIANT
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(ARCHITECTURES[architecture].config_class.variants)
@@ -71,10 +69,6 @@ class ClassifierTraining(ZooTraining):
         words = {**preset.data, **({} if preset.data.get("min_word_count") is None else {"min_word_count": 1})}
         trainer = {**preset.trainer, "epochs": 1}
         return replace(preset, config={**preset.config, **small} if preset.config else {}, data=words, trainer=trainer)
-
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        settings = preset.settings()
-        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         names: dict[str, Any] = {name: request.columns[name] for name in ("text_column", "label_column")}
@@ -104,6 +98,7 @@ class ClassifierTraining(ZooTraining):
             commit=run.spec.commit,
             fitted_on=("train",),
             data={"cutter": "english"},
+            tag=Path(run.data["dataset"]).name,  # other rows of this name have a baseline of their own
             output_dir=request.output_dir,
             results_dir=request.results_dir,
         )

@@ -15,7 +15,8 @@ from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, f
 from ctxzoo.models.ops_losses import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
-from ctxzoo.tasks.token_classification.reader import TOKENS, TokenSplits, read_tokens, split_rows
+from ctxzoo.tasks.token_classification.files import TOKENS
+from ctxzoo.tasks.token_classification.reader import TokenSplits, read_tokens, split_rows
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import word_vector_table
 

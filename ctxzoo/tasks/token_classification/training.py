@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import datasets
 
@@ -30,13 +30,11 @@ class TaggerTraining(ZooTraining):
 
     card: ClassVar[TaskCard] = CARD
     run_class: ClassVar[type[ZooRun]] = TaggerRun
+    default = (ARCHITECTURE, ARCHITECTURE)
+    space = SEARCH_SPACE
     objective = "accuracy"
     predicted = '--text "..."'
     called = '"..."'
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return ARCHITECTURE, ARCHITECTURE
 
     def variants(self, architecture: str) -> Sequence[str]:
         return (architecture,)
@@ -52,10 +50,6 @@ class TaggerTraining(ZooTraining):
     def tiny(self, preset: Preset) -> Preset:
         config = {**preset.config, **TINY} if preset.config else {}
         return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
-
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        settings = preset.settings()
-        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
 
     def columns(self) -> dict[str, str]:
         return {"tag_column": TAGS}
@@ -74,7 +68,9 @@ class TaggerTraining(ZooTraining):
         }
         documents = _documents(checked.splits)
         together = "equal sentences" if documents is None else "sentences of one document"
-        keys = documents or {name: map(_key, split[TOKENS]) for name, split in checked.splits.items()}
+        keys: Mapping[str, Iterable[Hashable]] = documents or {
+            name: map(_key, split[TOKENS]) for name, split in checked.splits.items()
+        }
         return OwnRows(splits=sentences, groups=group_numbers(keys), unit="sentences", together=together)
 
 

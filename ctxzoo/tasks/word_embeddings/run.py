@@ -131,7 +131,8 @@ class WordEmbeddingRun(Run):
     def build_model(self, corpus: Corpus) -> WordEmbeddingForMaskedLM:
         """Return the model as training starts from it: drawn with the seed of the training, or the one given."""
         if self.pretrained is not None:
-            return WordEmbeddingForMaskedLM.from_pretrained(self.pretrained)
+            model: WordEmbeddingForMaskedLM = WordEmbeddingForMaskedLM.from_pretrained(self.pretrained)
+            return model
         torch.manual_seed(self.training.seed)
         size = len(corpus.words) + NUM_SPECIAL_TOKENS
         return WordEmbeddingForMaskedLM(

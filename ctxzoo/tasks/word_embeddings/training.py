@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
@@ -39,15 +39,13 @@ class WordVectorTraining(OwnTraining):
     """What `ctxzoo train` does for word embeddings."""
 
     card: ClassVar[TaskCard] = CARD
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
     objective = "perplexity"
     lower_is_better = True
     kept_with_checkpoint = OwnTraining.kept_with_checkpoint | {"test_words"}
     predicted = '--text "... [MASK] ..."'
     called = '"... [MASK] ..."'
-
-    @property
-    def default(self) -> tuple[str, str]:
-        return ARCHITECTURE, VARIANT
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(CUSTOMS)
@@ -65,10 +63,6 @@ class WordVectorTraining(OwnTraining):
         return replace(
             preset, config=config, data=data, task={**preset.task, "epochs": 1}, run={**preset.run, "test_words": 200}
         )
-
-    def search_space(self, preset: Preset) -> Mapping[str, Sequence[Any]]:
-        settings = preset.settings()
-        return {name: values for name, values in SEARCH_SPACE.items() if name in settings}
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         splits, _ = gathered(request, lambda source: _load(source, request, scratch))

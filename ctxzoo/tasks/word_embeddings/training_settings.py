@@ -111,8 +111,10 @@ def word_vector_run(
     config = {"architecture": architecture, "word_dim": settings.word_dim, "window": window}
     if architecture == "attention_cbow":
         config |= {name: getattr(settings, name) for name in ("word_logits", "position_logits", "logit_rank")}
-    names = ("epochs", "negative_samples", "subsampling", "learning_rate", "logit_learning_rate", "schedule")
-    names += ("random_window", "input_gradient", "shared_noise")
+    names = (
+        *("epochs", "negative_samples", "subsampling", "learning_rate", "logit_learning_rate", "schedule"),
+        *("random_window", "input_gradient", "shared_noise"),
+    )
     training = WordEmbeddingTraining.customary(
         architecture, seed=seed, **{name: getattr(settings, name) for name in names}
     )

@@ -1,0 +1,102 @@
+"""What `ctxzoo train text-classification` makes of a request: rows, settings, runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from transformers import AutoConfig
+
+import ctxzoo  # noqa: F401  registers the architectures
+from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.text_classification.default_settings import SEARCH_SPACE
+from ctxzoo.tasks.text_classification.training import ClassifierTraining
+
+COLUMNS = {"text_column": None, "label_column": None}
+TRAINING = ClassifierTraining()
+KINDS = [
+    (settings, architecture, variant)
+    for settings in ("default", "paper")
+    for architecture in TRAINING.architectures()
+    for variant in TRAINING.variants(architecture)
+]
+
+
+def request_of(path: Path, **changes: object) -> TrainingRequest:
+    return TrainingRequest(**{"data": str(path), "columns": COLUMNS, **changes})  # type: ignore[arg-type]
+
+
+def written(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(("text,label", *rows)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_equal_texts_are_one_group_in_all_files(tmp_path: Path) -> None:
+    mine = written(tmp_path / "mine.csv", "good day,p", "bad day,n", "Good  day,p")
+    tests = written(tmp_path / "test.csv", "GOOD DAY,n", "new,p")
+    rows = TRAINING.read(request_of(mine, test=str(tests)), tmp_path)
+    first, second, third = rows.groups["train"].tolist()
+    assert first == third != second
+    assert rows.groups["test"].tolist()[0] == first
+    assert rows.splits["test"].features["label"].names == ["n", "p"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (("10", "2", "2", "-1"), ["-1", "2", "10"]),
+        (("0", "1", "1", "0"), ["0", "1"]),
+        (("true", "false", "true", "true"), ["false", "true"]),
+        (("b", "a", "b", "a"), ["a", "b"]),
+    ],
+)
+def test_labels_are_whole_numbers_truth_values_or_names(
+    labels: tuple[str, ...], names: list[str], tmp_path: Path
+) -> None:
+    rows = TRAINING.read(
+        request_of(written(tmp_path / "a.csv", *(f"t {i},{label}" for i, label in enumerate(labels)))), tmp_path
+    )
+    assert list(rows.label_names) == names
+    assert rows.labels is not None
+    assert [names[label] for label in rows.labels] == list(labels)
+
+
+def test_a_folder_of_files_named_after_splits_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    written(tmp_path / "data" / "train.csv", "a b,p", "c d,n")
+    written(tmp_path / "data" / "test.csv", "e f,p")
+    rows = TRAINING.read(request_of(tmp_path / "data"), tmp_path)
+    assert {name: len(split) for name, split in rows.splits.items()} == {"train": 2, "test": 1}
+
+
+@pytest.mark.parametrize(("settings", "architecture", "variant"), KINDS)
+def test_every_setting_makes_a_model(settings: str, architecture: str, variant: str) -> None:
+    preset = TRAINING.preset(settings, architecture, variant)
+    sizes = {"model_type": f"ctxzoo_{architecture}", "vocab_size": 30, "num_labels": 3}
+    for one in (preset, TRAINING.tiny(preset)):
+        config = AutoConfig.for_model(**sizes, **one.config)
+        assert all(getattr(config, name) == value for name, value in one.config.items())
+    assert TRAINING.tiny(preset).config["word_dim"] == 8
+    space = TRAINING.search_space(preset)
+    assert "learning_rate" in space
+    assert set(space) <= set(preset.settings()) & set(SEARCH_SPACE)
+
+
+def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
+    lama = TRAINING.preset("paper", "lama", "lama").settings()
+    told = {name: lama[name] for name in ("optimiser", "learning_rate", "halve_after", "epochs", "word2vec_dim")}
+    assert told == {"optimiser": "sgd", "learning_rate": 0.05, "halve_after": 2, "epochs": 50, "word2vec_dim": 100}
+    sentences = TRAINING.preset("paper", "contextualizer", "recurrent").settings()
+    told = {name: sentences[name] for name in ("optimiser", "learning_rate", "batch_size", "decay", "eval_context")}
+    assert told == {
+        **{"optimiser": "adam", "learning_rate": 1e-3, "batch_size": 64, "decay": False},
+        "eval_context": "redraw",
+    }
+    assert not {"folds", "fold", "dev_share", "dataset", "data_dir"} & {*lama, *sentences}
+
+
+def test_the_default_is_the_named_architecture_and_another_has_its_first_variant() -> None:
+    assert TRAINING.choose(TrainingRequest(data="a.csv")).variant == "bigru"
+    assert TRAINING.choose(TrainingRequest(data="a.csv", architecture="lama")).variant == "lama"
+    given = TRAINING.choose(TrainingRequest(data="a.csv", changes={"learning_rate": 0.5, "max_length": 7}))
+    assert (given.task["learning_rate"], given.data["max_length"]) == (0.5, 7)

@@ -1,0 +1,99 @@
+"""Files of tagged sentences: what is read, and what is said of lines that are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import datasets
+import pytest
+
+from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.tasks.token_classification.files import read_tag_file
+from ctxzoo.tasks.token_classification.reader import read_tokens
+
+CONLL = "Anna NN B-PER\nsings VB O\n\nBert NN B-PER\n\n\n"
+UNIVERSAL = """# newdoc id = a
+# text = I can't
+1\tI\ti\tPRON\tPRP\t_\t0\troot\t_\t_
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\tMD\t_\t1\taux\t_\t_
+3\tn't\tnot\tPART\tRB\t_\t1\tadvmod\t_\t_
+3.1\tgo\tgo\tVERB\tVB\t_\t_\t_\t_\t_
+
+# newdoc id = b
+1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_
+"""
+
+
+def written(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_line_is_a_word_and_last_its_tag(tmp_path: Path) -> None:
+    assert read_tag_file(written(tmp_path, "a.conll", CONLL)).to_list() == [
+        {"tokens": ["Anna", "sings"], "tags": ["B-PER", "O"]},
+        {"tokens": ["Bert"], "tags": ["B-PER"]},
+    ]
+
+
+@pytest.mark.parametrize("content", [CONLL.replace("\n", "\r\n"), CONLL.replace(" ", "\t"), CONLL.rstrip("\n")])
+def test_line_ends_tabs_and_a_missing_last_line_change_nothing(content: str, tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes(content.encode())
+    assert read_tag_file(tmp_path / "b.txt").to_list() == read_tag_file(written(tmp_path, "a.iob", CONLL)).to_list()
+
+
+def test_documents_are_told_where_there_are_several(tmp_path: Path) -> None:
+    content = "-DOCSTART- -X- O\n\na X\n\nb X\n\n-DOCSTART- -X- O\n\nc X\n"
+    assert read_tag_file(written(tmp_path, "a.conll", content))["file"][:] == ["1", "1", "2"]
+    assert "file" not in read_tag_file(written(tmp_path, "b.conll", content[:30])).column_names
+
+
+def test_universal_dependencies_have_words_alone(tmp_path: Path) -> None:
+    assert read_tag_file(written(tmp_path, "a.conllu", UNIVERSAL)).to_list() == [
+        {"tokens": ["I", "ca", "n't"], "upos": ["PRON", "AUX", "PART"], "xpos": ["PRP", "MD", "RB"], "file": "1"},
+        {"tokens": ["Yes"], "upos": ["INTJ"], "xpos": ["UH"], "file": "2"},
+    ]
+
+
+def test_a_column_of_tags_that_is_empty_is_left_out(tmp_path: Path) -> None:
+    bare = UNIVERSAL
+    for tag in ("PRP", "MD", "RB", "VB", "UH"):
+        bare = bare.replace(f"\t{tag}\t", "\t_\t")
+    file = written(tmp_path, "a.conllu", bare)
+    assert "xpos" not in read_tag_file(file).column_names
+    assert read_tokens(str(file)).label_names == ["AUX", "INTJ", "PART", "PRON"]
+
+
+def test_lists_in_json_lines_and_parquet(tmp_path: Path) -> None:
+    rows = [{"tokens": ["a", "b"], "ner_tags": ["O", "X"]}, {"tokens": ["c"], "ner_tags": ["O"]}]
+    lines = written(
+        tmp_path, "a.jsonl", '{"tokens": ["a", "b"], "ner_tags": ["O", "X"]}\n{"tokens": ["c"], "ner_tags": ["O"]}\n'
+    )
+    datasets.Dataset.from_list(rows).to_parquet(tmp_path / "a.parquet")
+    for file in (lines, tmp_path / "a.parquet"):
+        read = read_tokens(str(file))
+        assert read.splits["train"]["labels"][:] == [[0, 1], [0]]
+        assert read.label_names == ["O", "X"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "a,b\n", r"a\.csv is no \.conll, \.bio, .* file; name one, a folder, or a Hub id"),
+        ("a.conll", "", "a.conll holds no sentence; expected a word and its tag in each line"),
+        ("a.conll", "a X\n\nb\n", "line 3: 'b' has one column; expected 2 as in the lines before"),
+        ("a.conll", "a X\nb Y Z\n", "line 2: 'b Y Z' has 3 columns; expected 2 as in the lines before"),
+        ("a.conllu", "1\ta\tX\n", "line 1: .* has 3 columns; expected 10 set apart by tabs, as CoNLL-U has"),
+        (
+            "a.jsonl",
+            '{"tokens": ["a"]}\n{"tokens": 3}\n',
+            "a.jsonl: .*expected lists of words and of tags in each line",
+        ),
+        ("a.parquet", "no parquet", "a.parquet cannot be read"),
+    ],
+)
+def test_what_is_no_such_file(name: str, content: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DatasetFileError, match=message):
+        read_tag_file(written(tmp_path, name, content))

@@ -1,0 +1,75 @@
+"""What `ctxzoo train token-classification` makes of a request: sentences, settings, runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoConfig
+
+import ctxzoo
+from ctxzoo.cli.main import main
+from ctxzoo.data.own_splits import write_own_splits
+from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.token_classification.training import TaggerTraining
+from tests.support.own_data import write_tags
+
+TRAINING = TaggerTraining()
+
+
+def read(path: Path, **changes: Any) -> Any:
+    return TRAINING.read(TrainingRequest(data=str(path), columns={"tag_column": None}, **changes), path.parent)
+
+
+def test_documents_stay_together_where_there_are_enough(tmp_path: Path) -> None:
+    rows = read(write_tags(tmp_path / "a.conll", 40, documents=20))
+    assert rows.together == "sentences of one document"
+    assert rows.groups["train"].tolist() == [number // 2 for number in range(40)]
+    few = read(write_tags(tmp_path / "b.conll", 40, documents=4))
+    assert few.together == "equal sentences"
+    assert len(set(few.groups["train"].tolist())) == 40
+
+
+def test_equal_sentences_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("Yes UH\n. .\n\nno UH\n\nyes UH\n. .\n", encoding="utf-8")
+    assert read(path).groups["train"].tolist() == [0, 1, 0]
+
+
+def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
+    written = write_own_splits(read(write_tags(tmp_path / "a.conll", 40)), "a.conll", tmp_path)
+    assert written.lines[0].startswith("a.conll: 40 sentences: 32 train, 4 validation, 4 test (")
+    run = TRAINING.run(TrainingRequest(data="a.conll"), TRAINING.preset("default", *TRAINING.default), written)
+    data = run.build_data()
+    data.setup()
+    assert data.label_names == ["LOC", "O", "PER"]
+    assert data.splits == ("train", "validation", "test")
+
+
+@pytest.mark.parametrize("settings", ["default", "paper"])
+def test_every_setting_makes_a_model(settings: str) -> None:
+    preset = TRAINING.preset(settings, *TRAINING.default)
+    for one in (preset, TRAINING.tiny(preset)):
+        config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **one.config)
+        assert all(getattr(config, name) == value for name, value in one.config.items())
+
+
+def test_a_tagger_goes_on_with_other_tags(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_tags(tmp_path / "first.conll", 40)
+    assert main(["train", "token-classification", "--data", "first.conll", "--tiny"]) == 0
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    content = Path("first.conll").read_text().replace(" LOC", " PLACE").replace("Halvik", "Unheard")
+    Path("second.conll").write_text(content)
+    capsys.readouterr()
+    command = ["train", "token-classification", "--data", "second.conll", "--tiny", "--init_from", str(checkpoint)]
+    assert main(command) == 0
+    assert "it is replaced by a new one for ['O', 'PER', 'PLACE']" in capsys.readouterr().out
+    (continued,) = Path("runs").rglob("continued-*/checkpoint")
+    tagger = ctxzoo.pipeline(continued)
+    assert sorted(tagger.model.config.id2label.values()) == ["O", "PER", "PLACE"]
+    assert "Halvik" in tagger.tokenizer.get_vocab()
+    assert "Unheard" not in tagger.tokenizer.get_vocab()

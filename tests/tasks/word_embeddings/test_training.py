@@ -1,0 +1,123 @@
+"""What `ctxzoo train word-embeddings` makes of a request: lines, settings, runs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ctxzoo
+from ctxzoo.cli.main import main
+from ctxzoo.models.tokenization_word import word_cutter
+from ctxzoo.results.result import TRIALS, read_results
+from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.word_embeddings.corpus import load_corpus
+from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.sample import sample_corpus
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
+
+TRAINING = WordVectorTraining()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "text.txt").write_text("\n".join(sample_corpus(1, 300)) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def read(data: str, scratch: Path, **columns: Any) -> Any:
+    scratch.mkdir()
+    return TRAINING.read(TrainingRequest(data=data, columns={"text_column": None, **columns}), scratch)
+
+
+def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) -> None:
+    content = b"one line\n\n  \nanother line\nONE  line\n"
+    (folder / "a.txt").write_bytes(content)
+    with gzip.open(folder / "a.txt.gz", "wb") as file:
+        file.write(content)
+    plain, packed = read("a.txt", folder / "x"), read("a.txt.gz", folder / "y")
+    assert (
+        plain.splits["train"]["text"][:]
+        == packed.splits["train"]["text"][:]
+        == ["one line", "another line", "ONE  line"]
+    )
+    assert plain.groups["train"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("settings", ["default", "paper"])
+@pytest.mark.parametrize("variant", CUSTOMS)
+def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
+    preset = TRAINING.preset(settings, "word_embedding", variant)
+    told = WordEmbeddingTraining(**preset.task)
+    assert told.schedule == CUSTOMS[variant].schedule
+    assert set(TRAINING.search_space(preset)) == {"learning_rate", "epochs", "window", "word_dim", "negative_samples"}
+
+
+def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
+    told = TRAINING.preset("paper", "word_embedding", "attention_cbow").settings()
+    names = ("word_dim", "window", "min_count", "epochs", "negative_samples", "learning_rate")
+    assert [told[name] for name in names] == [50, 20, 10, 2, 10, 0.05]
+
+
+def test_a_corpus_of_given_words_has_their_order_and_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("b a b x\na b\n", encoding="utf-8")
+    source = CorpusSource(str(tmp_path / "a.txt"))
+    corpus = load_corpus(source, word_cutter(True), words=["a", "never", "b"], cache=tmp_path)
+    assert corpus.words == ["a", "never", "b"]
+    assert corpus.counts.tolist() == [2, 0, 3]
+    assert corpus.ids.tolist() == [2, 0, 2, 0, 2]
+    with pytest.raises(ValueError, match=r"no word of the corpus .* is one of the 1 given words"):
+        load_corpus(source, word_cutter(True), words=["z"], cache=tmp_path)
+
+
+@pytest.mark.parametrize(("epoch", "seconds", "over"), [(0, 99.0, False), (1, 29.0, False), (1, 30.0, True)])
+def test_minutes_end_a_training_after_a_pass(epoch: int, seconds: float, over: bool) -> None:
+    told = {"epochs": 9, "negative_samples": 1, "subsampling": 0.0, **CUSTOMS["cbow"]._asdict()}
+    training = WordEmbeddingTraining(**told, max_minutes=0.5)
+    assert training.is_over(epoch, seconds) is over
+    assert not WordEmbeddingTraining(**told).is_over(epoch, seconds)
+    assert "max_minutes" not in training.told()
+
+
+@pytest.mark.slow
+def test_vectors_are_trained_and_go_on_with_their_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow"]
+    assert main([*command, "--epochs", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "text.txt: 300 lines: " in said
+    assert "perplexity" in said
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    first = ctxzoo.load_word_vectors(checkpoint)
+    lines = [line.replace("cat", "lynx") for line in sample_corpus(2, 200)]
+    Path("more.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["train", "fill-mask", "--data", "more.txt", "--epochs", "1", "--init_from", str(checkpoint)]) == 0
+    (continued,) = Path("runs").rglob("*continued/checkpoint")
+    second = ctxzoo.load_word_vectors(continued)
+    assert second.words == first.words
+    moved = np.abs(second.vectors.numpy() - first.vectors.numpy()).sum(axis=1)
+    assert moved[first.words.index("dog")] > 0
+    assert moved[first.words.index("cat")] == 0  # not in the new text, so neither centre nor context nor noise
+    assert "lynx" not in second.words
+
+
+@pytest.mark.slow
+def test_a_search_keeps_the_lowest_perplexity(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = {"learning_rate": (0.05, 1e-5)}
+    monkeypatch.setattr(WordVectorTraining, "space", space)
+    command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow", "--tune", "9"]
+    assert main(command) == 0
+    trials = read_results(Path("runs/results") / TRIALS)
+    assert sorted(trial.settings["learning_rate"] for trial in trials) == [1e-5, 0.05]
+    (tuned,) = read_results("runs/results")
+    assert tuned.settings["learning_rate"] == 0.05
+    lowest = min(trial.metrics["validation/perplexity"] for trial in trials)
+    assert tuned.metrics["validation/perplexity"] == lowest
+    assert "test/perplexity" in tuned.metrics
