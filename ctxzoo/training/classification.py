@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from torch.nn import functional as F
 from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
+from transformers import AutoConfig
 
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import Scores, ZooTask, model_inputs
@@ -67,11 +69,13 @@ class ClassificationTask(ZooTask):
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`; `label_fields` gives the config the names of the labels.
+        label_names: labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
+            head is for other labels, or for these in another order, which a warning tells.
         label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
 
     Raises:
-        ValueError: see `ZooTask`; label_smoothing out of range; when it runs, labels of the model that are not those of
-            the DataModule.
+        ValueError: see `ZooTask`; label_names without pretrained; label_smoothing out of range; when it runs, labels of
+            the model that are not those of the DataModule.
         NonFiniteLossError: see `ZooTask`; names the rows of the batch.
     """
 
@@ -83,6 +87,7 @@ class ClassificationTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        label_names: Sequence[str] | None = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
@@ -94,6 +99,8 @@ class ClassificationTask(ZooTask):
     ) -> None:
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing must be in [0, 1), got {label_smoothing}")
+        if label_names is not None and pretrained is None:
+            raise ValueError("label_names without pretrained; put **label_fields(label_names) into model_config")
         super().__init__(
             model_config,
             pretrained,
@@ -109,6 +116,27 @@ class ClassificationTask(ZooTask):
     @abstractmethod
     def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
+
+    def load_pretrained(self, pretrained: str) -> Any:
+        label_names = self.hparams["label_names"]
+        theirs = self._labels_of_head(pretrained)
+        if label_names is None or theirs == list(label_names):
+            return super().load_pretrained(pretrained)
+        model = self.auto_class.from_pretrained(
+            pretrained,
+            use_safetensors=True,
+            dtype=torch.float32,  # to train in, whatever the checkpoint keeps
+            ignore_mismatched_sizes=theirs is not None,
+            **label_fields(label_names),
+        )
+        if theirs is not None:
+            warnings.warn(
+                f"the classification head of {pretrained} is for the labels {theirs}; it is replaced by a new one for "
+                f"{list(label_names)}",
+                stacklevel=2,
+            )
+            _renew_head(model, self.auto_class.from_config(model.config))
+        return model
 
     def setup(self, stage: str) -> None:
         """Refuse data whose labels are others: the numbers would mean something else."""
@@ -146,3 +174,18 @@ class ClassificationTask(ZooTask):
 
     def _output(self, batch: dict[str, torch.Tensor]) -> Any:
         return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})
+
+    def _labels_of_head(self, pretrained: str) -> list[str] | None:
+        """The labels of a checkpoint's classification head, in order; None where it has none."""
+        config = AutoConfig.from_pretrained(pretrained)
+        head = self.auto_class.__name__.removeprefix("AutoModel")  # ForSequenceClassification and the like
+        if not any(name.endswith(head) for name in config.architectures or []):
+            return None
+        return [name for _, name in sorted(config.id2label.items())]
+
+
+def _renew_head(model: Any, fresh: Any) -> None:
+    """Give a model the weights of another of its kind, but for those of its base model."""
+    base = f"{model.base_model_prefix}."
+    head = {name: value for name, value in fresh.state_dict().items() if not name.startswith(base)}
+    model.load_state_dict(head, strict=False)
