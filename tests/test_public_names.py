@@ -14,6 +14,7 @@ import lightning
 import pytest
 
 from ctxzoo.tasks import PROBLEMS
+from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 PACKAGES = ("ctxzoo", *PROBLEMS.values())
@@ -126,11 +127,4 @@ def _arguments(signature: inspect.Signature) -> str:
 
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", API_PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) > 4
-    (tmp_path / "model_cards").symlink_to(REPOSITORY_ROOT / "model_cards")
-    program = "\n".join([f"import sys\nsys.path.insert(0, {str(REPOSITORY_ROOT)!r})", *blocks])
-    printed = run_python(program, cwd=tmp_path, timeout=600).stdout
-    for block in blocks:
-        for said in re.findall(r"^# prints (.*)$", block, flags=re.MULTILINE):
-            assert said in printed, said
+    run_examples(API_PAGE, tmp_path)

@@ -146,6 +146,10 @@ def _refuse(names: list[str], where: str) -> None:
 
 
 def _refuse_missing(names: list[str], where: str) -> None:
+    if names == [CARD]:
+        raise CheckpointFolderError(
+            f"{where} lacks its card, {CARD}; write what the model does, what it was trained on and how it scores"
+        )
     if names:
         raise CheckpointFolderError(
             f"{where} lacks {', '.join(names)}; write it whole with write_checkpoint_folder, or copy it again"

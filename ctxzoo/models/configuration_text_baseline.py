@@ -34,6 +34,8 @@ class TextBaselineConfig(TextClassifierConfig):
     """
 
     model_type = "ctxzoo_text_baseline"
+    # Part of the loss, and no prediction: transformers' Trainer leaves it out of those that metrics are computed from.
+    keys_to_ignore_at_inference = ["auxiliary_loss"]  # noqa: RUF012 (transformers declares it so)
     largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
     # The rates of dropout are the customary ones, those of Kim (2014) for cnn and of Vaswani et al. (2017) for
     # transformer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -109,14 +110,8 @@ class ZooTask(lightning.LightningModule, ABC):
         momentum: float | None = None,
     ) -> None:
         super().__init__()
-        if (model_config is None) == (pretrained is None):
-            raise ValueError("give either model_config or pretrained")
         self.save_hyperparameters()  # those of the subclass as well
-        if pretrained is not None:
-            refuse_missing_path(pretrained, "checkpoint")
-            self.model = self.load_pretrained(pretrained)
-        else:
-            self.model = self.auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
+        self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained)
         self.model.train()
         self.test_split = "test"  # the split that test_step's batches come from
         self.scores = torch.nn.ModuleDict({stage: self.new_scores() for stage in STAGES})
@@ -215,6 +210,23 @@ class ZooTask(lightning.LightningModule, ABC):
             f"{examples}Lower the learning rate or clip gradients more; the last "
             "checkpoint is from before this step"
         )
+
+
+def build_model(
+    auto_class: Any, model_config: dict[str, Any] | None, pretrained: str | None, load: Callable[[str], Any]
+) -> Any:
+    """Return the model that a task trains: a new one of its config, or what `load` gives for a checkpoint.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: not exactly one of model_config and pretrained; see also `load`.
+    """
+    if (model_config is None) == (pretrained is None):
+        raise ValueError("give either model_config or pretrained")
+    if pretrained is None:
+        return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
+    refuse_missing_path(pretrained, "checkpoint")
+    return load(pretrained)
 
 
 def model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -19,6 +19,7 @@ from transformers.utils import ModelOutput
 from .configuration_word_embedding import WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
 from .ops_integers import as_integers
+from .ops_losses import IGNORED, token_classification_loss
 from .ops_text_checks import word_ids, word_mask
 from .ops_word_embedding import (
     attention_weights,
@@ -30,7 +31,6 @@ from .ops_word_embedding import (
     word_windows,
 )
 
-IGNORED = -100  # the label of positions that are not predicted, as everywhere in torch
 InputGradient = Literal["exact", "word2vec"]
 
 
@@ -272,13 +272,12 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         Returns:
             `logits` (B, n, V), the lowest finite value at special tokens; for skip_gram and structured_skip_gram the
             mean of the scores that each context word gives. The loss, in nats, is the mean of -log p(label) over the
-            labelled positions, with the full softmax; for the two skip-gram models -log p(label) is itself a mean, over
-            the context words that each predict the label. A position without words around it counts with even
-            probabilities. On request `hidden_states` and `attentions` as in the base model.
+            labelled positions, with the full softmax, and 0 where there is none; for the two skip-gram models
+            -log p(label) is itself a mean, over the context words that each predict the label. A position without words
+            around it counts with even probabilities. On request `hidden_states` and `attentions` as in the base model.
 
         Raises:
-            ValueError: labels of another shape, that are no words, or none at all; see also
-                `WordEmbeddingModel.forward`.
+            ValueError: labels of another shape, or that are no words; see also `WordEmbeddingModel.forward`.
         """
         outputs = self.word_embedding(
             input_ids,
@@ -294,9 +293,10 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             if self.config.predicts_from_each_word:
                 contexts, present = self.word_embedding.windows(input_ids, attention_mask)
                 labelled = predicted != IGNORED
-                loss = self._loss_of_each_word(contexts[labelled], present[labelled], predicted[labelled])
+                losses = self._losses_of_each_word(contexts[labelled], present[labelled], predicted[labelled])
+                loss = losses.sum() / labelled.sum().clamp(min=1)
             else:
-                loss = F.cross_entropy(logits.flatten(0, 1), predicted.flatten(), ignore_index=IGNORED)
+                loss = token_classification_loss(logits, predicted)
         output = MaskedLMOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
         )
@@ -369,8 +369,10 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
 
-    def _loss_of_each_word(self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
-        """Return the mean over centres (P,) of the mean of -log p(centre | word) over their context words (P, 2b)."""
+    def _losses_of_each_word(
+        self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor
+    ) -> torch.Tensor:
+        """Return for each of the centres (P,) the mean of -log p(centre | word) over its context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
             words = self.word_embedding.vectors(contexts[:, column])
@@ -384,7 +386,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         for column in range(self.config.num_positions):
             # The scores (P, V) are of one position at a time; those of all would be kept for the backward pass.
             losses = losses + weights[:, column] * checkpoint(loss_at, column, use_reentrant=False)
-        return losses.mean()
+        return losses
 
     def _predicted(
         self, labels: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
@@ -400,8 +402,6 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             return labels
         given = labels[labels != IGNORED]
         low, high = self.config.num_special_tokens, self.config.vocab_size - 1
-        if not len(given):
-            raise ValueError(f"labels are all {IGNORED} or at padding; expected a word for at least one place")
         odd = given[(given < low) | (given > high)]
         if len(odd):
             raise ValueError(f"label {odd[0].item()} is no word; expected {low} to {high}, or {IGNORED}")

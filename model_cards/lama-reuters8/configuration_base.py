@@ -38,6 +38,7 @@ TRANSFORMERS_NAMES = frozenset(
         "tokenizer_class",
         "torch_dtype",
         "transformers_version",
+        "use_cache",
         "use_return_dict",
     }
 )

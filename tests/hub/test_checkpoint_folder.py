@@ -145,6 +145,7 @@ def change_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], Any
     ("damage", "message"),
     [
         (lambda f: (f / "model.safetensors").unlink(), r"lacks model\.safetensors"),
+        (lambda f: (f / "README.md").unlink(), r"lacks its card, README\.md; write what the model does, what it was"),
         (lambda f: [(f / n).unlink() for n in ("README.md", "tokenizer.json")], r"lacks README\.md, tokenizer\.json"),
         (lambda f: (f / "config.json").unlink(), r"has no config\.json"),
         (lambda f: (f / "config.json").write_text("{"), r"config\.json is not JSON"),

@@ -282,6 +282,19 @@ def test_a_place_without_words_around(architecture: str) -> None:
     assert empty.logits.shape == (2, 0, 20)
 
 
+@every_architecture
+def test_a_batch_without_a_label_costs_nothing(architecture: str) -> None:
+    """A collator that masks words by chance masks none in some batch."""
+    model = model_of(architecture=architecture)
+    ids, mask = batch_of()
+    loss = model(ids, mask, labels=torch.full_like(ids, -100)).loss
+    assert loss.item() == 0
+    loss.backward()
+    assert all(p.grad is None or not p.grad.any() for p in model.parameters())
+    at_padding = torch.where(mask.bool(), -100, 9)
+    assert model(ids, mask, labels=at_padding).loss.item() == 0
+
+
 def test_learns_which_position_tells() -> None:
     """Every second word follows from the one before it, and all else is chance."""
     torch.manual_seed(0)

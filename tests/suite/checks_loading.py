@@ -72,6 +72,26 @@ class LoadingChecks:
         with pytest.raises(RuntimeError, match="mismatch"):
             family.model_class.from_pretrained(tmp_path)
 
+    def test_another_number_of_labels_gets_a_new_head(self, subject: Subject, tmp_path: Path) -> None:
+        """As transformers does it on request: what does not depend on the labels is that of the checkpoint."""
+        saved = subject.model()
+        saved.save_pretrained(tmp_path)
+        labels = saved.config.num_labels + 3
+        loaded = subject.model_class.from_pretrained(tmp_path, num_labels=labels, ignore_mismatched_sizes=True)
+        assert loaded.config.num_labels == len(loaded.config.id2label) == labels
+        fresh = subject.model_class(loaded.config).state_dict()
+        new = [name for name, x in saved.state_dict().items() if fresh[name].shape != x.shape]
+        assert bool(new) == (subject.model_class.zoo_task or "").endswith("classification")
+        for name, x in loaded.state_dict().items():
+            if name in new:
+                assert x.shape == fresh[name].shape
+                assert torch.isfinite(x).all()
+                assert x.any() == fresh[name].any(), f"{name} is drawn in another way than in a new model"
+            else:
+                assert torch.equal(x, saved.state_dict()[name]), name
+        if new:
+            assert loaded(**subject.batch()).logits.size(-1) == labels
+
     def test_pickled_weights_are_refused_and_not_run(self, family: Subject, tmp_path: Path) -> None:
         family.model().save_pretrained(tmp_path)
         (tmp_path / "model.safetensors").unlink()

@@ -13,6 +13,7 @@ from tests.suite.checks_outputs import OutputChecks
 from tests.suite.checks_precision import PrecisionChecks
 from tests.suite.checks_saving import SavingChecks
 from tests.suite.checks_subprocess import SubprocessChecks
+from tests.suite.checks_trainer import TrainerChecks
 from tests.suite.checks_training import TrainingChecks
 
 
@@ -26,6 +27,7 @@ class ModelSuite(
     InvarianceChecks,
     GradientChecks,
     TrainingChecks,
+    TrainerChecks,
     PrecisionChecks,
     CompilationChecks,
     BadInputChecks,

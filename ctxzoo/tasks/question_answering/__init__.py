@@ -8,11 +8,14 @@ __all__ = [
     "QuestionAnsweringTask",
     "SquadDataModule",
     "SquadV2",
+    "decode_answers",
     "evaluate",
+    "no_answer_score",
 ]
 
 if TYPE_CHECKING:
     from ctxzoo.metrics import SquadV2
+    from ctxzoo.models.ops_answer import decode_answers, no_answer_score
     from ctxzoo.tasks.question_answering.data import SquadDataModule
     from ctxzoo.tasks.question_answering.evaluation import evaluate
     from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
@@ -23,6 +26,8 @@ else:
             "QuestionAnsweringTask": "ctxzoo.tasks.question_answering.task",
             "SquadDataModule": "ctxzoo.tasks.question_answering.data",
             "SquadV2": "ctxzoo.metrics",
+            "decode_answers": "ctxzoo.models.ops_answer",
             "evaluate": "ctxzoo.tasks.question_answering.evaluation",
+            "no_answer_score": "ctxzoo.models.ops_answer",
         },
     )

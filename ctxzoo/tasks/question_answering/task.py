@@ -19,11 +19,13 @@ MORE_PROBABLE = 0.5
 
 
 class QuestionAnsweringTask(ZooTask):
-    """Trains and scores any extractive reader of the zoo on a `SquadDataModule`.
+    """Trains and scores any extractive reader of the zoo.
 
-    Scores: `nll` (nats), `exact`, `f1`, `AvNA`, the has-answer and no-answer parts, `span_exact` and `span_f1` (best
-    span on answerable questions, "no answer" not allowed), `no_answer_auc`, and with a tuned threshold
-    `exact_at_threshold`, `f1_at_threshold`.
+    A batch holds the inputs of the model with `start_positions` and `end_positions`, (B,) words of the context, 0 for
+    "no answer". Scores on a `SquadDataModule`: `nll` (nats), `exact`, `f1`, `AvNA`, the has-answer and no-answer parts,
+    `span_exact` and `span_f1` (best span on answerable questions, "no answer" not allowed), `no_answer_auc`, and with a
+    tuned threshold `exact_at_threshold`, `f1_at_threshold`. Batches of other loaders come without the texts of answers:
+    they are scored by `nll` alone.
 
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see `ZooTask`.
@@ -64,15 +66,14 @@ class QuestionAnsweringTask(ZooTask):
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, Any]:
         outputs = self.model(**model_inputs(batch))
-        return {"row": batch["row"], "spans": self._decode(outputs, batch)}
+        rows = {"row": batch["row"]} if "row" in batch else {}
+        return {**rows, "spans": self._decode(outputs, batch)}
 
     @property
-    def data(self) -> SquadDataModule:
-        """The DataModule that the trainer runs on."""
+    def data(self) -> SquadDataModule | None:
+        """The DataModule that the trainer runs on; None where batches come from another loader."""
         data = self.trainer.datamodule
-        if not isinstance(data, SquadDataModule):
-            raise TypeError(f"QuestionAnsweringTask reads answers from a SquadDataModule, got {type(data).__name__}")
-        return data
+        return data if isinstance(data, SquadDataModule) else None
 
     def new_scores(self) -> _Scores:
         return _Scores()
@@ -82,15 +83,19 @@ class QuestionAnsweringTask(ZooTask):
         return loss
 
     def name_examples(self, rows: list[int]) -> str:
-        return f"questions of the batch: {[self.data.texts('train')[row]['id'] for row in rows]}"
+        questions = rows if self.data is None else [self.data.texts("train")[row]["id"] for row in rows]
+        return f"questions of the batch: {questions}"
 
     def update_scores(self, scores: _Scores, batch: dict[str, torch.Tensor], split: str) -> None:
         outputs = self.model(**model_inputs(batch))
-        may_refuse = self.model.config.squad_version == "2.0"
-        predictions, references = self.data.answers(split, batch["row"], self._decode(outputs, batch), may_refuse)
-        scores.update(outputs.loss, predictions, references)
+        scores.nll.update(outputs.loss, weight=len(batch["input_ids"]))
+        if self.data is not None:
+            may_refuse = self.model.config.squad_version == "2.0"
+            scores.rules.update(*self.data.answers(split, batch["row"], self._decode(outputs, batch), may_refuse))
 
     def compute_scores(self, scores: _Scores) -> dict[str, float]:
+        if self.data is None:
+            return {"nll": float(scores.nll.compute())}
         return scores.compute(self.no_answer_threshold)
 
     def _decode(self, outputs: Any, batch: dict[str, torch.Tensor]) -> AnswerSpans:
@@ -110,10 +115,6 @@ class _Scores(Scores):
         }
         # They differ in what they compute alone, so each question is scored once for all of them.
         self.rules = torchmetrics.MetricCollection(rules, compute_groups=[list(rules)])
-
-    def update(self, loss: torch.Tensor, predictions: list[Any], references: list[Any]) -> None:
-        self.nll.update(loss, weight=len(predictions))
-        self.rules.update(predictions, references)
 
     def compute(self, tuned_threshold: float | None) -> dict[str, float]:
         rules: dict[str, Any] = dict(self.rules.items())  # which makes what each has seen that of all

@@ -43,12 +43,9 @@ class TextScores(ClassificationScores):
 class SequenceClassificationTask(ClassificationTask):
     """Trains and scores any classifier of the zoo with one label for each text.
 
-    A batch holds `labels`, (B,) class numbers; the model gives logits (B, labels). Losses and arguments: see
+    A batch holds `labels`, (B,) class numbers; the model gives logits (B, labels). Losses, arguments and errors: see
     `ClassificationTask`. Scores: those of `TextScores`; a text without a known word is one whose `attention_mask` is 0
     throughout.
-
-    Raises:
-        ValueError: see `ClassificationTask`.
     """
 
     auto_class = AutoModelForSequenceClassification

@@ -4,17 +4,19 @@ from typing import TYPE_CHECKING
 
 from ctxzoo.lazy_exports import lazy_exports
 
-__all__ = ["WindowDataModule", "WordPredictionTask", "evaluate"]
+__all__ = ["WindowDataModule", "WordEmbeddingTraining", "WordPredictionTask", "evaluate"]
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.word_embeddings.data import WindowDataModule
     from ctxzoo.tasks.word_embeddings.evaluation import evaluate
+    from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
     from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
             "WindowDataModule": "ctxzoo.tasks.word_embeddings.data",
+            "WordEmbeddingTraining": "ctxzoo.tasks.word_embeddings.settings",
             "WordPredictionTask": "ctxzoo.tasks.word_embeddings.task",
             "evaluate": "ctxzoo.tasks.word_embeddings.evaluation",
         },

@@ -8,8 +8,9 @@ from typing import Any
 import lightning
 import torch
 import torch.distributed
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import AutoModelForMaskedLM
 
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD, sum_gradients
 from ctxzoo.tasks.word_embeddings.trainer_parts import (
@@ -18,13 +19,17 @@ from ctxzoo.tasks.word_embeddings.trainer_parts import (
     check_same_training,
     untrained_loss,
 )
+from ctxzoo.training.task import build_model
 
 LOGITS = ("word_position_logits", "word_factors", "position_factors", "position_logits")  # K, A, B, s
 LONGEST_STEP = 0.3  # of a row in one batch; without it large batches diverge, see docs/models/word_embedding.md
 
 
 class WordPredictionTask(lightning.LightningModule):
-    """Trains a `WordEmbeddingForMaskedLM` by negative sampling on a `WindowDataModule`.
+    """Trains a `WordEmbeddingForMaskedLM` by negative sampling, on a `WindowDataModule` or another loader.
+
+    A batch holds the arguments of `sampled_loss` by name: `contexts` (N, 2b), `present` (N, 2b), `centres` (N,),
+    `noise` and `noise_kept` (N, S).
 
     The loss of a batch is the sum over its centres, over all processes, so that a learning rate means what it does in
     training centre by centre; see `RowLimitedSGD` for what keeps large batches stable. Tables of words have sparse
@@ -36,6 +41,7 @@ class WordPredictionTask(lightning.LightningModule):
 
     Args:
         model_config: a config as a plain dict with its `model_type`.
+        pretrained: a checkpoint folder or Hub id instead.
         training: fields of `WordEmbeddingTraining`.
         data: what else must be the same when a training is resumed, such as a fingerprint of the text.
         total_words: of all passes, for `progress`.
@@ -44,24 +50,29 @@ class WordPredictionTask(lightning.LightningModule):
         progress: where the training is; its seconds are not counted here.
 
     Raises:
-        ValueError: a value out of range; when it is resumed, from a checkpoint of another training.
+        ValueError: not exactly one of model_config and pretrained; a value out of range; when it is resumed, from a
+            checkpoint of another training.
         FloatingPointError: the weights after an epoch or the loss of this epoch are not finite, or the loss is far
             above that of a model that knows nothing; names step and rate.
     """
 
     def __init__(
         self,
-        model_config: dict[str, Any],
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
         training: dict[str, Any],
         data: dict[str, Any] | None = None,
         total_words: int = 0,
     ) -> None:
         super().__init__()
-        self.save_hyperparameters()
+        # Trainings from before there was `pretrained` are still resumed: their checkpoints do not name it.
+        self.save_hyperparameters(ignore=["pretrained"] if pretrained is None else [])
         # DistributedDataParallel knows no gradients that are sparse by themselves; they are summed here.
         self.automatic_optimization = False
         self.settings = WordEmbeddingTraining(**training)
-        self.model = AutoModelForMaskedLM.from_config(AutoConfig.for_model(**model_config))
+        load = WordEmbeddingForMaskedLM.from_pretrained
+        self.model = build_model(AutoModelForMaskedLM, model_config, pretrained, load)
         self.model.set_sparse_gradients(True)
         self.model.train()
         self._untrained_loss = untrained_loss(self.model, self.settings.negative_samples)

@@ -287,10 +287,26 @@ def test_exactly_one_source_of_a_model(data, both):
         QuestionAnsweringTask(model_config=config, pretrained="x" if both else None)
 
 
-def test_another_datamodule_is_refused_by_its_name(data, tmp_path):
+def test_batches_of_another_loader_are_scored_by_their_loss(data, tmp_path):
+    """They come without the texts of answers; so do those of a DataModule of one's own."""
+    batches = torch.utils.data.DataLoader(
+        [{name: x for name, x in batch.items() if name != "row"} for batch in data.val_dataloader()], batch_size=None
+    )
+
     class Other(lightning.LightningDataModule):
         def val_dataloader(self) -> Any:
-            return data.val_dataloader()
+            return batches
 
-    with pytest.raises(TypeError, match="from a SquadDataModule, got Other"):
-        trainer(tmp_path).validate(task_for(data), Other(), verbose=False)
+    task = task_for(data)
+    expected = trainer(tmp_path).validate(task, data, verbose=False)[0]["validation/nll"]
+    for source in (batches, Other()):
+        logged = trainer(tmp_path).validate(task, source, verbose=False)[0]
+        assert logged == {"validation/nll": pytest.approx(expected, rel=1e-6)}
+    predicted = trainer(tmp_path).predict(task, batches)
+    assert [set(one) for one in predicted] == [{"spans"}] * len(batches)
+    trainer(tmp_path).fit(task, batches, batches)
+    task.model.start_from_flow.weight.data.fill_(float("nan"))
+    with pytest.raises(NonFiniteLossError, match=r"learning rate \[.*\]; Lower the learning rate"):
+        trainer(tmp_path).fit(task, batches)
+    with pytest.raises(NonFiniteLossError, match=r"questions of the batch: \[\d+, \d+"):  # rows of nobody knows what
+        trainer(tmp_path).fit(task, torch.utils.data.DataLoader(list(data.train_dataloader()), batch_size=None))

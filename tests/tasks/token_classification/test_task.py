@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask
 from ctxzoo.training.classification import label_fields
+from tests.support.tiny_tagger import TAGS, tiny_tagger
 from tests.tasks.text_classification.test_task import by_hand, trainer
 
 SIZES: dict[str, Any] = {"word_dim": 8, "recurrent_size": 6, "projection_size": 7}
@@ -108,3 +110,20 @@ def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: P
     assert (other.hparams["momentum"], other.hparams["learning_rate"]) == (0.95, 0.125)
     for name, value in task.state_dict().items():
         assert torch.equal(other.state_dict()[name], value)
+
+
+def test_a_head_for_other_tags_is_replaced_and_one_for_these_is_kept(tmp_path: Path) -> None:
+    tagger = tiny_tagger()
+    tagger.save_pretrained(tmp_path)
+    with pytest.warns(
+        UserWarning, match=r"is for the labels \['DT', 'NN', 'O', 'VB'\]; it is replaced .* \['O', 'NAME'\]"
+    ):
+        other = TokenClassificationTask(pretrained=str(tmp_path), label_names=["O", "NAME"]).model
+    assert other.config.id2label == {0: "O", 1: "NAME"}
+    assert other.classifier.out_features == 2
+    for name, value in tagger.tagger.state_dict().items():
+        assert torch.equal(other.tagger.state_dict()[name], value), name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same = TokenClassificationTask(pretrained=str(tmp_path), label_names=TAGS).model
+    assert torch.equal(same.classifier.weight, tagger.classifier.weight)

@@ -19,6 +19,7 @@ from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 from ctxzoo.tasks.word_embeddings.torch_trainer import TorchEmbeddingTrainer
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from tests.support.tiny_corpus import tiny_corpus
+from tests.support.tiny_tagger import tiny_tagger
 from tests.support.torch_embedding_runs import SPECIAL, model_of, pairs_corpus, settings, trainer_of
 
 
@@ -181,9 +182,26 @@ def test_a_gpu_learns_as_a_cpu_does(tmp_path: Path, precision: str) -> None:
 
 
 def test_the_tasks_model_comes_from_a_plain_config() -> None:
-    task = WordPredictionTask(model_of().config.to_diff_dict(), settings().told())
+    task = WordPredictionTask(model_of().config.to_diff_dict(), training=settings().told())
     assert isinstance(task.model, AutoModelForMaskedLM._model_mapping[type(task.model.config)])
     assert task.model.base_model.sparse_gradients
+
+
+def test_the_tasks_model_is_that_of_a_checkpoint(tmp_path: Path) -> None:
+    model = model_of()
+    with torch.no_grad():
+        model.output_vectors.normal_()
+    model.save_pretrained(tmp_path / "words")
+    task = WordPredictionTask(pretrained=str(tmp_path / "words"), training=settings().told())
+    assert task.model.training
+    assert task.model.base_model.sparse_gradients
+    for name, value in model.state_dict().items():
+        assert torch.equal(task.model.state_dict()[name], value), name
+    with pytest.raises(ValueError, match="give either model_config or pretrained"):
+        WordPredictionTask(training=settings().told())
+    tiny_tagger().save_pretrained(tmp_path / "tagger")
+    with pytest.raises(ValueError, match="model type 'ctxzoo_bilstm_tagger', but WordEmbeddingConfig reads"):
+        WordPredictionTask(pretrained=str(tmp_path / "tagger"), training=settings().told())
 
 
 @pytest.mark.parametrize(
