@@ -106,7 +106,8 @@ def scores(results: Runs) -> str:
 def minutes(results: Runs) -> str:
     """Minutes of a training with the default settings on one core, and the rows that it is trained on."""
     rows = []
-    for column in (*SENTENCE_DATASETS, *DOCUMENTS):
+    columns: list[str | Data] = [*SENTENCE_DATASETS, *DOCUMENTS]
+    for column in columns:
         runs = DEFAULT.runs(results, column)
         if runs:
             heading = column.heading if isinstance(column, Data) else column
