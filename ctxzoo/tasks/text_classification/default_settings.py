@@ -39,6 +39,8 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "contextualizer": {**_WORDS, "freeze_embeddings": False, "dropout": 0.3},
     "lama": {**_WORDS, "embedding_dropout": 0.3, "hidden_dropout": 0.3},
 }
+# And of a variant: what its positions are added to is as wide as the words, and a multiple of the heads.
+OF_VARIANT: Mapping[str, Mapping[str, Any]] = {"transformer": {"transformer_size": 100, "num_heads": 5}}
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
     "learning_rate": (3e-4, 1e-3, 2e-3, 4e-3),
@@ -66,7 +68,7 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
     return Preset(
         architecture=architecture,
         variant=variant,
-        config={**CONFIGS[architecture], **of_variant},
+        config={**CONFIGS[architecture], **OF_VARIANT.get(variant, {}), **of_variant},
         data=_DATA,
         task=_TASK,
         trainer=_TRAINER,

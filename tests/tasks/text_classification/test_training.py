@@ -96,7 +96,7 @@ def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
 
 
 def test_the_default_is_the_named_architecture_and_another_has_its_first_variant() -> None:
-    assert TRAINING.choose(TrainingRequest(data="a.csv")).variant == "bigru"
+    assert TRAINING.choose(TrainingRequest(data="a.csv")).variant == "cnn"
     assert TRAINING.choose(TrainingRequest(data="a.csv", architecture="lama")).variant == "lama"
     given = TRAINING.choose(TrainingRequest(data="a.csv", changes={"learning_rate": 0.5, "max_length": 7}))
     assert (given.task["learning_rate"], given.data["max_length"]) == (0.5, 7)
