@@ -109,9 +109,8 @@ def minutes(results: Runs) -> str:
     columns: list[str | Data] = [*SENTENCE_DATASETS, *DOCUMENTS]
     for column in columns:
         runs = DEFAULT.runs(results, column)
-        if runs:
-            heading = column.heading if isinstance(column, Data) else column
-            rows.append([heading, f"{statistics.fmean(run.wall_seconds for run in runs) / 60:.1f}"])
+        heading = column.heading if isinstance(column, Data) else column
+        rows.append([heading, f"{statistics.fmean(run.wall_seconds for run in runs) / 60:.1f}" if runs else NOT_RUN])
     return markdown_table(["set", "minutes"], rows)
 
 

@@ -260,7 +260,7 @@ def test_a_file_is_divided_trained_scored_and_used(capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "reviews.csv: 120 texts: 96 train, 12 validation, 12 test (validation and test drawn" in said
     assert "a linear model has 100.00 accuracy" in said
-    (file,) = Path("runs/results").rglob("bigru-*.json")
+    (file,) = Path("runs/results").rglob("cnn-*.json")
     result = read_result(file)
     assert (result.dataset, result.recipe, result.split) == ("reviews.csv", "train_text_classification", "test")
     assert {"validation/accuracy", "test/accuracy"} <= set(result.metrics)
