@@ -345,7 +345,7 @@ def test_a_search_out_of_time_gives_a_model_of_one_epoch(capsys: pytest.CaptureF
     write_reviews(Path("reviews.csv"), 60)
     command = (TEXTS, "--data", "reviews.csv", "--architecture", "text_baseline", "--variant", "mean", "--linear", "no")
     assert train(*command, "--tune", "0.0001", "--epochs", "20") == 0
-    assert "1 trials in " in capsys.readouterr().out
+    assert "1 trial in " in capsys.readouterr().out
     (tuned,) = read_results("runs/results")
     (trial,) = read_results(Path("runs/results") / TRIALS)
     assert tuned.metrics["steps"] == trial.metrics["steps"] == 2  # an epoch of 48 rows
