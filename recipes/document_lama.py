@@ -25,7 +25,7 @@ from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import train_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.datasets import tag_of
-from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
+from ctxzoo.tasks.text_classification.document_training import RATE, DocumentSettings, document_run
 
 RECIPE = "document_lama"
 # The names in the paper's table, and ours.
@@ -38,7 +38,6 @@ ROWS = {
     "avg": "mean",
 }
 MODELS = (*LamaConfig.variants, *ROWS)
-RATE = 0.05
 RATES = {"san": 0.01, "cnn": 0.01, "te": 0.01}  # 0.05 is too high: docs/models/lama.md
 TINY = {"recurrent_size": 6, "classifier_size": 16}
 TINY_BASELINE = {"attention_size": 8, "num_filters": 8}

@@ -90,7 +90,8 @@ def tuned_run(
         number += 1
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
-    tell(f"{number} trials in {spent / 60:.1f} min; the best has {told(best.preset.settings(), free)}")
+    trials_told = "1 trial" if number == 1 else f"{number} trials"
+    tell(f"{trials_told} in {spent / 60:.1f} min; the best has {told(best.preset.settings(), free)}")
     kept_trial = replace(best.trial, name=TUNED, score="test")
     run = training.run(request, best.preset, splits, kept_trial)
     if finished_result(run.spec.results_file, run.spec.settings) is None and best.run.spec.folder.is_dir():

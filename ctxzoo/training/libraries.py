@@ -38,11 +38,15 @@ def leave_out_library_messages() -> None:
     warnings.filterwarnings("ignore", message=re.escape(WARNED))
 
 
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # of a finder that refuses, or a module that is no package
+        return False
+
+
 def check_wandb() -> None:
     """Raise ImportError, with what to do, where its package is not installed."""
-    try:
-        found = find_spec("wandb") is not None
-    except (ImportError, ValueError):  # of a finder that refuses, or a module that is no package
-        found = False
-    if not found:
+    if not is_installed("wandb"):
         raise ImportError("wandb needs: pip install wandb")

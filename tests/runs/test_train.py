@@ -116,3 +116,17 @@ def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_p
         execute(other, resume=True)
     assert run.spec.results_file.read_bytes() == before
     assert execute(other).settings["freeze_embeddings"] is True
+
+
+def test_warm_up_and_decay_follow_from_the_number_of_steps(tmp_path):
+    run = classifier_run(tmp_path, epochs=4, decay=True, warmup=0.25)
+    data = run.build_data()
+    data.setup()
+    assert run.schedule(data, 1) == {"warmup_steps": 2, "decay_steps": 8}  # of two batches in each epoch
+    assert classifier_run(tmp_path, epochs=4).schedule(data, 1) == {}
+    assert run.same_when_resumed["epochs to decay in"] == 4
+    execute(run)
+    longer = {**run.spec.settings, "epochs": 5}
+    other = classifier_run(tmp_path, epochs=5, decay=True, warmup=0.25, settings=longer)
+    with pytest.raises(ValueError, match="epochs to decay in=4, not 5: resume with the same settings"):
+        execute(other, resume=True)

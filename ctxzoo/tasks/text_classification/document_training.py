@@ -12,6 +12,7 @@ from ctxzoo.tasks.text_classification.datasets import document_dataset
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 
 DEV_SEED = 0  # validation documents are the same in all runs
+RATE = 0.05  # of LAMA
 
 
 @dataclass

@@ -8,9 +8,8 @@ from typing import Any
 
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, run_of
-from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
+from ctxzoo.tasks.text_classification.document_training import RATE, DocumentSettings, document_run
 
-LAMA_RATE = 0.05
 _NOT_OF_THE_PAPER = ("folds", "fold", "fold_seed", "dev_share")  # of the data: rows are divided before
 
 
@@ -29,7 +28,7 @@ def paper_preset(architecture: str, variant: str, of_variant: Mapping[str, Any])
             "own",
             variant=variant,
             config=config,
-            learning_rate=LAMA_RATE,
+            learning_rate=RATE,
             tag="",
             seed=0,
             recipe="own",

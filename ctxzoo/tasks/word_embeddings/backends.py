@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress, check_at_least, check_precision
+from ctxzoo.training.libraries import is_installed
 
 CHECKPOINT = "last.safetensors"
 INSTALL = "pip install numba"
@@ -117,7 +117,7 @@ def choose_backend_name(requested: str | None) -> str:
     Raises:
         ValueError: an unknown name, or numba where it is not installed.
     """
-    has_numba = find_spec("numba") is not None
+    has_numba = is_installed("numba")
     if requested is None and not has_numba:
         print(f"numba is not installed: torch trains, which is slower on a CPU; {INSTALL}")
     name = requested or ("numba" if has_numba else "torch")
