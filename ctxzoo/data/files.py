@@ -45,6 +45,29 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder beside `path` to fill, which takes the place of `path` when the block ends without an error.
+
+    What was there before is removed. After an error it stays as it was, and nothing of the new folder is left.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        # A folder inside, because mkdtemp's own is closed to other users.
+        fresh, earlier = scratch / path.name, scratch / "earlier"
+        fresh.mkdir()
+        yield fresh
+        if path.exists():
+            os.replace(path, earlier)
+        os.replace(fresh, path)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file by `atomic_file`, the folder too where it is missing; errors are those of `atomic_path`."""
     with atomic_file(path) as file:

@@ -84,9 +84,9 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
     loads: list[bool] = []
     original = datasets.load_dataset
 
-    def load_dataset(*arguments):
+    def load_dataset(*arguments, **options):
         loads.append(datasets.config.HF_HUB_OFFLINE)
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", offline)
     monkeypatch.setattr(sources, "_hub_answers", lambda: False)
@@ -208,7 +208,7 @@ def test_the_fingerprint_of_text_is_that_of_its_letters_and_times_count():
 
 @pytest.mark.parametrize("name", ["no where.csv", "nowhere.csv", "my data/none", "/no/folder", "./none"])
 def test_what_can_be_no_hub_id_is_not_asked_for(name, monkeypatch):
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("asked"))
     with pytest.raises(DatasetUnavailableError, match=f"no file or folder '{name}'; expected one, or a Hub id"):
         load_splits(name)
 
