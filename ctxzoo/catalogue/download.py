@@ -156,7 +156,17 @@ def _transfer(url: str, part: Path, have: int, progress: Progress, bar: TaskID) 
 
 
 def _reason(error: requests.RequestException) -> str:
-    return on_one_line(error) if error.response is None else f"HTTP {error.response.status_code}"
+    if error.response is not None:
+        return f"HTTP {error.response.status_code}"
+    # Their own messages name pools and retries before they come to the reason.
+    kinds = {
+        requests.exceptions.ProxyError: "the proxy does not answer",
+        requests.exceptions.SSLError: "the certificate is not accepted",
+        requests.Timeout: f"no answer within {TIMEOUT_SECONDS:.0f} s",
+        requests.ConnectionError: "no connection",
+        requests.exceptions.ChunkedEncodingError: "the connection broke",
+    }
+    return next((reason for kind, reason in kinds.items() if isinstance(error, kind)), on_one_line(error))
 
 
 @contextmanager

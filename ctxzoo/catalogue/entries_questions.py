@@ -69,17 +69,14 @@ ENTRIES = (
     Entry(
         name="ctxzoo-data/squad_v1_mini",
         description=(
-            "The answerable questions of ctxzoo-data/squad_v2_mini: a small selection of real SQuAD and SQuADShifts "
-            "questions, no article in two of the splits."
+            "The answerable questions of ctxzoo-data/squad_v2_mini, a mixture and no official split. Of 29,313 "
+            "training questions 9,803 are on Reddit comments and 7,938 on new Wikipedia articles (SQuADShifts), 4,557 "
+            "of SQuAD 1.1's development set, 3,997 of its training set, 3,018 of SQuAD 2.0's development set; 1,534 "
+            "questions for validation and 1,376 for test are of 16 other articles of that set."
         ),
         licence=_LICENCE,
         source=_PARTS,
-        how=(
-            "Train: 29,313 questions, of which 9,803 are on Reddit comments and 7,938 on new Wikipedia articles "
-            "(SQuADShifts, test sets), 4,557 of SQuAD 1.1's development set, 3,997 of its training set, 3,018 of SQuAD "
-            "2.0's development set. Validation 1,534 and test 1,376 are of 16 other articles of that development set. "
-            "So neither split is an official one, and scores do not compare with published SQuAD scores. " + _GUESSES
-        ),
+        how="Its scores do not compare with published SQuAD scores. " + _GUESSES,
         uses=("squad_bidaf", "small_reader"),
         megabytes=8.4,
         kinds={**_KINDS, "source": "text"},
@@ -89,18 +86,15 @@ ENTRIES = (
     Entry(
         name="ctxzoo-data/squad_v2_mini",
         description=(
-            "A small selection of real SQuAD 2.0, SQuAD 1.1 and SQuADShifts questions. Nine in a hundred training "
-            "questions have no answer, but half of those it is tested on."
+            "A mixture of SQuAD 2.0, SQuAD 1.1 and SQuADShifts, and no official split. Of 32,090 training questions "
+            "9,803 are on Reddit comments and 7,938 on new Wikipedia articles (SQuADShifts), 4,557 of SQuAD 1.1's "
+            "development set, 3,997 of its training set, 5,795 of SQuAD 2.0's development set; 3,059 questions for "
+            "validation and 3,019 for test are of 16 other articles of that set. Nine in a hundred training questions "
+            "have no answer, but half of those it is tested on."
         ),
         licence=_LICENCE,
         source=_PARTS,
-        how=(
-            "Train: 32,090 questions, of which 9,803 are on Reddit comments and 7,938 on new Wikipedia articles "
-            "(SQuADShifts, test sets), 4,557 of SQuAD 1.1's development set, 3,997 of its training set, 5,795 of SQuAD "
-            "2.0's development set, the only ones without answer among them. Validation 3,059 and test 3,019 are of 16 "
-            "other articles of that development set. So neither split is an official one, and scores do not compare "
-            "with published SQuAD scores. " + _GUESSES
-        ),
+        how="Its scores do not compare with published SQuAD scores. " + _GUESSES,
         uses=("squad_bidaf", "small_reader"),
         megabytes=9.1,
         kinds={**_KINDS, "source": "text"},

@@ -131,7 +131,7 @@ ENTRIES = (
         name="stanfordnlp/imdb",
         description="IMDB: 50,000 film reviews, half of them negative (Maas et al. 2011).",
         licence=NO_LICENCE,
-        source="the official archive; our folder was made of copies of its files in two GitHub repositories",
+        source="the official archive (84 MB); our folder was made of copies of its files in two GitHub repositories",
         how=(
             "The official splits, sorted by label and number of the review, where the Hub has another order; control "
             "characters of Windows-1252 became the real ones (1,568 reviews). 45,000 of our files agree in two copies; "

@@ -120,6 +120,8 @@ def check_dataset(options: argparse.Namespace) -> int:
     else:
         entry = entry_named(options.subject)
         folder = data_folder(options.data_dir) / entry.name
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}; get it: ctxzoo data get {entry.name}")
     findings = check(entry, folder)
     print(f"{folder}: {entry.name}")
     _print_findings(findings)

@@ -86,4 +86,4 @@ def test_check_names_the_splits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(["data", "check", str(folder.rename(tmp_path / "other"))]) == 1
     assert "holds none of the datasets" in capsys.readouterr().out
     assert main(["data", "check", "films"]) == 2
-    assert "there is no folder" in capsys.readouterr().err
+    assert "films; get it: ctxzoo data get ctxzoo-data/films" in capsys.readouterr().err
