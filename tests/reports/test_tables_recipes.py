@@ -46,3 +46,18 @@ def test_a_score_that_is_better_when_lower() -> None:
     ]
     cells = rows_of(runs)["recipes/wikipedia_attention_cbow.py", "ctxzoo-data/wikipedia_en_2015"]
     assert (cells[1], cells[-1]) == ("best", "perplexity 7.00")
+
+
+def test_runs_with_other_settings_are_no_row_together() -> None:
+    runs = [run("lama", seed, 90.0 + seed, settings={"dropout": seed / 10}) for seed in (1, 2, 3)]
+    cells = rows_of(runs)[REUTERS]
+    assert (cells[2], cells[-1]) == ("1", "accuracy 93.00")
+
+
+def test_runs_on_vectors_of_several_seeds_are_one_row() -> None:
+    runs = [run("lama", seed, 90.0, settings={"vectors": f"cbow-seed{seed}-b20"}) for seed in (1, 2)]
+    assert rows_of(runs)[REUTERS][2] == "2"
+
+
+def test_less_than_six_seconds() -> None:
+    assert rows_of([run("lama", 1, 90.0, wall_seconds=5.0)])[REUTERS][3] == "< 0.1"
