@@ -137,8 +137,8 @@ def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
     root = data_folder()
     given = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
     if not root.is_dir():
-        no_folder = f"{root} is not a folder" if given == DATA_DIR_VARIABLE else f"{root} is not there yet"
-        yield Finding("note", given, f"{no_folder}; `ctxzoo data get NAME` fills it, the sample needs none")
+        why = f"{root} is not a folder" if given == DATA_DIR_VARIABLE else f"no {root}, and {DATA_DIR_VARIABLE} not set"
+        yield Finding("note", given, f"{why}; `ctxzoo data get NAME` fills it, the sample needs none")
         return
     yield Finding("ok", given, str(root))
     for name in known_datasets:

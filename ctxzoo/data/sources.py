@@ -21,10 +21,9 @@ from huggingface_hub import constants, get_session
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
+from ctxzoo.data.files import OWN_NAMESPACE, is_own_name
+
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
-OWN_NAMESPACE = (
-    "ctxzoo-data"  # names of recipes to build data, on no hub: whoever registered them there could swap data
-)
 HUB_PROBE_SECONDS = 5.0
 FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
 
@@ -46,11 +45,6 @@ def data_folder(data_dir: str | None = None) -> Path:
     if given:
         return Path(given)
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "ctxzoo" / "datasets"
-
-
-def is_own_name(name: str) -> bool:
-    """Return whether `name` is one that ctxzoo builds, which is looked up in the data folder and never on the Hub."""
-    return name.partition("/")[0] == OWN_NAMESPACE
 
 
 def resolve_dataset(name: str, data_dir: str | None = None) -> str:
