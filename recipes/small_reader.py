@@ -56,6 +56,10 @@ class Settings:
         for name in ("checkpoint", "result"):
             if not getattr(self, name):
                 raise ValueError(f"--{name} names nothing; give the checkpoint folder and the results file of one run")
+        if not Path(self.result).is_file():
+            raise ValueError(
+                f"--result {self.result}: no such file; a run of recipes/squad_bidaf.py writes one, below {RESULTS_DIR}"
+            )
 
 
 def main(settings: Settings) -> None:

@@ -1,8 +1,8 @@
 """Tables in Markdown documents, generated from results files.
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
-them is written by ``python -m reports.tables README.md docs/models/*.md``. With ``--check`` nothing is
-written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
+them is written by ``python -m reports.tables README.md recipes/README.md docs/models/*.md``. With ``--check`` nothing
+is written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
 from the folder of trials within that of the results, and the table of checkpoints from the folder of them beside it.
 ``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
 """
@@ -32,6 +32,7 @@ from reports import (
     tables_default_texts,
     tables_lama,
     tables_published,
+    tables_recipes,
     tables_word_embedding,
     tables_word_embedding_sentiment,
     tables_word_embedding_studies,
@@ -45,6 +46,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_contextualizer.TABLES,
     **tables_default_texts.TABLES,
     **tables_lama.TABLES,
+    **tables_recipes.TABLES,
     **tables_word_embedding.TABLES,
     **tables_word_embedding_sentiment.TABLES,
     **tables_word_embedding_studies.TABLES,

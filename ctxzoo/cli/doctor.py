@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from ctxzoo.data.files import default_cache_folder
-from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS
+from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS, data_folder
 
 PACKAGE = "ctxzoo"
 EXTRAS = ("plots", "tensorboard", "word2vec", "embeddings", "wandb")
@@ -134,25 +134,19 @@ def _cache() -> Finding:
 
 
 def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
-    value = os.environ.get(DATA_DIR_VARIABLE)
-    if not value:
-        yield Finding(
-            "note",
-            DATA_DIR_VARIABLE,
-            "not set; data comes from the Hub, from a folder that a command is given, or is the sample",
-        )
-        return
-    root = Path(value)
+    root = data_folder()
+    given = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
     if not root.is_dir():
-        yield Finding("note", DATA_DIR_VARIABLE, f"{root} is not a folder")
+        why = f"{root} is not a folder" if given == DATA_DIR_VARIABLE else f"no {root}, and {DATA_DIR_VARIABLE} not set"
+        yield Finding("note", given, f"{why}; `ctxzoo data get NAME` fills it, the sample needs none")
         return
-    yield Finding("ok", DATA_DIR_VARIABLE, str(root))
+    yield Finding("ok", given, str(root))
     for name in known_datasets:
-        files = sorted({path.stem for path in (root / name).glob("*") if path.suffix in (".parquet", ".json")})
+        files = sorted({path.stem for path in (root / name).rglob("*") if path.suffix in (".parquet", ".json")})
         if files:
             yield Finding("ok", f"data {name}", f"files: {', '.join(files)}")
         elif "/" in name:
-            yield Finding("note", f"data {name}", "not in the folder")
+            yield Finding("note", f"data {name}", f"not in the folder; ctxzoo data get {name}")
 
 
 def _hub() -> Finding:

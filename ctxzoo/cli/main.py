@@ -1,4 +1,4 @@
-"""The command line: `ctxzoo list | info | train | evaluate | evaluate-embeddings | predict | push | verify | doctor`.
+"""The command line: `ctxzoo list | info | data | train | evaluate | predict | push | verify | doctor` and more.
 
 What a command needs is imported when it runs, so that help and usage errors come quickly.
 """
@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ctxzoo
+from ctxzoo.cli.data import add_data_commands
+from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import Option, positive
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ctxzoo.cli.inspection import Part
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.models import Architecture
 
 OK, FAILED, USER_ERROR = 0, 1, 2
-WIDTH_OF_FILES = 160  # where the output is no terminal
 EMBEDDING_TASKS = (
     "pos_induction",
     "similarity",
@@ -80,6 +79,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = add("info", info, "What an architecture or a checkpoint is: fields, variants, parameters, files.")
     sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
+
+    add_data_commands(add("data", None, "The datasets that results were computed on: see them, get one, check one."))
 
     sub = add("train", None, "Train a model on your own data: CSV, JSON lines, SQuAD JSON, CoNLL, plain text and more.")
     add_problems(sub, common)
@@ -145,7 +146,7 @@ def list_architectures(options: argparse.Namespace) -> int:
         title = architecture_facts(architecture).title
         page = f"docs/models/{architecture.name}.md"
         rows.append([architecture.name, title, heads, str(len(variants(architecture))), page])
-    _print_table(["architecture", "title", "heads", "variants", "page"], rows)
+    print_table(["architecture", "title", "heads", "variants", "page"], rows)
     return OK
 
 
@@ -172,7 +173,7 @@ def evaluate(options: argparse.Namespace) -> int:
         [card.metrics[name].name if name in card.metrics else name, f"{value:.4f}"]
         for name, value in _in_order(scores, card).items()
     ]
-    _print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
+    print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
     if options.output is not None:
         content = {
             "checkpoint": options.checkpoint,
@@ -197,7 +198,7 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
     evaluation_options = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
     evaluations = {name: TASKS[name].run(vectors, evaluation_options) for name in options.tasks}
     rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
-    _print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
+    print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
     if options.output is not None:
         tasks = {
             name: {
@@ -254,11 +255,11 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
+    from ctxzoo.catalogue.entries import ENTRIES
     from ctxzoo.cli.doctor import examine
-    from ctxzoo.hub.card_facts import DATASET_FACTS
 
-    findings = examine(DATASET_FACTS)
-    _print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
+    findings = examine(ENTRIES)
+    print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
     missing = sorted(finding.subject for finding in findings if finding.status == "missing")
     if missing:
         print(f"not fit: {', '.join(missing)}")
@@ -270,7 +271,7 @@ def _architecture_info(architecture: Architecture) -> int:
     from ctxzoo.hub.folder_checks import empty_model
 
     rows = [[field.name, field.type, repr(field.default)] for field in inspection.own_fields(architecture.config_class)]
-    _print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
+    print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
     model_class = inspection.widest_head(architecture)
     named = inspection.variants(architecture)
     rows = []
@@ -280,7 +281,7 @@ def _architecture_info(architecture: Architecture) -> int:
         rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
     if rows:
         sizes = ", ".join(f"{name}={value}" for name, value in architecture.config_class.nominal_sizes.items())
-        _print_table(
+        print_table(
             ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
         )
     model = empty_model(model_class, architecture.config_class())
@@ -299,7 +300,7 @@ def _checkpoint_info(checkpoint: str) -> int:
         [field.name, repr(field.value), "" if field.value == field.default else repr(field.default)]
         for field in inspection.own_fields(facts.config)
     ]
-    _print_table(
+    print_table(
         ["field", "value", "default, where it differs"], rows, title=f"{checkpoint}: {facts.model_class.__name__}"
     )
     _print_parts(facts.parts, "parameters")
@@ -355,24 +356,7 @@ def _print_parts(parts: list[Part], title: str) -> None:
     from ctxzoo.cli.inspection import total
 
     rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, total(parts))]
-    _print_table(["part", "trained", "with frozen"], rows, title=title)
-
-
-def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(*headings, title=None if title is None else escape(title), box=box.SIMPLE, title_justify="left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    _console().print(table)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+    print_table(["part", "trained", "with frozen"], rows, title=title)
 
 
 def _quieten() -> None:

@@ -15,7 +15,7 @@ class BucketedDataModule(lightning.LightningDataModule, ABC):
 
     Args:
         dataset: Hub id, folder, file, or "sample".
-        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
         seed: of the order of the training's batches.
         num_workers: processes that build batches; 0 builds them in the training process.

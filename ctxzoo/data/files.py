@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+# Names of datasets that ctxzoo builds. They are on no hub: whoever registered one there could swap what is loaded.
+OWN_NAMESPACE = "ctxzoo-data"
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 _PART = r"[A-Za-z0-9_][\w.-]*"
 _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -43,6 +45,29 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Open the temporary file of `atomic_path` for writing bytes; errors are those of `atomic_path`."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         yield file
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder beside `path` to fill, which takes the place of `path` when the block ends without an error.
+
+    What was there before is removed. After an error it stays as it was, and nothing of the new folder is left.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        # A folder inside, because mkdtemp's own is closed to other users.
+        fresh, earlier = scratch / path.name, scratch / "earlier"
+        fresh.mkdir()
+        yield fresh
+        if path.exists():
+            os.replace(path, earlier)
+        os.replace(fresh, path)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -148,7 +173,19 @@ def refuse_missing_path(name: str, what: str) -> None:
         what: what it should be, as "checkpoint", for the message.
 
     Raises:
-        FileNotFoundError: it neither exists as a path nor has the form of a Hub id.
+        FileNotFoundError: it neither exists as a path nor has the form of a Hub id, or it is a name that is on no hub.
     """
-    if not (name and Path(name).exists()) and not _HUB_ID.fullmatch(name):
+    if name and Path(name).exists():
+        return
+    if not _HUB_ID.fullmatch(name):
         raise FileNotFoundError(f"there is no {what} {name!r}: no such folder or file, and no Hub id, as user/name")
+    if is_own_name(name):
+        raise FileNotFoundError(
+            f"there is no {what} {name!r}: names under {OWN_NAMESPACE}/ are of datasets and on no hub; "
+            f"ctxzoo data get {name} gets one"
+        )
+
+
+def is_own_name(name: str) -> bool:
+    """Return whether `name` is one that ctxzoo builds, which is looked up in the data folder and never on the Hub."""
+    return name.partition("/")[0] == OWN_NAMESPACE

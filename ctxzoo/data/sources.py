@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from huggingface_hub import constants, get_session
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
+from ctxzoo.data.files import OWN_NAMESPACE, is_own_name
+
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
 FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
@@ -33,13 +36,23 @@ class DatasetFileError(ValueError):
     """A data file exists but cannot be read."""
 
 
+def data_folder(data_dir: str | None = None) -> Path:
+    """Return the folder of datasets: `data_dir`, else `$CTXZOO_DATA`, else `ctxzoo/datasets` in the user's data folder.
+
+    The last is `$XDG_DATA_HOME` or `~/.local/share`. The folder need not exist.
+    """
+    given = data_dir or os.environ.get(DATA_DIR_VARIABLE)
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "ctxzoo" / "datasets"
+
+
 def resolve_dataset(name: str, data_dir: str | None = None) -> str:
     """Return the path or Hub id to load `name` from.
 
     Args:
         name: an existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
-        data_dir: folder with one sub-folder per dataset, `<namespace>/<name>`; default: the environment variable
-            CTXZOO_DATA.
+        data_dir: folder with one sub-folder per dataset, `<namespace>/<name>`; default: see `data_folder`.
 
     Returns:
         `name` if it exists, else its folder in `data_dir` if that exists, else `name` as a Hub id.
@@ -53,26 +66,33 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
         )
     if Path(name).exists():
         return name
-    folder = _folder_in_data_dir(name, data_dir)
-    return str(folder) if folder is not None and folder.is_dir() else name
+    folder = data_folder(data_dir) / name
+    return str(folder) if folder.is_dir() else name
 
 
 def load_splits(
-    name: str, data_dir: str | None = None, config: str | None = None, *, sample: bool = False
+    name: str,
+    data_dir: str | None = None,
+    config: str | None = None,
+    *,
+    sample: bool = False,
+    cache_dir: str | None = None,
 ) -> datasets.DatasetDict:
     """Load the splits that `name` has.
 
     A folder is read the way the Hub reads a dataset repository (README.md with `configs`, or files named after
-    splits). Without network, a dataset that was downloaded before is read from the cache of `datasets`.
+    splits). Without network, a dataset that was downloaded before is read from the cache of `datasets`. Names of
+    ctxzoo's own (`is_own_name`) are never asked for on the Hub.
 
     Args:
         name: as in `resolve_dataset`.
         data_dir: as in `resolve_dataset`.
         config: name of the configuration, for datasets that have several.
         sample: whether the caller knows a generated dataset of that name, for the message where there is none.
+        cache_dir: where `datasets` keeps what it reads; default: its own cache.
 
     Raises:
-        DatasetUnavailableError: no such folder, and the Hub does not have the dataset or does not answer.
+        DatasetUnavailableError: no such folder, and the Hub does not have the dataset, does not answer or is not asked.
         DatasetFileError: a file of the dataset is damaged or empty.
         ValueError: unknown `config`.
     """
@@ -81,10 +101,12 @@ def load_splits(
         raise ValueError(f"{source} is a file; expected the folder that holds it, or a Hub id")
     if not Path(source).is_dir() and not _can_be_hub_id(source):
         raise DatasetUnavailableError(f"no file or folder {name!r}; expected one, or a Hub id such as 'user/name'")
+    generated = " (or set `dataset` to sample, which is generated)" if sample else ""
+    if not Path(source).is_dir() and is_own_name(source):
+        raise DatasetUnavailableError(_not_built(name, data_dir) + generated)
     try:
-        return _load(source, config) if Path(source).is_dir() else _load_from_hub(source, config)
+        return _load(source, config, cache_dir) if Path(source).is_dir() else _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
-        generated = " (or set `dataset` to sample, which is generated)" if sample else ""
         told = _empty(source) if Path(source).is_dir() else _unavailable(name, data_dir, str(error))
         raise DatasetUnavailableError(told + generated) from error
     except DatasetGenerationError as error:
@@ -146,11 +168,6 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column if column.type == plain else column.cast(plain)
 
 
-def _folder_in_data_dir(name: str, data_dir: str | None) -> Path | None:
-    root = data_dir or os.environ.get(DATA_DIR_VARIABLE)
-    return Path(root) / name if root else None
-
-
 def _can_be_hub_id(name: str) -> bool:
     if Path(name).suffix in FILE_SUFFIXES:
         return False
@@ -161,16 +178,16 @@ def _can_be_hub_id(name: str) -> bool:
     return True
 
 
-def _load(source: str, config: str | None) -> datasets.DatasetDict:
-    return datasets.DatasetDict(datasets.load_dataset(source, config))
+def _load(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
+    return datasets.DatasetDict(datasets.load_dataset(source, config, cache_dir=cache_dir))
 
 
-def _load_from_hub(source: str, config: str | None) -> datasets.DatasetDict:
+def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     """Load the splits after one short probe: the client itself tries again for half a minute before it gives up."""
     if datasets.config.HF_HUB_OFFLINE or _hub_answers():
-        return _load(source, config)
+        return _load(source, config, cache_dir)
     with _offline():
-        return _load(source, config)
+        return _load(source, config, cache_dir)
 
 
 def _hub_answers() -> bool:
@@ -199,13 +216,23 @@ def _empty(folder: str) -> str:
     )
 
 
-def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
-    folder = _folder_in_data_dir(name, data_dir)
-    looked = f"looked in {folder}" if folder is not None else "no data folder is set"
+def _not_built(name: str, data_dir: str | None) -> str:
     return (
-        f"Dataset {name!r} is not available: {looked}, and the Hub could not deliver it ({reason}). "
-        f"Name a folder that holds <namespace>/<name> with the variable {DATA_DIR_VARIABLE} (or set `data_dir`)"
+        f"Dataset {name!r} is not available: it is not in {data_folder(data_dir)}, and names under {OWN_NAMESPACE}/ "
+        f"are on no hub. Get it: {_get_command(name, data_dir)} (or set `data_dir`)"
     )
+
+
+def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
+    return (
+        f"Dataset {name!r} is not available: looked in {data_folder(data_dir) / name}, and the Hub could not deliver "
+        f"it ({reason}). Get it, if `ctxzoo data list` names it: {_get_command(name, data_dir)}; or name a folder that "
+        f"holds <namespace>/<name> with the variable {DATA_DIR_VARIABLE} (or set `data_dir`)"
+    )
+
+
+def _get_command(name: str, data_dir: str | None) -> str:
+    return f"ctxzoo data get {name}" + (f" --data_dir {shlex.quote(data_dir)}" if data_dir else "")
 
 
 def _unreadable(source: str, error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.models import Architecture
 
 
@@ -237,25 +238,29 @@ ARCHITECTURE_FACTS = {
     ),
 }
 
-_SQUAD_LICENCE = "CC BY-SA 4.0"
-_NO_LICENCE = "none is stated"
 _FOLDS = (
     "The test texts are one fold of a stratified division of all texts. Published {name} accuracies are means over the "
     "folds of other random divisions: compare the mean over all folds with them, and single folds with each other only."
 )
+
+
+def _of_catalogue(name: str, *, comparable: str, example: Mapping[str, str] | None = None) -> DatasetFacts:
+    """Return the facts of a dataset of the catalogue, which says what it is and under which licence."""
+    entry = ENTRIES[name]
+    return DatasetFacts(entry.description, entry.licence, comparable, example=example)
+
+
 DATASET_FACTS = {
-    "rajpurkar/squad": DatasetFacts(
-        description="SQuAD 1.1: questions on Wikipedia paragraphs, each answered by a span.",
-        licence=_SQUAD_LICENCE,
+    "rajpurkar/squad": _of_catalogue(
+        "rajpurkar/squad",
         comparable=(
             "Trained on the official training split and scored on the official development split with the rules of the "
             "official script, so published SQuAD 1.1 development scores compare. Dev was not used for choosing the "
             "epoch: 5 % of the training paragraphs were held out for that."
         ),
     ),
-    "rajpurkar/squad_v2": DatasetFacts(
-        description="SQuAD 2.0: SQuAD 1.1 with questions that the paragraph does not answer.",
-        licence=_SQUAD_LICENCE,
+    "rajpurkar/squad_v2": _of_catalogue(
+        "rajpurkar/squad_v2",
         comparable=(
             "Trained on the official training split and scored on the official development split with the rules of the "
             "official script, so published SQuAD 2.0 development scores compare. Dev was not used for choosing epoch "
@@ -263,12 +268,8 @@ DATASET_FACTS = {
             "of this development split (the course's), so they compare only roughly."
         ),
     ),
-    "ctxzoo-data/squad_v1_mini": DatasetFacts(
-        description=(
-            "The answerable questions of ctxzoo-data/squad_v2_mini: a small selection of real SQuAD and SQuADShifts "
-            "questions, no article in two of the splits."
-        ),
-        licence=_SQUAD_LICENCE,
+    "ctxzoo-data/squad_v1_mini": _of_catalogue(
+        "ctxzoo-data/squad_v1_mini",
         comparable=OWN_STUDY.format(name="SQuAD 1.1"),
         example={
             "question": "Who collected the first books?",
@@ -279,20 +280,12 @@ DATASET_FACTS = {
             ),
         },
     ),
-    "ctxzoo-data/squad_v2_mini": DatasetFacts(
-        description=(
-            "A small selection of real SQuAD 2.0, SQuAD 1.1 and SQuADShifts questions. Nine in a hundred training "
-            "questions have no answer, but half of those it is tested on."
-        ),
-        licence=_SQUAD_LICENCE,
+    "ctxzoo-data/squad_v2_mini": _of_catalogue(
+        "ctxzoo-data/squad_v2_mini",
         comparable=OWN_STUDY.format(name="SQuAD 2.0"),
     ),
-    "ctxzoo-data/reuters8": DatasetFacts(
-        description=(
-            "R8: news of the Reuters newswire, the eight most frequent topics of Reuters-21578 with one topic each, in "
-            "lower case without punctuation and digits."
-        ),
-        licence="research use",
+    "ctxzoo-data/reuters8": _of_catalogue(
+        "ctxzoo-data/reuters8",
         comparable=(
             "Scored on the official test split, so published R8 accuracies compare. Validation documents were drawn "
             "from the training split."
@@ -301,108 +294,75 @@ DATASET_FACTS = {
             "text": "the company said its net profit rose in the first quarter and that it will raise the dividend"
         },
     ),
-    "stanfordnlp/imdb": DatasetFacts(
-        description="IMDB: 50,000 film reviews, half of them negative (Maas et al. 2011).",
-        licence=_NO_LICENCE,
+    "stanfordnlp/imdb": _of_catalogue(
+        "stanfordnlp/imdb",
         comparable=(
             "Scored on the official test split, so published IMDB accuracies compare. Validation reviews were drawn "
             "from the training split."
         ),
         example={"text": "A slow start, but the last hour is gripping, and the two leads are wonderful."},
     ),
-    "Yelp/yelp_review_full": DatasetFacts(
-        description=(
-            "24,976 Yelp reviews with one to five stars, a sample of several published selections; four and five "
-            "stars prevail."
-        ),
-        licence="Yelp dataset terms of use, academic use",
+    "Yelp/yelp_review_full": _of_catalogue(
+        "Yelp/yelp_review_full",
         comparable=OWN_STUDY.format(name="Yelp"),
         example={"text": "Friendly staff, but the soup was cold and we waited an hour for it."},
     ),
-    "ctxzoo-data/wikipedia_en_2015": DatasetFacts(
-        description=(
-            "6,446 articles of the English Wikipedia of 2015, cut at the ends of paragraphs: 16.4 million words to "
-            "train on."
-        ),
-        licence="CC BY-SA 3.0",
+    "ctxzoo-data/wikipedia_en_2015": _of_catalogue(
+        "ctxzoo-data/wikipedia_en_2015",
         comparable=OWN_STUDY.format(name="Wikipedia"),
         example={"text": "The university was [MASK] in 1850 ."},
     ),
-    "ctxzoo-data/news_aggregator": DatasetFacts(
-        description=(
-            "19,181 headlines of 2014 in four categories, a sample of the UCI News Aggregator: business (b), science "
-            "and technology (t), entertainment (e), health (m)."
-        ),
-        licence="public domain",
+    "ctxzoo-data/news_aggregator": _of_catalogue(
+        "ctxzoo-data/news_aggregator",
         comparable=OWN_STUDY.format(name="News Aggregator"),
         example={"text": "Central bank raises interest rates for the second time this year"},
     ),
-    "ctxzoo-data/ptb_sample": DatasetFacts(
-        description=(
-            "The sample of the Penn Treebank that NLTK distributes: 3,914 sentences of the Wall Street Journal (files "
-            "0001 to 0199) with gold tags, traces removed."
-        ),
-        licence="that of NLTK's sample: non-commercial use",
+    "ctxzoo-data/ptb_sample": _of_catalogue(
+        "ctxzoo-data/ptb_sample",
         comparable=OWN_STUDY.format(name="Penn Treebank"),
         example={"text": "The company said it will close two plants next year ."},
     ),
-    "ctxzoo-data/ud_english_ewt": DatasetFacts(
-        description="Universal Dependencies, English Web Treebank 2.16: 16,622 sentences of weblogs, mail and reviews.",
-        licence=_SQUAD_LICENCE,
+    "ctxzoo-data/ud_english_ewt": _of_catalogue(
+        "ctxzoo-data/ud_english_ewt",
         comparable=(
             "Trained, chosen and scored on the official splits with gold words, so published taggings of UD English "
             "EWT with gold words compare."
         ),
         example={"text": "We stayed two nights , and the staff could not have been kinder ."},
     ),
-    "ctxzoo-data/brown_pos": DatasetFacts(
-        description=(
-            "The Brown corpus: 57,340 sentences of 500 American texts of 1961 in 15 categories, with its own 472 tags "
-            "or 12 coarse ones."
-        ),
-        licence="non-commercial use",
+    "ctxzoo-data/brown_pos": _of_catalogue(
+        "ctxzoo-data/brown_pos",
         comparable=(
             "The corpus has no official splits. Of each ten texts the ninth is for validation and the tenth for test, "
             "so scores compare with those of other checkpoints of ctxzoo, and only roughly with published ones."
         ),
         example={"text": "He put the lamp on the table and began to read ."},
     ),
-    "ctxzoo-data/conll2000_pos": DatasetFacts(
-        description=(
-            "CoNLL-2000: sections 15 to 18 and 20 of the Wall Street Journal; the tags are those of the shared task, "
-            "given by the Brill tagger."
-        ),
-        licence=_NO_LICENCE,
+    "ctxzoo-data/conll2000_pos": _of_catalogue(
+        "ctxzoo-data/conll2000_pos",
         comparable=(
             "Scored on the official test split, the last tenth of the training sentences held out. The tags are a "
             "tagger's and not gold: scores compare with others on these tags, and with none on the Penn Treebank."
         ),
         example={"text": "The company said it will close two plants next year ."},
     ),
-    "cornell-movie-review-data/rotten_tomatoes": DatasetFacts(
-        description="MR: 10,662 sentences of film reviews, half of them negative (Pang and Lee 2005).",
-        licence=_NO_LICENCE,
+    "cornell-movie-review-data/rotten_tomatoes": _of_catalogue(
+        "cornell-movie-review-data/rotten_tomatoes",
         comparable=_FOLDS.format(name="MR"),
         example={"text": "a warm and funny film , if a little long towards the end"},
     ),
-    "SetFit/CR": DatasetFacts(
-        description="CR: 3,771 sentences of customers' reviews of products, 64 % of them positive (Hu and Liu 2004).",
-        licence=_NO_LICENCE,
+    "SetFit/CR": _of_catalogue(
+        "SetFit/CR",
         comparable=_FOLDS.format(name="CR"),
         example={"text": "the screen is sharp , but the battery hardly lasts a morning"},
     ),
-    "SetFit/subj": DatasetFacts(
-        description="SUBJ: 10,000 sentences on films, half subjective, half telling the plot (Pang and Lee 2004).",
-        licence=_NO_LICENCE,
+    "SetFit/subj": _of_catalogue(
+        "SetFit/subj",
         comparable=_FOLDS.format(name="SUBJ"),
         example={"text": "two sisters inherit a lighthouse and find a map behind its clock"},
     ),
-    "ctxzoo-data/mpqa": DatasetFacts(
-        description=(
-            "MPQA: 10,603 short phrases with their polarity, 69 % of them negative (Wiebe et al. 2005). Many phrases "
-            "occur more than once, and so on both sides of a random division."
-        ),
-        licence=_NO_LICENCE,
+    "ctxzoo-data/mpqa": _of_catalogue(
+        "ctxzoo-data/mpqa",
         comparable=_FOLDS.format(name="MPQA"),
         example={"text": "deep concern about the future of the region"},
     ),

@@ -16,6 +16,7 @@ from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.word_vectors.rows import RowSelection, RowStore
 
@@ -178,6 +179,7 @@ def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
         return _checkpoint(folder, whole.parent.name if whole.name == "checkpoint" else whole.name)
     if isinstance(path, Path) or not _may_be_hub_id(path):
         return None
+    refuse_missing_path(path, "file of word vectors")
     try:
         return _checkpoint(Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1])
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:

@@ -16,7 +16,14 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.cli.main import main
-from ctxzoo.data.files import atomic_file, cached_folder, content_hash, default_cache_folder, refuse_missing_path
+from ctxzoo.data.files import (
+    atomic_file,
+    atomic_folder,
+    cached_folder,
+    content_hash,
+    default_cache_folder,
+    refuse_missing_path,
+)
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 FORK = multiprocessing.get_context("fork")
@@ -227,3 +234,24 @@ def test_recipes(
     assert f"there is no {what} '" in said
     assert "Repo id must be" not in said
     assert "Traceback" not in said
+
+
+def test_a_folder_takes_the_place_of_another_only_when_it_is_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "below" / "data"
+
+    def fill(content: str, error: BaseException | None = None) -> None:
+        with atomic_folder(folder) as fresh:
+            (fresh / content).write_text(content)
+            if error:
+                raise error
+
+    with pytest.raises(ValueError, match="broken"):
+        fill("first", ValueError("broken"))
+    assert list(folder.parent.iterdir()) == []
+    fill("first")
+    with pytest.raises(KeyboardInterrupt):
+        fill("second", KeyboardInterrupt())
+    assert [path.name for path in folder.iterdir()] == ["first"]
+    fill("second")
+    assert [path.name for path in folder.iterdir()] == ["second"]
+    assert list(folder.parent.iterdir()) == [folder]

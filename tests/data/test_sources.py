@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from ctxzoo.data import sources
+from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.sources import (
     DatasetFileError,
     DatasetUnavailableError,
+    data_folder,
     dataset_fingerprint,
     load_splits,
     resolve_dataset,
 )
+from ctxzoo.word_vectors import safetensors_files
 
 
 @pytest.fixture(autouse=True)
@@ -84,9 +89,9 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
     loads: list[bool] = []
     original = datasets.load_dataset
 
-    def load_dataset(*arguments):
+    def load_dataset(*arguments, **options):
         loads.append(datasets.config.HF_HUB_OFFLINE)
-        return original(*arguments)
+        return original(*arguments, **options)
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", offline)
     monkeypatch.setattr(sources, "_hub_answers", lambda: False)
@@ -208,7 +213,7 @@ def test_the_fingerprint_of_text_is_that_of_its_letters_and_times_count():
 
 @pytest.mark.parametrize("name", ["no where.csv", "nowhere.csv", "my data/none", "/no/folder", "./none"])
 def test_what_can_be_no_hub_id_is_not_asked_for(name, monkeypatch):
-    monkeypatch.setattr(datasets, "load_dataset", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("asked"))
     with pytest.raises(DatasetUnavailableError, match=f"no file or folder '{name}'; expected one, or a Hub id"):
         load_splits(name)
 
@@ -217,3 +222,31 @@ def test_a_folder_with_a_blank_in_its_name(tmp_path):
     (tmp_path / "my data").mkdir()
     _dataset().to_parquet(tmp_path / "my data" / "train.parquet")
     assert list(load_splits(str(tmp_path / "my data"))) == ["train"]
+
+
+@pytest.mark.parametrize("name", ["ctxzoo-data/reuters8", "ctxzoo-data/never-made"])
+def test_names_of_our_own_never_reach_the_hub(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr(sources, "get_session", lambda: pytest.fail("asked"))
+    with pytest.raises(DatasetUnavailableError, match=f"on no hub. Get it: ctxzoo data get {name} --data_dir"):
+        load_splits(name, str(tmp_path / "my data"), sample=True)
+    with pytest.raises(
+        FileNotFoundError, match=f"there is no checkpoint '{name}': names under ctxzoo-data/ are of data"
+    ):
+        refuse_missing_path(name, "checkpoint")
+    monkeypatch.setattr(safetensors_files, "snapshot_download", lambda *_, **__: pytest.fail("asked"))
+    with pytest.raises(FileNotFoundError, match=f"no file of word vectors '{name}'"):
+        safetensors_files.find_checkpoint(name)
+
+
+def test_the_data_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    assert data_folder() == tmp_path / "share" / "ctxzoo" / "datasets"
+    (data_folder() / "ctxzoo-data" / "films").mkdir(parents=True)
+    assert resolve_dataset("ctxzoo-data/films") == str(data_folder() / "ctxzoo-data" / "films")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data_folder() == tmp_path / ".local" / "share" / "ctxzoo" / "datasets"
+    monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "named"))
+    assert data_folder() == tmp_path / "named"
+    assert data_folder("given") == Path("given")

@@ -73,3 +73,8 @@ def test_other_data_than_that_of_the_training_is_refused(whole: Settings) -> Non
 def test_both_files_are_asked_for() -> None:
     with pytest.raises(ValueError, match="--result names nothing"):
         Settings(checkpoint="somewhere")
+
+
+def test_a_results_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match=r"--result FILE: no such file; a run of recipes/squad_bidaf\.py writes one"):
+        Settings(checkpoint="somewhere", result="FILE")

@@ -18,7 +18,13 @@ DOCUMENT = "# Title\n\n<!-- table: bidaf-squad-v1-mini -->\n<!-- /table: bidaf-s
 
 def test_documents_agree_with_results() -> None:
     documents = [
-        path for path in (ROOT / "README.md", *sorted((ROOT / "docs" / "models").glob("*.md"))) if path.exists()
+        path
+        for path in (
+            ROOT / "README.md",
+            ROOT / "recipes" / "README.md",
+            *sorted((ROOT / "docs" / "models").glob("*.md")),
+        )
+        if path.exists()
     ]
     results = read_results(ROOT / "results") if (ROOT / "results").is_dir() else []
     runs = results, read_trials(ROOT / "results"), read_published(ROOT)

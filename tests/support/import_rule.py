@@ -42,13 +42,14 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "metrics": {"models"},
     "data": {"models"},
     "word_vectors": {"models", "data"},
+    "catalogue": {"data"},
     "results": {"data", "version"},
     "training": _GENERAL,
-    "hub": {*_GENERAL, "training"},
+    "hub": {*_GENERAL, "catalogue", "training"},
     "runs": {*_GENERAL, "training", "hub"},
     "tasks": {*_GENERAL, "training", "hub", "runs", "lazy_exports"},
     "checkpoints": {"models", "hub", "tasks"},
-    "cli": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
+    "cli": {*_GENERAL, "catalogue", "training", "hub", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
 TASK_ARROWS: dict[str, set[str]] = {"word_embeddings": {"text_classification", "token_classification"}}

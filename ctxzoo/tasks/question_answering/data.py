@@ -43,7 +43,7 @@ class SquadDataModule(BucketedDataModule):
 
     Args:
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
-        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
         word_vectors: file of pretrained vectors, kept as they are; None learns vectors for the training words.
         vector_limit: read this many rows of the file, beside those of the dataset's own words.

@@ -63,7 +63,7 @@ def read_squad(
         source: "sample" (the generated corpus); an official SQuAD JSON file (one split, named by "train",
             "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id
             that `datasets` can load.
-        data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
         squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
         config: name of the configuration, for datasets that have several.
         fix_answer_start: where an answer is not at its offset, move the offset to its nearest occurrence.

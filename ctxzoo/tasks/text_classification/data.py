@@ -47,7 +47,7 @@ class TextClassificationDataModule(BucketedDataModule):
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         text_column, label_column: names of columns; default the usual ones.
         splitting: which rows `train`, `validation` and `test` have.
         vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for

@@ -55,7 +55,7 @@ def read_texts(
         dataset: "sample" (the generated corpus); a .csv, .tsv (both with a header), .jsonl or .parquet file, whose rows
             are the split "train"; a folder or Hub id that `datasets` can load, of which the splits train, validation
             and test are read.
-        data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
         text_column: default the first of `TEXT_COLUMNS` that is there.
         label_column: default the first of `LABEL_COLUMNS` that is there.
 

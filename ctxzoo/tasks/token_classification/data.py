@@ -69,7 +69,7 @@ class TokenClassificationDataModule(BucketedDataModule):
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_tokens` reads: Hub id or folder.
-        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         tag_column: name of the column of tags; default the first usual one.
         min_word_count: a word needs this many occurrences, unless it has a vector.
         lower_case, fold_digits: as in `build_word_tokenizer`; choose what the words of the vectors are like.

@@ -42,7 +42,7 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
     Args:
         dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a
             folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
-        data_dir: folder searched for Hub ids, default the environment variable CTXZOO_DATA.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
         tag_column: default the first of `TAG_COLUMNS` that is there.
 
     Raises:

@@ -68,7 +68,7 @@ def evaluate(
             which "train" is what recipes train on, and "test" others.
         split: name of a split.
         tokenizer: of a model; default the one of the checkpoint.
-        data_dir: folder of datasets as `<namespace>/<name>`; default `$CTXZOO_DATA`.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         text_column: of a dataset.
         words: about as many of the split's known words are predicted, from its beginning.
 

@@ -1,0 +1,151 @@
+"""Datasets of the catalogue on this machine: downloaded, converted, checked, and only then put in place."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+import yaml
+from huggingface_hub import snapshot_download
+
+from ctxzoo.catalogue.check import Finding, check, is_same
+from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, forget, handed_over
+from ctxzoo.catalogue.entry import Entry, Kind, Kinds, RawFile, RawFileError, Rows
+from ctxzoo.data.files import atomic_folder
+from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.sources import data_folder
+
+FEATURES = {
+    "text": datasets.Value("string"),
+    "texts": datasets.List(datasets.Value("string")),
+    "integer": datasets.Value("int64"),
+    "int32": datasets.Value("int32"),
+    "number": datasets.Value("float64"),
+    "answers": {
+        "text": datasets.List(datasets.Value("string")),
+        "answer_start": datasets.List(datasets.Value("int32")),
+    },
+}
+HUB_FILES = ("README.md", "*.parquet")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of getting a dataset: its folder, what is in it, and whether it was there before."""
+
+    folder: Path
+    findings: list[Finding]
+    kept: bool
+
+
+def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, replace: bool = False) -> Outcome:
+    """Have a dataset in the data folder; one that is there and right is kept.
+
+    Args:
+        entry: of the catalogue.
+        data_dir: see `data_folder`.
+        raw: a folder with raw files, or of the Hub's files, that were fetched by hand; default: they are downloaded.
+        replace: whether a folder with other rows is replaced.
+
+    Raises:
+        RawFilesMissingError: a file cannot be downloaded, or is not in `raw`.
+        RawFileError: a raw file is not in the form of the source.
+        WrongContentError: a raw file has a wrong sha256, or the rows have a wrong fingerprint; nothing is put in place.
+        FileExistsError: the folder is there with other rows, and `replace` was not given.
+        OSError: the folder cannot be written.
+    """
+    folder = data_folder(data_dir) / entry.name
+    if folder.exists() and not replace:
+        findings = check(entry, folder)
+        if is_same(findings) or entry.differs:
+            return Outcome(folder, findings, kept=True)
+        raise FileExistsError(
+            f"{folder} is there, but {_what_differs(findings)}; --replace builds it anew, --data_dir builds another"
+        )
+    with atomic_folder(folder) as temporary:
+        if entry.convert is None:
+            _from_hub(entry, temporary, raw)
+        else:
+            _convert(entry, temporary, raw)
+        findings = check(entry, temporary)
+        if not is_same(findings) and not entry.differs:
+            if raw is None:
+                forget(entry.files)
+            raise WrongContentError(
+                f"{entry.name}: {_what_differs(findings)}: the files of the source are not those that results were "
+                "computed on; nothing was put in place"
+            )
+    return Outcome(folder, findings, kept=False)
+
+
+def _what_differs(findings: list[Finding]) -> str:
+    parts = [
+        f"{finding.split} is missing"
+        if finding.state == "missing"
+        else f"{finding.split} ({finding.rows:,} rows) has the fingerprint {finding.fingerprint[:16]}…, another one"
+        for finding in findings
+        if finding.state in ("missing", "differs")
+    ]
+    return ", ".join(parts)
+
+
+def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
+    assert entry.convert is not None
+    files = fetch(entry.files) if raw is None else handed_over(entry.files, raw)
+    try:
+        splits = entry.convert(files)
+    except RawFileError:
+        if raw is None:
+            forget(entry.files)  # so that the next attempt downloads them again
+        raise
+    write_folder(entry, folder, {name: dataset_of(rows, entry.kinds) for name, rows in splits.items()})
+
+
+def dataset_of(rows: Rows, kinds: Kinds) -> datasets.Dataset:
+    """Return rows as a dataset with columns of these kinds."""
+    features = datasets.Features({name: _feature(kind) for name, kind in kinds.items()})
+    return datasets.Dataset.from_dict({name: rows.get(name, []) for name in kinds}, features=features)
+
+
+def _feature(kind: Kind) -> object:
+    return FEATURES[kind] if isinstance(kind, str) else datasets.ClassLabel(names=list(kind))
+
+
+def write_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]) -> None:
+    """Write splits, named "split" or "configuration/split", as the Hub lays a dataset repository out."""
+    configurations: dict[str, list[dict[str, str]]] = {}
+    for name, dataset in splits.items():
+        configuration, _, split = name.rpartition("/")
+        path = f"{name}.parquet"
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        dataset.to_parquet(folder / path)
+        configurations.setdefault(configuration or "default", []).append({"split": split, "path": path})
+    configs = [{"config_name": name, "data_files": data_files} for name, data_files in configurations.items()]
+    front = yaml.safe_dump({"configs": configs}, sort_keys=False)
+    rows = ", ".join(f"{name} {len(dataset):,}" for name, dataset in splits.items())
+    body = [entry.description, f"Rows: {rows}.", f"Source: {entry.source}.", entry.how, f"Licence: {entry.licence}."]
+    text = "\n\n".join([f"---\n{front}---", f"# {entry.name}", *body, f"Built by `ctxzoo data get {entry.name}`.\n"])
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def _from_hub(entry: Entry, folder: Path, raw: Path | None) -> None:
+    """Copy the Hub's files into the folder; an interrupted download goes on in the cache of the Hub's client."""
+    if raw is not None:
+        if not any(raw.rglob("*.parquet")):
+            raise RawFilesMissingError(f"{raw} holds no Parquet file of {entry.name}", [hub_files(entry)])
+        shutil.copytree(raw, folder, dirs_exist_ok=True)
+        return
+    try:
+        snapshot = snapshot_download(entry.name, repo_type="dataset", allow_patterns=list(HUB_FILES))
+    except Exception as error:  # the HTTP library behind the client, and so its errors, differ between versions of it
+        raise RawFilesMissingError(
+            f"the Hub did not deliver {entry.name} ({on_one_line(error)})", [hub_files(entry)]
+        ) from error
+    shutil.copytree(snapshot, folder, dirs_exist_ok=True)
+
+
+def hub_files(entry: Entry) -> RawFile:
+    """Return where a person finds the files of a dataset on the Hub."""
+    return RawFile(f"https://huggingface.co/datasets/{entry.name}/tree/main", "README.md and all Parquet files")

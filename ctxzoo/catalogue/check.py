@@ -1,0 +1,102 @@
+"""Whether a folder holds the rows that results were computed on."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import datasets
+
+from ctxzoo.catalogue.entries import ENTRIES
+from ctxzoo.catalogue.entry import Entry
+from ctxzoo.data.sources import DatasetUnavailableError, dataset_fingerprint, load_splits
+
+State = Literal["same", "differs", "missing", "not compared"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a folder holds of one split: its rows, and whether they are those that results were computed on."""
+
+    split: str
+    state: State
+    rows: int | None
+    fingerprint: str
+
+
+def check(entry: Entry, folder: Path) -> list[Finding]:
+    """Compare the splits of a folder with those of an entry; splits that the entry does not know come last.
+
+    Raises:
+        DatasetUnavailableError: there is no such folder, or no data file in it.
+        DatasetFileError: a file is damaged.
+    """
+    findings = []
+    with splits_of(folder) as found:
+        for name, expected in entry.fingerprints.items():
+            split = found.get(name)
+            if split is None:
+                findings.append(Finding(name, "missing", None, ""))
+            else:
+                lacking = set(entry.checked) - set(split.column_names)
+                print_of = "" if lacking else _fingerprint(entry, split)
+                findings.append(Finding(name, "same" if print_of == expected else "differs", len(split), print_of))
+        for name in sorted(set(found) - set(entry.fingerprints)):
+            findings.append(Finding(name, "not compared", len(found[name]), dataset_fingerprint(found[name])))
+    return findings
+
+
+def is_same(findings: list[Finding]) -> bool:
+    """Return whether all splits that results were computed on are there as they were."""
+    return all(finding.state in ("same", "not compared") for finding in findings)
+
+
+def entry_of(folder: Path) -> Entry | None:
+    """Return the entry that a folder is of: by the last two parts of its path, else by what it holds, else None.
+
+    Raises:
+        DatasetUnavailableError, DatasetFileError: as in `check`.
+    """
+    named = "/".join(folder.resolve().parts[-2:])
+    if named in ENTRIES:
+        return ENTRIES[named]
+    with splits_of(folder) as found:
+        for entry in ENTRIES.values():
+            if any(
+                name in found and _fingerprint(entry, found[name]) == expected
+                for name, expected in entry.fingerprints.items()
+                if set(entry.checked) <= set(found[name].column_names if name in found else ())
+            ):
+                return entry
+    return None
+
+
+def _fingerprint(entry: Entry, split: datasets.Dataset) -> str:
+    return dataset_fingerprint(split.select_columns(list(entry.checked)) if entry.checked else split)
+
+
+@contextmanager
+def splits_of(folder: Path) -> Iterator[Mapping[str, datasets.Dataset]]:
+    """Give the splits of a folder by name, with the name of the configuration before it where there are several."""
+    if not folder.is_dir():
+        raise DatasetUnavailableError(f"there is no folder {folder}")
+    # The cache of `datasets` would keep a copy of what is only looked at.
+    with tempfile.TemporaryDirectory(prefix="ctxzoo-check-") as cache:
+        configurations = _configurations(folder)
+        found = {}
+        for configuration in configurations:
+            splits = load_splits(str(folder), config=configuration, cache_dir=cache)
+            prefix = f"{configuration}/" if len(configurations) > 1 else ""
+            found.update({f"{prefix}{name}": split for name, split in splits.items()})
+        yield found
+
+
+def _configurations(folder: Path) -> list[str | None]:
+    try:
+        return list(datasets.get_dataset_config_names(str(folder)))
+    except FileNotFoundError:  # no data file; reading says so
+        return [None]

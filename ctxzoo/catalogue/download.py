@@ -1,0 +1,177 @@
+"""Raw files: downloaded so that an interrupted download goes on, or handed over in a folder; checked by sha256."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+from filelock import FileLock
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+
+from ctxzoo.catalogue.entry import Files, RawFile
+from ctxzoo.data.files import content_hash, default_cache_folder
+from ctxzoo.data.notices import on_one_line
+
+BLOCK = 2**20
+TIMEOUT_SECONDS = 30.0
+_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+
+
+class RawFilesMissingError(OSError):
+    """Raw files could not be had.
+
+    Attributes:
+        files: those that are missing.
+    """
+
+    def __init__(self, message: str, files: Iterable[RawFile]) -> None:
+        super().__init__(message)
+        self.files = tuple(files)
+
+
+class WrongContentError(ValueError):
+    """A raw file, or what was built, is not what it has to be."""
+
+
+def fetch(files: Iterable[RawFile]) -> Files:
+    """Download files into the cache and return where they are; those that are there are kept.
+
+    Raises:
+        RawFilesMissingError: a file cannot be downloaded; what came of it stays, and the next call goes on from there.
+        WrongContentError: a file has another sha256 than it should; it is removed.
+    """
+    files = tuple(files)
+    found: dict[str, Path] = {}
+    with _progress() as progress:
+        for number, file in enumerate(files, start=1):
+            target = cached_path(file)
+            bar = progress.add_task(f"{number}/{len(files)} {file.name}", total=None)
+            try:
+                _download(file, target, progress, bar)
+            except requests.RequestException as error:
+                part = _part_of(target)
+                have = f", {part.stat().st_size:,} bytes of it are kept" if part.is_file() else ""
+                rest = [raw for raw in files if not cached_path(raw).is_file()]
+                raise RawFilesMissingError(f"{file.url} cannot be fetched ({_reason(error)}{have})", rest) from error
+            check_sha256(file, target, remove=True)
+            found[file.name] = target
+            progress.remove_task(bar)
+    return found
+
+
+def handed_over(files: Iterable[RawFile], folder: Path) -> Files:
+    """Return where raw files lie in a folder that a person filled.
+
+    Raises:
+        RawFilesMissingError: a file is not there, or there is no such folder.
+        WrongContentError: a file has another sha256 than it should.
+    """
+    files = tuple(files)
+    missing = [file for file in files if not (folder / file.name).is_file()]
+    if missing:
+        names = ", ".join(shlex.quote(file.name) for file in missing[:3]) + (", …" if len(missing) > 3 else "")
+        raise RawFilesMissingError(f"{folder} lacks {len(missing)} of {len(files)} files: {names}", missing)
+    for file in files:
+        check_sha256(file, folder / file.name)
+    return {file.name: folder / file.name for file in files}
+
+
+def forget(files: Iterable[RawFile]) -> None:
+    """Remove downloaded files from the cache, because they are not what they should be."""
+    for file in files:
+        cached_path(file).unlink(missing_ok=True)
+
+
+def cached_path(file: RawFile) -> Path:
+    """Return where a file is kept after its download; files of one name have folders of their own."""
+    return default_cache_folder() / "downloads" / content_hash([file.url]) / file.name
+
+
+def check_sha256(file: RawFile, path: Path, *, remove: bool = False) -> None:
+    """Refuse a file with another sha256 than its entry says, if that says one.
+
+    Args:
+        file: as the entry has it.
+        path: where it lies.
+        remove: whether a wrong file is removed, so that it is downloaded again.
+
+    Raises:
+        WrongContentError: the sha256 is another.
+    """
+    if file.sha256 is None:
+        return
+    digest = hashlib.sha256()
+    with path.open("rb") as content:
+        while block := content.read(BLOCK):
+            digest.update(block)
+    if digest.hexdigest() != file.sha256:
+        if remove:
+            path.unlink()
+        what = "it was removed: try again" if remove else f"fetch it again from {file.url}"
+        raise WrongContentError(f"{path} has the sha256 {digest.hexdigest()}; expected {file.sha256}; {what}")
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
+
+
+def _download(file: RawFile, target: Path, progress: Progress, bar: TaskID) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = _part_of(target)
+    with FileLock(f"{part}.lock"):
+        if target.is_file():
+            return
+        have = part.stat().st_size if part.is_file() else 0
+        if not _transfer(file.url, part, have, progress, bar):
+            part.unlink(missing_ok=True)
+            _transfer(file.url, part, 0, progress, bar)
+        os.replace(part, target)
+
+
+def _transfer(url: str, part: Path, have: int, progress: Progress, bar: TaskID) -> bool:
+    """Append the rest of a file to what there is of it; return False where the server cannot go on from there."""
+    headers = {"Accept-Encoding": "identity"}  # otherwise positions in the file are not those of the transfer
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
+        if have:
+            start = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if response.status_code != requests.codes.partial_content or start is None or int(start[1]) != have:
+                return False
+        response.raise_for_status()
+        length = response.headers.get("Content-Length")
+        progress.update(bar, completed=have, total=have + int(length) if length else None)
+        with part.open("ab" if have else "wb") as content:
+            for block in response.iter_content(BLOCK):
+                content.write(block)
+                progress.advance(bar, len(block))
+    return True
+
+
+def _reason(error: requests.RequestException) -> str:
+    if error.response is not None:
+        return f"HTTP {error.response.status_code}"
+    # Their own messages name pools and retries before they come to the reason.
+    kinds = {
+        requests.exceptions.ProxyError: "the proxy does not answer",
+        requests.exceptions.SSLError: "the certificate is not accepted",
+        requests.Timeout: f"no answer within {TIMEOUT_SECONDS:.0f} s",
+        requests.ConnectionError: "no connection",
+        requests.exceptions.ChunkedEncodingError: "the connection broke",
+    }
+    return next((reason for kind, reason in kinds.items() if isinstance(error, kind)), on_one_line(error))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield progress

@@ -1,0 +1,97 @@
+"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""
+
+FINGERPRINTS: dict[str, dict[str, str]] = {
+    "cornell-movie-review-data/rotten_tomatoes": {
+        "train": "bd3b252bb812c7cd53a2b7a8f66618b964941a0b6f23a6d2ffb6180ceaf845fd",
+        "validation": "5431ba3420569f02f04b1db0170eb2ef3eab12369cbb873185a80b0d83bdc245",
+        "test": "d9e158584c37b54a1f1e4e5c21066a8d71f25232956a7261b20596dac2b28c14",
+    },
+    "SetFit/CR": {
+        "train": "a5bb8bca2ca23e465239a9b98cb11e52d929f91d61f90e5fc9b7cc6d014f8df9",
+    },
+    "SetFit/subj": {
+        "train": "ef5f8f244cb47438a8451359d7c0e6955ef1cbf635d0e7a0ac838b2c62cd01ed",
+    },
+    "ctxzoo-data/mpqa": {
+        "train": "ea590bef42c2b9fd8cdfff7a92eb7ee7cf9905affa772742b4813d4fab64c6c7",
+    },
+    "SetFit/sst2": {
+        "train": "659862d85931340fdc6c9807b59fae07cee4356c4585ed520974ae6c58bf78d6",
+        "validation": "14622bf43e9c1407a566b7933b9cdec7fd37fca70ec6c38c24beed0faf7cbdb5",
+        "test": "2efffe67b14652c0b40504a03ac9458e1d8f95220331cedfcb77599bd0519b7d",
+    },
+    "ctxzoo-data/reuters8": {
+        "train": "d04b94656cde0d433dbe7a67d9a86f9010642af590541e51c42a2143313e3fcc",
+        "test": "ce247c45ad56237d11c758d7a7b503253f2ef5edc58b12a5e3eac9e0f28fb9a6",
+    },
+    "stanfordnlp/imdb": {
+        "train": "6be9f60e38bda0808669319b0ab1a6a355c6e90bbf8efba66442235cf026b05d",
+        "test": "8c29548003bf3c1ec8cc6fd5c67dfd710b988ce04e63cd3d29d86cdee7e0094a",
+    },
+    "Yelp/yelp_review_full": {
+        "train": "375025cf38bbb1297898eb48cf9d6b24ba467a98cb0da550028c45b867d48b65",
+        "validation": "97c902bbe4b468d51e6be033ed2403df6e0dc6ef9d54a6d1918a9d3377e6bb3f",
+        "test": "9769bcec6ac5d791f92dbfd0ebc1e6be9964a6dcdd6de2282b2dee01bd37891f",
+    },
+    "ctxzoo-data/news_aggregator": {
+        "train": "b13845baa926126f12dd5d62667c5f2b71fe52aa338153fc88a961751ad4f67a",
+        "validation": "474613bbc2742d6ce54d80270fcff0c05916b9d3d4913011f33ad312f1fbdb54",
+        "test": "dfe8c35d51431c38c8a182e0ea97165d527c97fbf1e199c4c56931138c15be33",
+    },
+    "rajpurkar/squad": {
+        "validation": "a3270865b4867f3a39bb01cb1e438ec9a535d944b6427e66b008dc9e39d94171",
+    },
+    "rajpurkar/squad_v2": {
+        "validation": "71b6522691c06d26a13215f07a6f5955a6c53ee8672920567cf1a22a31e0eb7d",
+    },
+    "ctxzoo-data/squad_v1_mini": {
+        "train": "1354359a8b7bc94e375a37c6c4cf34dc34c36dc8f32e15878bf5bb6fd0974cb6",
+        "validation": "4b4e2580f6845cba8c1ba12c3bc4c159640141f5dcf1545960db29b1ebd2dd56",
+        "test": "1ee02a803aa0386b98ba96d9669e78a4536a4bac76d0d179f2c489bf88132d39",
+    },
+    "ctxzoo-data/squad_v2_mini": {
+        "train": "4c164bc94bb84a6c44532313e2354eb8fe41da289ef1a9da139698ba82db965b",
+        "validation": "f309c53e81b3f4628603164c3ce2a5deaf5eeddeb24a85bd17bcd3e0fc1a698f",
+        "test": "381af99a0b6993f8e3e6227e0be26d15fdf1a40bf6afae5f38ce3bcf8ebb1760",
+    },
+    "ctxzoo-data/squad_v1_train_sample": {
+        "train": "dfc64a39ad240adb32a88ec62bc0cbcdc115e99aa1fbb69860040c21331dba6b",
+    },
+    "ctxzoo-data/squad_v2_cs224n": {
+        "validation": "dda30f67e52a3897648ff36ade1cc5210268149e0dce597e98569c9db9ecfc15",
+        "test": "f3336840149e0e6d7a1ba4edabb954b86f811412de88535b00febaee973e4dd7",
+        "test_unlabelled": "fd8304f844e090763ff935dfa55c8b4093889f69fb1ad990a20afa1458b4424b",
+    },
+    "ctxzoo-data/squadshifts": {
+        "new_wiki/test": "8a492e551d6f1919d28a57b9cad255188304b344330e9e7d51736f39e589b63e",
+        "reddit/test": "2cc74efb988731ec5a9459e8f0519133a3b6f523c0081e282c2f5434d6b1af1c",
+    },
+    "ctxzoo-data/ptb_sample": {
+        "train": "433379011511dc7966af07eba30d6940c78c3c7a9fa3904e1a0e7b7160183d2b",
+        "validation": "28c22d673bf1d5b31780939fe4aef656499e517fbb4a299714a7751a250bb0fc",
+        "test": "6d549f766228837292565b4b6193c292b556f0cb565459c7fb325dd852dde4c4",
+    },
+    "ctxzoo-data/ud_english_ewt": {
+        "train": "0907cf7c4a0251be4f40a456c3d349638db1021d7b80aa86467beeae09b100c9",
+        "validation": "1b7905ee479189e8e2763a82bf904060bf2cd3093151b85877808c1ec477703b",
+        "test": "5dee9336c2a736a107ff5cd2d28211c6d9fa79189bcfc6c8ab02c23ca602df51",
+    },
+    "ctxzoo-data/brown_pos": {
+        "train": "7ca2eeafc8421275caf3a37c55d3379a87c1e5cb702f7f1b6d0a1fc9e574e42f",
+    },
+    "ctxzoo-data/conll2000_pos": {
+        "train": "34ce862c348dda4a4835ceafb285a21017a3ba67a764a908780f1e65305a8b8f",
+        "test": "95d0c1237cee1aaa9965ffe125fa28d9810fe854168db561938e25a62c82d702",
+    },
+    "ctxzoo-data/word_similarity": {
+        "test": "cb176dc3a382eb08f474cb479842a78eaf4f222838291163f866633994177377",
+    },
+    "ctxzoo-data/word_analogy": {
+        "test": "2da51849d5bd730cb17259ea6367df855ea12f4a9ad20f9d2b34d4d60215fb29",
+    },
+    "ctxzoo-data/wikipedia_en_2015": {
+        "train": "e8c7c2be2d43c69eaab33bb43ed97b441c786dc5d14cd0734414882066853cd0",
+        "validation": "2456393a2747b8aa45593d65ccb4bd0aabb4f3f61fbb1953edca5f6c52d8192a",
+        "test": "b9b25abb2141b62d0ac988e8c85226263368b5a8664492ea503d05683059d82e",
+    },
+}

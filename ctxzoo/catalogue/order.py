@@ -1,0 +1,51 @@
+"""Selections and orders of rows that were drawn at random: which rows, in which order, without their content.
+
+A random division whose making nobody can repeat is kept as one short hash for each row, in the order of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.catalogue.entry import Rows, Splits
+
+KEY = np.uint32  # a collision among the rows of a set would show in the fingerprint
+
+
+def key_of(values: Iterable[Any]) -> int:
+    """Return the hash of a row, of the values that tell it from others."""
+    content = "\0".join(map(str, values))
+    return int.from_bytes(hashlib.sha256(content.encode()).digest()[:4], "little")
+
+
+def stored(name: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a file of this package, `<name>.npz`, by their names."""
+    with (files("ctxzoo.catalogue") / f"{name}.npz").open("rb") as file, np.load(file) as arrays:
+        return dict(arrays)
+
+
+def arranged(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Splits:
+    """Return the rows that a stored order names, in its order; those that are not there are left out.
+
+    Args:
+        rows: all rows that the raw files give.
+        by: the columns that tell one from another; of rows that agree in these the first counts.
+        name: of the stored order, with an array of `key_of` for each split.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        found.setdefault(key_of(row[column] for column in by), row)
+    return {
+        split: columns_of([found[key] for key in keys.tolist() if key in found]) for split, keys in stored(name).items()
+    }
+
+
+def columns_of(rows: Sequence[dict[str, Any]]) -> Rows:
+    """Return rows as columns; all have the same."""
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

@@ -1,0 +1,137 @@
+"""Labelled texts, one a line, and reviews that are a file each."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
+
+_C1 = re.compile("[\x80-\x9f]")  # control characters that no text means: bytes of Windows-1252 read as Latin-1
+
+
+def lines_of(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Return the lines of a file, split at line feeds alone, without the empty piece behind the last.
+
+    Raises:
+        RawFileError: the file is not in that encoding.
+    """
+    try:
+        lines = path.read_bytes().decode(encoding).split("\n")
+    except UnicodeDecodeError as error:
+        raise RawFileError(
+            f"{path.name}: byte {error.start} is not {encoding}; expected the file of the source"
+        ) from error
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def texts_by_file(
+    labels: Sequence[tuple[str, int, str]], encoding: str = "utf-8", *, label_text: bool = True
+) -> Callable[[Files], Splits]:
+    """Return a converter of files that each hold the texts of one label, one a line; all go to the split "train".
+
+    Empty lines are left out, and blanks around texts.
+
+    Args:
+        labels: name of the file, number and name of its label, in the order of rows.
+        encoding: of the files.
+        label_text: whether there is a column with the names of labels.
+    """
+
+    def convert(files: Files) -> Splits:
+        texts, numbers, names = [], [], []
+        for file, number, name in labels:
+            found = [text for line in lines_of(files[file], encoding) if (text := line.strip())]
+            texts += found
+            numbers += [number] * len(found)
+            names += [name] * len(found)
+        rows: dict[str, list[Any]] = {"text": texts, "label": numbers}
+        return {"train": {**rows, "label_text": names} if label_text else rows}
+
+    return convert
+
+
+def sentence_polarity(files: Files) -> Splits:
+    """Return train, validation and test: of each label the first 80 %, the next and the last 10 %; positives first."""
+    splits: dict[str, dict[str, list[Any]]] = {}
+    for file, label in (("rt-polarity.pos", 1), ("rt-polarity.neg", 0)):
+        texts = [line.strip() for line in lines_of(files[file])]
+        first, second = round(0.8 * len(texts)), round(0.9 * len(texts))
+        for split, part in (("train", texts[:first]), ("validation", texts[first:second]), ("test", texts[second:])):
+            rows = splits.setdefault(split, {"text": [], "label": []})
+            rows["text"] += part
+            rows["label"] += [label] * len(part)
+    return splits
+
+
+def label_before_text(
+    files_of_splits: Sequence[tuple[str, str]], names: Sequence[str], separator: str, *, header: bool, label_text: bool
+) -> Callable[[Files], Splits]:
+    """Return a converter of files with a label, a separator and a text in each line.
+
+    Args:
+        files_of_splits: name of the split and of its file.
+        names: of the labels, in the order of their numbers; a file has either.
+        separator: the first in a line ends the label.
+        header: whether the first line is one.
+        label_text: whether there is a column with the names of labels.
+    """
+    number_of = {**{str(number): number for number in range(len(names))}, **{name: n for n, name in enumerate(names)}}
+
+    def rows_of(path: Path) -> Rows:
+        texts, numbers = [], []
+        for index, line in enumerate(lines_of(path)[int(header) :], start=1 + int(header)):
+            label, found, text = line.partition(separator)
+            if not found or label not in number_of:
+                raise RawFileError(
+                    f"{path.name}, line {index}: begins with {line[:40]!r}; expected one of {', '.join(number_of)}, "
+                    f"{separator!r} and a text"
+                )
+            texts.append(text.strip())
+            numbers.append(number_of[label])
+        rows: dict[str, list[Any]] = {"text": texts, "label": numbers}
+        return {**rows, "label_text": [names[number] for number in numbers]} if label_text else rows
+
+    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits}
+
+
+def real_characters(text: str) -> str:
+    """Return a text with the characters that Windows-1252 means by bytes that were read as Latin-1.
+
+    The few that it leaves undefined stay as they are.
+    """
+    return _C1.sub(lambda match: match[0].encode("latin-1").decode("cp1252", errors="ignore") or match[0], text)
+
+
+def film_reviews(files: Files) -> Splits:
+    """Return train and test of the Large Movie Review archive, sorted by label and by the number of the review.
+
+    Raises:
+        RawFileError: the archive is damaged, or holds no reviews.
+    """
+    (path,) = files.values()
+    found: dict[str, list[tuple[int, int, str]]] = {"train": [], "test": []}
+    try:
+        with tarfile.open(path, "r|gz") as archive:
+            for member in archive:
+                match = re.fullmatch(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt", member.name)
+                content = archive.extractfile(member) if match else None
+                if match and content is not None:
+                    text = real_characters(content.read().decode("utf-8"))
+                    found[match[1]].append((int(match[2] == "pos"), int(match[3]), text))
+    except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
+        raise RawFileError(f"{path.name} cannot be unpacked: {error}") from error
+    return {split: _columns(sorted(reviews), path) for split, reviews in found.items()}
+
+
+def _columns(reviews: Iterable[tuple[int, int, str]], path: Path) -> Rows:
+    rows: Rows = {"text": [], "label": []}
+    for label, _, text in reviews:
+        rows["text"].append(text)
+        rows["label"].append(label)
+    if not rows["text"]:
+        raise RawFileError(f"{path.name} holds no aclImdb/{{train,test}}/{{neg,pos}}/N_RATING.txt")
+    return rows

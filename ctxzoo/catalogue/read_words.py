@@ -1,0 +1,184 @@
+"""Tagged sentences of several corpora, and lists of word pairs and of analogies."""
+
+from __future__ import annotations
+
+import csv
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
+from ctxzoo.catalogue.read_lines import lines_of
+
+UNKNOWN_TAG = "X"  # of the universal tags, for what the map of a tagset does not name
+_TREE = re.compile(r"\(([^\s()]*)|\)|([^\s()]+)")
+_CATEGORIES = "brown/cats.txt"
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[Callable[[str], list[str]]]:
+    """Give a function from the name of a member of a zip file to its lines."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield lambda name: archive.read(name).decode("utf-8").splitlines()
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
+        raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
+
+
+def universal_tags(path: Path, name: str) -> dict[str, str]:
+    """Return the universal tag of each tag that a map in NLTK's archive of universal tagsets names."""
+    with _archive(path) as lines:
+        pairs = [line.split("\t") for line in lines(f"universal_tagset/{name}.map") if line.strip()]
+    return {pair[0]: pair[-1] for pair in pairs}
+
+
+def _mapped(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
+    return [universal.get(tag, UNKNOWN_TAG) for tag in tags]
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield runs of lines that are not blank."""
+    block: list[str] = []
+    for line in lines:
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def brown_corpus(files: Files) -> Splits:
+    """Return the sentences of the Brown corpus with its tags in capitals and universal ones, sorted by file."""
+    universal = universal_tags(files["universal_tagset.zip"], "en-brown")
+    rows: dict[str, list[Any]] = {name: [] for name in ("file", "category", "tokens", "pos_tags", "upos")}
+    with _archive(files["brown.zip"]) as lines:
+        categories = dict(line.split(None, 1) for line in lines(_CATEGORIES) if line.strip())
+        for file in sorted(categories):
+            for line in filter(str.strip, lines(f"brown/{file}")):
+                pairs = [word.rpartition("/") for word in line.split()]
+                tags = [tag.upper() for _, _, tag in pairs]
+                rows["file"].append(file)
+                rows["category"].append(categories[file].strip())
+                rows["tokens"].append([word for word, _, _ in pairs])
+                rows["pos_tags"].append(tags)
+                rows["upos"].append(_mapped(tags, universal))
+    return {"train": rows}
+
+
+def conll_2000(files: Files) -> Splits:
+    """Return train and test of the CoNLL-2000 shared task: words, tags, chunks, universal tags."""
+    universal = universal_tags(files["universal_tagset.zip"], "en-ptb")
+    splits: dict[str, Rows] = {}
+    with _archive(files["conll2000.zip"]) as lines:
+        for split in ("train", "test"):
+            rows: dict[str, list[Any]] = {name: [] for name in ("tokens", "pos_tags", "chunk_tags", "upos")}
+            for block in _blocks(lines(f"conll2000/{split}.txt")):
+                words, tags, chunks = zip(*(line.split() for line in block), strict=True)
+                rows["tokens"].append(list(words))
+                rows["pos_tags"].append(list(tags))
+                rows["chunk_tags"].append(list(chunks))
+                rows["upos"].append(_mapped(tags, universal))
+            splits[split] = rows
+    return splits
+
+
+def treebank_sample(files: Files) -> Splits:
+    """Return words and tags of NLTK's sample of the Penn Treebank, traces left out, divided by number of file."""
+    universal = universal_tags(files["universal_tagset.zip"], "en-ptb")
+    splits: dict[str, dict[str, list[Any]]] = {}
+    with _archive(files["treebank.zip"]) as lines:
+        for number in range(1, 200):
+            file = f"wsj_{number:04d}"
+            split = "train" if number < 160 else "validation" if number < 180 else "test"
+            rows = splits.setdefault(split, {name: [] for name in ("file", "tokens", "pos_tags", "upos")})
+            for words, tags in _sentences(" ".join(lines(f"treebank/combined/{file}.mrg"))):
+                rows["file"].append(file)
+                rows["tokens"].append(words)
+                rows["pos_tags"].append(tags)
+                rows["upos"].append(_mapped(tags, universal))
+    return splits
+
+
+def _sentences(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield words and tags of each outermost bracket of a file of trees; a leaf is "(tag word)"."""
+    depth, tag = 0, ""
+    words: list[str] = []
+    tags: list[str] = []
+    for match in _TREE.finditer(text):
+        if match[2] is not None:
+            if tag != "-NONE-":
+                words.append(match[2])
+                tags.append(tag)
+        elif match[0] == ")":
+            depth -= 1
+            if depth == 0 and words:
+                yield words, tags
+                words, tags = [], []
+        else:
+            depth += 1
+            tag = match[1]
+
+
+def conll_u(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Splits]:
+    """Return a converter of CoNLL-U files to words and tags; ranges of multiword tokens and empty nodes are left out.
+
+    Args:
+        files_of_splits: name of the split and of its file.
+    """
+
+    def rows_of(path: Path) -> Rows:
+        rows: dict[str, list[Any]] = {name: [] for name in ("sent_id", "tokens", "upos", "xpos")}
+        for block in _blocks(lines_of(path)):
+            identifiers = [line.partition("=")[2].strip() for line in block if line.startswith("# sent_id")]
+            words = [line.split("\t") for line in block if not line.startswith("#")]
+            words = [word for word in words if word[0].isdigit()]
+            if len(identifiers) != 1 or any(len(word) != 10 for word in words):
+                raise RawFileError(f"{path.name}: {block[0][:60]!r} begins no sentence in CoNLL-U with one sent_id")
+            rows["sent_id"].append(identifiers[0])
+            for column, index in (("tokens", 1), ("upos", 3), ("xpos", 4)):
+                rows[column].append([word[index] for word in words])
+        return rows
+
+    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits}
+
+
+def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
+    """Return a converter of lists of two words and a score in each line.
+
+    Args:
+        sets: name of the set -> name of its file, in the order of rows.
+    """
+
+    def convert(files: Files) -> Splits:
+        rows: dict[str, list[Any]] = {name: [] for name in ("dataset", "word1", "word2", "score")}
+        for name, file in sets.items():
+            for number, line in enumerate(filter(str.strip, lines_of(files[file])), start=1):
+                cells = line.split()
+                try:
+                    first, second, score = cells[0], cells[1], float(cells[2])
+                except (IndexError, ValueError) as error:
+                    raise RawFileError(
+                        f"{file}, line {number}: {line[:60]!r}; expected two words and a number"
+                    ) from error
+                for column, value in zip(rows.values(), (name, first, second, score), strict=True):
+                    column.append(value)
+        return {"test": rows}
+
+    return convert
+
+
+def word_analogies(files: Files) -> Splits:
+    """Return the analogy questions of a table with the columns type, word1, word2, word3 and target."""
+    (path,) = files.values()
+    reader = csv.DictReader(lines_of(path))
+    columns = {"category": "type", "a": "word1", "b": "word2", "c": "word3", "d": "target"}
+    if not set(columns.values()) <= set(reader.fieldnames or ()):
+        raise RawFileError(f"{path.name} has the columns {reader.fieldnames}; expected {', '.join(columns.values())}")
+    questions = list(reader)
+    rows = {name: [question[column] for question in questions] for name, column in columns.items()}
+    return {"test": {"dataset": ["google"] * len(questions), **rows}}

@@ -1,0 +1,159 @@
+"""`ctxzoo data list | get | check`: the datasets that results were computed on, and how to have them."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxzoo.cli.printing import print_table
+
+if TYPE_CHECKING:
+    from ctxzoo.catalogue.check import Finding
+    from ctxzoo.catalogue.download import RawFilesMissingError
+    from ctxzoo.catalogue.entry import Entry
+
+OK, FAILED, USER_ERROR = 0, 1, 2
+MANY = 20  # URLs that a person would not fetch one by one
+SAID = {
+    "same": "the rows that results were computed on",
+    "differs": "other rows than results were computed on",
+    "missing": "not there",
+    "not compared": "no result was computed on it",
+}
+
+
+def add_data_commands(parser: argparse.ArgumentParser) -> None:
+    """Add the commands below `ctxzoo data`; without one it lists the datasets."""
+    parser.set_defaults(command=list_datasets)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    debug = argparse.ArgumentParser(add_help=False)
+    debug.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
+    folder = argparse.ArgumentParser(add_help=False)
+    folder.add_argument(
+        "--data_dir", help="folder of datasets; default: $CTXZOO_DATA, else ctxzoo/datasets in the user's data folder"
+    )
+
+    help = "All datasets: size, licence, what they are made of, what uses them."
+    sub = commands.add_parser("list", help=help, description=help, parents=[debug])
+    sub.set_defaults(command=list_datasets)
+
+    help = "Download a dataset from its source, convert and check it. An interrupted download goes on."
+    sub = commands.add_parser("get", help=help, description=help, parents=[debug, folder])
+    sub.add_argument("name", metavar="NAME", help="as `ctxzoo data list` names it, or the part behind the slash")
+    sub.add_argument("--from", dest="raw", type=Path, metavar="FOLDER", help="raw files that were fetched by hand")
+    sub.add_argument("--replace", action="store_true", help="build it anew where a folder with other rows is there")
+    sub.set_defaults(command=get_dataset)
+
+    help = "Say whether a folder holds the rows that results were computed on."
+    sub = commands.add_parser("check", help=help, description=help, parents=[debug, folder])
+    sub.add_argument("subject", metavar="FOLDER_OR_NAME", help="a folder, or a dataset in the data folder")
+    sub.set_defaults(command=check_dataset)
+
+
+def list_datasets(options: argparse.Namespace) -> int:
+    """Print all datasets, and below the table what each is made of."""
+    from ctxzoo.catalogue.entries import ENTRIES
+
+    rows = [
+        [
+            entry.name,
+            f"{entry.megabytes:.1f}",
+            entry.licence,
+            "may differ" if entry.differs else "the same rows",
+            ", ".join(entry.uses) or "the mini sets are made of it",
+        ]
+        for entry in ENTRIES.values()
+    ]
+    print_table(["dataset", "MB", "licence", "get gives", "used by"], rows)
+    for entry in ENTRIES.values():
+        print(f"{entry.name}: {entry.description} From {entry.source}. {entry.how}")
+        if entry.differs:
+            print(f"  What get gives may differ: {entry.differs}")
+    print("\nctxzoo data get NAME builds one; NAME may be the part behind the slash.")
+    return OK
+
+
+def get_dataset(options: argparse.Namespace) -> int:
+    """Get one dataset and say where it is and how it is used."""
+    import datasets
+
+    from ctxzoo.catalogue.build import get
+    from ctxzoo.catalogue.download import RawFilesMissingError
+    from ctxzoo.catalogue.entries import entry_named
+
+    datasets.disable_progress_bars()
+    entry = entry_named(options.name)
+    try:
+        outcome = get(entry, options.data_dir, raw=options.raw, replace=options.replace)
+    except RawFilesMissingError as error:
+        if options.debug:
+            raise
+        _print_missing(entry, error, options)
+        return USER_ERROR
+    print(f"{outcome.folder}{' was there' if outcome.kept else ''}")
+    _print_findings(outcome.findings)
+    if entry.differs and any(finding.state != "same" for finding in outcome.findings):
+        print(f"scores may differ from ours: {entry.differs}")
+    print(_use_of(entry, options.data_dir))
+    return OK
+
+
+def check_dataset(options: argparse.Namespace) -> int:
+    """Check a folder and return `FAILED` where it holds other rows than results were computed on."""
+    import datasets
+
+    from ctxzoo.catalogue.check import check, entry_of, is_same
+    from ctxzoo.catalogue.entries import entry_named
+    from ctxzoo.data.sources import data_folder
+
+    datasets.disable_progress_bars()
+    folder = Path(options.subject)
+    if folder.is_dir():
+        entry = entry_of(folder)
+        if entry is None:
+            print(f"{folder} holds none of the datasets that `ctxzoo data list` names")
+            return FAILED
+    else:
+        entry = entry_named(options.subject)
+        folder = data_folder(options.data_dir) / entry.name
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}; get it: ctxzoo data get {entry.name}")
+    findings = check(entry, folder)
+    print(f"{folder}: {entry.name}")
+    _print_findings(findings)
+    if is_same(findings):
+        return OK
+    print(entry.differs or f"built anew by: ctxzoo data get {entry.name} --replace")
+    return FAILED
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        rows = "" if finding.rows is None else f"{finding.rows:,} rows: "
+        shown = f" ({finding.fingerprint[:16]}…)" if finding.fingerprint else ""
+        print(f"  {finding.split}: {rows}{SAID[finding.state]}{shown}")
+
+
+def _print_missing(entry: Entry, error: RawFilesMissingError, options: argparse.Namespace) -> None:
+    """Say what to fetch by hand, on the stream of errors."""
+    print(f"ctxzoo: error: {error}", file=sys.stderr)
+    print("The same command goes on later. Without network, fetch by hand into one folder:", file=sys.stderr)
+    for file in error.files[:MANY]:
+        name = "" if file.url.endswith(f"/{file.name}") else f"  as  {file.name}"
+        print(f"  {file.url}{name}", file=sys.stderr)
+    if len(error.files) > MANY:
+        print(f"  … and {len(error.files) - MANY} more, up to {error.files[-1].url}", file=sys.stderr)
+    command = ["ctxzoo", "data", "get", entry.name, *(["--data_dir", options.data_dir] if options.data_dir else [])]
+    print(f"and hand them over: {shlex.join(command)} --from FOLDER", file=sys.stderr)
+
+
+def _use_of(entry: Entry, data_dir: str | None) -> str:
+    from ctxzoo.data.sources import data_folder
+
+    searched = data_folder(data_dir).resolve() == data_folder().resolve()
+    where = "" if searched else f", with --data_dir {shlex.quote(str(data_dir))}"
+    return f"use it by its name, {entry.name}{where}; recipes/README.md names the recipes that read it"

@@ -1,0 +1,92 @@
+"""The table of recipes: the data of each, how to get it, and what a run takes and gives."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxzoo.catalogue.entries import ENTRIES
+from ctxzoo.results.result import VECTORS_CONTENT, RunResult
+from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
+
+HEADINGS = ("recipe", "data", "get it", "row", "runs", "minutes", "MB of memory", "score")
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is shown of runs: the metric, its name, and which direction is better."""
+
+    metric: str
+    name: str
+    higher: bool = True
+
+
+ACCURACY = Score("test/accuracy", "accuracy")
+# Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
+SCORES: dict[str | tuple[str, str], Score] = {
+    "squad_bidaf": Score("test/f1", "F1"),
+    "small_reader": Score("test/f1", "F1"),
+    "wikipedia_attention_cbow": Score("test/perplexity", "perplexity", higher=False),
+    ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
+    ("embedding_evaluation", "ctxzoo-data/word_similarity"): Score("test/men3000/spearman", "Spearman, MEN"),
+    ("embedding_evaluation", "ctxzoo-data/word_analogy"): Score("test/all/accuracy", "accuracy"),
+}
+
+
+def recipes(results: Sequence[RunResult]) -> str:
+    """Return a row for each recipe and dataset of the catalogue, sorted; dashes where no run is published."""
+    pairs = sorted((recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses)
+    return markdown_table(HEADINGS, [_row(recipe, dataset, results) for recipe, dataset in pairs], left=4)
+
+
+def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
+    score = SCORES.get((recipe, dataset), SCORES.get(recipe, ACCURACY))
+    start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
+    runs = _shown_row([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
+    if not runs:
+        return [*start, *[NOTHING] * 5]
+    return [
+        *start,
+        ", ".join(part for part in (runs[0].variant, runs[0].tag) if part),
+        str(len(runs)),
+        _minutes(runs),
+        f"{max(run.peak_memory_mb for run in runs):,.0f}",
+        f"{score.name} {mean_and_deviation([run.metrics[score.metric] for run in runs])}",
+    ]
+
+
+def _shown_row(runs: Sequence[RunResult], score: Score) -> Sequence[RunResult]:
+    """Return the runs of one row: of those with the settings of the defaults (no tag), where there are any, and the
+    most runs the one that has the best score.
+    """
+    rows: dict[tuple[str, ...], list[RunResult]] = defaultdict(list)
+    for run in runs:
+        if score.metric in run.metrics:
+            rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
+    rows = {key: found for key, found in rows.items() if not key[0]} or rows
+    if not rows:
+        return []
+    most = max(len(found) for found in rows.values())
+    sign = 1 if score.higher else -1
+    return max(
+        (found for found in rows.values() if len(found) == most),
+        key=lambda found: sign * statistics.fmean(run.metrics[score.metric] for run in found),
+    )
+
+
+def _settings(run: RunResult) -> str:
+    """Return the settings as text; runs that differ in them are of different rows, even where they have one tag."""
+    named = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}  # earlier results lack it
+    # Word vectors that a run was given bear the seed of their own training in their name.
+    return json.dumps(named, sort_keys=True).replace(f"-seed{run.seed}-", "-seed-")
+
+
+def _minutes(runs: Sequence[RunResult]) -> str:
+    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
+    return f"{minutes:.1f}" if minutes >= 0.1 else "< 0.1"
+
+
+TABLES = {"recipes": recipes}

@@ -1,0 +1,43 @@
+"""From raw files that are made again of our rows, `get` builds exactly our rows: all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ctxzoo.catalogue.build import get
+from ctxzoo.catalogue.entries import ENTRIES
+from ctxzoo.catalogue.order import stored
+from tests.support import catalogue_facts
+from tests.support.file_server import FileServer
+from tests.support.raw_files import MAKERS, raw_files, served
+
+pytestmark = pytest.mark.data
+
+
+def test_every_converter_has_raw_files() -> None:
+    assert set(MAKERS) == {entry.name for entry in ENTRIES.values() if entry.convert is not None}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_get_builds_our_rows(name: str, data_dir: Path) -> None:
+    with FileServer({}) as server:
+        entry = served(ENTRIES[name], raw_files(name, catalogue_facts.read), server)
+        outcome = get(entry, str(data_dir))
+    assert {finding.split: finding.fingerprint for finding in outcome.findings} == ENTRIES[name].fingerprints
+    assert {finding.state for finding in outcome.findings} == {"same"}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_fingerprints_are_those_of_the_data_folder(name: str) -> None:
+    assert catalogue_facts.fingerprints(ENTRIES[name]) == ENTRIES[name].fingerprints
+
+
+def test_stored_orders_are_those_of_the_data_folder() -> None:
+    for name, arrays in catalogue_facts.orders().items():
+        kept = stored(name)
+        assert set(kept) == set(arrays)
+        for key, values in arrays.items():
+            np.testing.assert_array_equal(kept[key], values)

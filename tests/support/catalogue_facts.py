@@ -1,0 +1,100 @@
+"""What the catalogue keeps of the built datasets: fingerprints, and orders of rows, computed from the data folder.
+
+`CTXZOO_DATA=… python -m tests.support.catalogue_facts` writes both into the package; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import ctxzoo.catalogue
+from ctxzoo.catalogue.check import splits_of
+from ctxzoo.catalogue.entry import Entry
+from ctxzoo.catalogue.order import KEY, key_of
+from ctxzoo.catalogue.read_questions import places_of
+from ctxzoo.data.sources import data_folder, dataset_fingerprint
+
+FOLDER = Path(str(ctxzoo.catalogue.__file__)).parent
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def read(name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each split of a dataset in the data folder."""
+    with splits_of(data_folder() / name) as found:
+        return {split: rows.to_list() for split, rows in found.items()}
+
+
+def fingerprints(entry: Entry) -> dict[str, str]:
+    """Return the fingerprint of each split of a dataset in the data folder."""
+    with splits_of(data_folder() / entry.name) as found:
+        return {
+            split: dataset_fingerprint(rows.select_columns(list(entry.checked)) if entry.checked else rows)
+            for split, rows in found.items()
+        }
+
+
+def orders() -> dict[str, Arrays]:
+    """Return the stored orders by the name of their file."""
+    return {
+        "yelp": _keys("Yelp/yelp_review_full", ("text", "label")),
+        "news_aggregator": _keys("ctxzoo-data/news_aggregator", ("title", "label")),
+        "squad": _squad(),
+    }
+
+
+def _keys(name: str, by: Iterable[str]) -> Arrays:
+    return {split: np.array([key_of(row[c] for c in by) for row in rows], KEY) for split, rows in read(name).items()}
+
+
+def _squad() -> Arrays:
+    course, mini = read("ctxzoo-data/squad_v2_cs224n")["test"], read("ctxzoo-data/squad_v2_mini")["train"]
+    sample, shifts = read("ctxzoo-data/squad_v1_train_sample")["train"], read("ctxzoo-data/squadshifts")
+    official = {row["title"] for row in read("rajpurkar/squad_v2")["validation"]}
+    rest = [row for row in read("rajpurkar/squad")["validation"] if row["title"] not in official]
+    parts = {"v2": course, "v1_dev": rest, "v1_train": sample}
+    parts |= {name: shifts[f"{name}/test"] for name in ("new_wiki", "reddit")}
+    everything = [(source, row["id"]) for source, rows in parts.items() for row in rows]
+    index = {key: number for number, key in enumerate(everything)}
+    order = np.array([index[row["source"], row["id"]] for row in mini], np.uint16)
+    return {
+        "order": order,
+        **{f"occurrences_{name}": _occurrences(parts[name]) for name in ("v2", "v1_dev", "v1_train")},
+    }
+
+
+def _occurrences(rows: Iterable[dict[str, Any]]) -> npt.NDArray[np.uint8]:
+    """Return, for each answer that occurs more than once in its context, which occurrence is meant."""
+    found = []
+    for row in rows:
+        for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+            places = places_of(row["context"], text)
+            if len(places) > 1:
+                found.append(places.index(start))
+    return np.array(found, np.uint8)
+
+
+def main() -> None:
+    """Write fingerprints and orders into the package."""
+    for name, arrays in orders().items():
+        np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
+    from ctxzoo.catalogue import entries_questions, entries_sentences, entries_words
+
+    lines = [
+        '"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""',
+        "",
+        "FINGERPRINTS: dict[str, dict[str, str]] = {",
+    ]
+    for entry in (*entries_sentences.ENTRIES, *entries_questions.ENTRIES, *entries_words.ENTRIES):
+        lines.append(f'    "{entry.name}": {{')
+        lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]
+        lines.append("    },")
+    (FOLDER / "fingerprints.py").write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
