@@ -125,7 +125,7 @@ def preset_of_part(part: str) -> Preset:
         return preset.changed(epochs=1)  # the network's scores are 0 and stay so
     if part == "deep":
         changes: dict[str, Any] = {"ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0}
-        return preset.changed(**changes, wide=False, wide_dropout=0.0)
+        return preset.changed(**changes, wide=False, wide_dropout=0.0, deep_scale=1.0)
     return preset
 
 

@@ -72,6 +72,7 @@ class TextClassifierConfig(TextConfig):
             TF-IDF has a length of its own [ours].
         wide_dropout: rate at which the wide part is left out of a text's scores in training; 1: always, so that the
             rest of the model learns by itself [ours].
+        deep_scale: factor of the scores of the rest of the model where those of the wide part are added [ours].
     """
 
     largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
@@ -79,6 +80,7 @@ class TextClassifierConfig(TextConfig):
     wide_buckets: int = 0
     wide_char_buckets: int = 0
     wide_dropout: float | int = 0.0
+    deep_scale: float | int = 1.0
 
     @property
     def num_words(self) -> int:
@@ -105,3 +107,5 @@ class TextClassifierConfig(TextConfig):
             )
         if not 0 <= self.wide_dropout <= 1:
             raise ValueError(f"wide_dropout must be from 0 to 1, got {self.wide_dropout}")
+        if self.deep_scale < 0:
+            raise ValueError(f"deep_scale must be 0 or more, got {self.deep_scale}")

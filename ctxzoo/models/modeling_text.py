@@ -133,7 +133,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         )
         logits = self.scores(outputs)
         if wide is not None:
-            logits = logits + wide
+            logits = self._added(logits, wide)
         further = self.further_outputs(outputs)
         loss = None
         if labels is not None:
@@ -162,7 +162,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         self.wide.requires_grad_(False)
 
     def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
-        """Return the scores (B, L) of the wide part, in training 0 for the texts where it is left out; None without."""
+        """Return the scores (B, L) of the wide part; None where there is none."""
         if self.wide is None:
             return None
         if input_ids is None:
@@ -171,11 +171,18 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             )
         ids = word_ids(input_ids, self.config.vocab_size)
         scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
-        if self.training and self.config.wide_dropout:
-            # The scores of a text are left out as a whole, and those that stay are not made larger: they are log-odds.
-            kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
-            scores = torch.where(kept, scores, torch.zeros_like(scores))
         return scores
+
+    def _added(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+        """Return the sum (B, L) of the network's scores, times `deep_scale`, and those of the wide part.
+
+        In training those of the network alone, unscaled, for the texts whose wide part is left out.
+        """
+        both = self.config.deep_scale * scores + wide
+        if not (self.training and self.config.wide_dropout):
+            return both
+        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+        return torch.where(kept, both, scores)
 
     def _without_ngrams(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None

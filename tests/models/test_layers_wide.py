@@ -17,7 +17,7 @@ from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassifi
 from ctxzoo.models.ops_tfidf import tfidf
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 6, "position_dim": 0, "num_labels": 3}
-WIDE: dict[str, Any] = {"wide_buckets": 10, "wide_char_buckets": 4}
+WIDE: dict[str, Any] = {"wide_buckets": 10, "wide_char_buckets": 4, "deep_scale": 0.5}
 HEADS = {
     "text_baseline": (TextBaselineForSequenceClassification, TextBaselineConfig, {"encoder": "bigru"}),
     "contextualizer": (ContextualizerForSequenceClassification, ContextualizerConfig, {"initial_context": "ones"}),
@@ -58,7 +58,7 @@ def test_scores_are_those_of_the_words_and_of_tfidf(name: str) -> None:
     values = tfidf(IDS, MASK.bool(), table.inverse_document_frequency, [0, 26])
     linear = torch.zeros(3, 30, dtype=torch.float64).scatter_add(1, IDS, values) @ table.weight + table.bias
     found = model(IDS, attention_mask=MASK).logits
-    torch.testing.assert_close(found, scores_of_words(model) + linear)
+    torch.testing.assert_close(found, 0.5 * scores_of_words(model) + linear)
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -117,6 +117,7 @@ def test_starts_that_do_not_fit_are_refused() -> None:
         ({"wide_buckets": 30}, "below vocab_size = 30, got 30"),
         ({"wide_buckets": 4, "wide_char_buckets": 5}, "from 0 to wide_buckets = 4, got 5"),
         ({"wide_dropout": 1.5}, "from 0 to 1, got 1.5"),
+        ({"deep_scale": -1.0}, "0 or more, got -1.0"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused(fields: dict[str, Any], message: str) -> None:
