@@ -183,7 +183,6 @@ class LinearRun(Run):
         data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
             `cutter`, which the baseline cuts its words with.
         score: what is scored: test, or validation to choose settings.
-        fitted_on: the splits that it is fitted on; None: train and validation, but for the one that is scored.
         named: what the results file calls the dataset; None: as it is named.
         tag: what tells its file from others on the same dataset.
         output_dir, results_dir: where to write.
@@ -204,7 +203,6 @@ class LinearRun(Run):
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
     score: str = "test"
-    fitted_on: tuple[str, ...] | None = None
     named: str | None = None
     tag: str = ""
     output_dir: str = "runs"
@@ -225,7 +223,7 @@ class LinearRun(Run):
     @property
     def fitted(self) -> tuple[str, ...]:
         """The splits that the baseline is fitted on."""
-        return self.fitted_on or tuple(split for split in ("train", "validation") if split != self.score)
+        return tuple(split for split in ("train", "validation") if split != self.score)
 
     @property
     def spec(self) -> RunSpec:
