@@ -5,14 +5,14 @@ from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_text import TextConfig
+from .configuration_text import TextClassifierConfig
 
 
 @strict
-class ContextualizerConfig(TextConfig):
+class ContextualizerConfig(TextClassifierConfig):
     """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
 
-    The defaults are the paper's. The fields of `TextConfig` come first.
+    The defaults are the paper's. The fields of `TextClassifierConfig` come first.
 
     Args:
         num_steps: K, how often the context is corrected.

@@ -1,10 +1,10 @@
-"""What the configurations of models that read the words of texts have in common."""
+"""What the configurations of models that read the words of texts, and of those that classify them, have in common."""
 
 from types import MappingProxyType
 
 from huggingface_hub.dataclasses import strict
 
-from .configuration_base import ZooConfig
+from .configuration_base import LARGEST_TABLE, ZooConfig
 
 
 @strict
@@ -35,6 +35,11 @@ class TextConfig(ZooConfig):
     pad_token_id: int = 0
 
     @property
+    def num_words(self) -> int:
+        """The number of rows of the word table, padding among them."""
+        return self.vocab_size
+
+    @property
     def hidden_size(self) -> int:
         """The width m = v + p of a token: its word vector and its position."""
         return self.word_dim + self.position_dim
@@ -53,3 +58,54 @@ class TextConfig(ZooConfig):
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+
+@strict
+class TextClassifierConfig(TextConfig):
+    """The base of the configurations of models that classify texts.
+
+    Args:
+        wide_buckets: number of the last ids, those of hashed n-grams, that only the wide part of a classifier reads: a
+            linear classifier of TF-IDF whose scores are added to those of the model (Cheng et al. 2016); 0: there is
+            none [ours].
+        wide_char_buckets: number of the last of these ids that belong to n-grams of characters, whose part of the
+            TF-IDF has a length of its own [ours].
+        wide_dropout: rate at which the wide part is left out of a text's scores in training; 1: always, so that the
+            rest of the model learns by itself [ours].
+        deep_scale: factor of the scores of the rest of the model where those of the wide part are added [ours].
+    """
+
+    largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
+
+    wide_buckets: int = 0
+    wide_char_buckets: int = 0
+    wide_dropout: float | int = 0.0
+    deep_scale: float | int = 1.0
+
+    @property
+    def num_words(self) -> int:
+        return self.vocab_size - self.wide_buckets
+
+    @property
+    def decides_beyond_attention(self) -> bool:
+        """Whether tokens also count in a way that weights of attention do not show."""
+        return self.wide_buckets > 0
+
+    @property
+    def wide_groups(self) -> list[int]:
+        """The first id of each group of ids whose part of the TF-IDF has length 1."""
+        return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]
+
+    def validate_wide(self) -> None:
+        if not 0 <= self.wide_buckets < self.vocab_size:
+            raise ValueError(
+                f"wide_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.wide_buckets}"
+            )
+        if not 0 <= self.wide_char_buckets <= self.wide_buckets:
+            raise ValueError(
+                f"wide_char_buckets must be from 0 to wide_buckets = {self.wide_buckets}, got {self.wide_char_buckets}"
+            )
+        if not 0 <= self.wide_dropout <= 1:
+            raise ValueError(f"wide_dropout must be from 0 to 1, got {self.wide_dropout}")
+        if self.deep_scale < 0:
+            raise ValueError(f"deep_scale must be 0 or more, got {self.deep_scale}")

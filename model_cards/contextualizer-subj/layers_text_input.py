@@ -14,15 +14,24 @@ class TextInput(nn.Module):
     """The tokens x_i = [E[w_i] ; PE(i)]: sinusoids side by side with the word vectors, not added to them.
 
     Args:
-        words: the table E.
+        words: the table E. Ids behind its last row, those of hashed n-grams, are read as padding.
+        num_ids: ids of the tokenizer; None: as many as the table has rows.
         position_dim: p, width of the sinusoids; 0: no positions.
         dropout: rate of dropout on x.
         word_dropout: rate at which whole words are left out in training.
     """
 
-    def __init__(self, words: RandomEmbedding, position_dim: int, dropout: float, word_dropout: float) -> None:
+    def __init__(
+        self,
+        words: RandomEmbedding,
+        position_dim: int,
+        dropout: float,
+        word_dropout: float,
+        num_ids: int | None = None,
+    ) -> None:
         super().__init__()
         self.words: nn.Embedding = words
+        self.num_ngrams = 0 if num_ids is None else num_ids - words.num_embeddings
         self.position_dim = position_dim
         self.dropout = dropout
         self.word_dropout = word_dropout
@@ -61,8 +70,10 @@ class TextInput(nn.Module):
             ValueError: both or none of input_ids and inputs_embeds, a wrong shape or type, an empty batch, ids outside
                 the table, or a mask with other values than 0 and 1.
         """
-        words = self._vectors(input_ids, inputs_embeds)
+        words, is_word = self._vectors(input_ids, inputs_embeds)
         mask = word_mask(words, attention_mask)
+        if is_word is not None:
+            mask = mask & is_word
         x = self._with_positions(words, mask)
         if self.training and self.word_dropout > 0:
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
@@ -70,13 +81,22 @@ class TextInput(nn.Module):
         x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
         return dropout(x, self.dropout, training=self.training), mask
 
-    def _vectors(self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None) -> torch.Tensor:
-        """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions."""
+    def _vectors(
+        self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions; and which ids are words.
+
+        The latter is boolean (B, n), or None where all are.
+        """
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
-            words: torch.Tensor = self.words(word_ids(input_ids, self.words.num_embeddings))
-            return words
+            rows = self.words.num_embeddings
+            ids = word_ids(input_ids, rows + self.num_ngrams)
+            if not self.num_ngrams:
+                return self.words(ids), None
+            is_word = ids < rows
+            return self.words(torch.where(is_word, ids, torch.zeros_like(ids))), is_word
         assert inputs_embeds is not None
         widths = self.words.embedding_dim, self.words.embedding_dim + self.position_dim
         if inputs_embeds.dim() != 3 or inputs_embeds.size(2) not in widths:
@@ -87,7 +107,7 @@ class TextInput(nn.Module):
         if not inputs_embeds.is_floating_point():
             raise ValueError(f"inputs_embeds must be vectors, got {inputs_embeds.dtype}; ids are input_ids")
         refuse_empty_batch("inputs_embeds", inputs_embeds)
-        return inputs_embeds
+        return inputs_embeds, None
 
     def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:

@@ -7,11 +7,13 @@ import torch
 from torch import nn
 from transformers.utils import ModelOutput
 
-from .configuration_text import TextConfig
+from .configuration_text import TextClassifierConfig, TextConfig
 from .layers_random_embedding import RandomEmbedding
 from .layers_text_input import TextInput
+from .layers_wide import WideScores
 from .modeling_base import ZooPreTrainedModel
 from .ops_losses import classification_loss
+from .ops_text_checks import word_ids, word_mask
 
 
 class TextPreTrainedModel(ZooPreTrainedModel):
@@ -24,13 +26,13 @@ class TextPreTrainedModel(ZooPreTrainedModel):
         """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
         config = self.config
         words = RandomEmbedding(
-            config.vocab_size,
+            config.num_words,
             config.word_dim,
             trainable=not config.freeze_embeddings,
             bound=config.embedding_bound,
             seed=config.embedding_seed,
         )
-        return TextInput(words, config.position_dim, dropout, word_dropout)
+        return TextInput(words, config.position_dim, dropout, word_dropout, num_ids=config.vocab_size)
 
     def get_input_embeddings(self) -> nn.Module:
         words: nn.Module = self.base_model.embeddings.words
@@ -67,8 +69,15 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             the fields of `further_outputs`.
     """
 
+    config: TextClassifierConfig
     zoo_task = "text-classification"
     output_class: ClassVar[type[ModelOutput]] = DocumentClassifierOutput
+
+    def __init__(self, config: TextClassifierConfig) -> None:
+        super().__init__(config)
+        self.wide: WideScores | None = None
+        if config.wide_buckets:
+            self.wide = WideScores(config.vocab_size, config.num_labels, config.wide_groups)
 
     @property
     def needs_attentions(self) -> bool:
@@ -104,18 +113,27 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             model.
 
         Raises:
-            ValueError: labels of another shape, or outside the classes; see also the base model's `forward`.
+            ValueError: labels of another shape, or outside the classes; inputs_embeds where there is a wide part; see
+                also the base model's `forward`.
         """
         with_attentions = self.wants(output_attentions, "attentions")
+        with_states = self.wants(output_hidden_states, "hidden_states")
+        wide = self._wide(input_ids, attention_mask)
+        words: Any = input_ids
+        words_mask = attention_mask
+        if wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
+            words, words_mask = self._without_ngrams(words, attention_mask)
         outputs = self.base_model(
-            input_ids,
-            attention_mask=attention_mask,
+            words,
+            attention_mask=words_mask,
             inputs_embeds=inputs_embeds,
             output_attentions=with_attentions or self.needs_attentions,
-            output_hidden_states=output_hidden_states,
+            output_hidden_states=with_states,
             return_dict=True,
         )
         logits = self.scores(outputs)
+        if wide is not None:
+            logits = self._added(logits, wide)
         further = self.further_outputs(outputs)
         loss = None
         if labels is not None:
@@ -131,6 +149,48 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             **further,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def start_wide(self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        """Start the wide part as a linear classifier of the TF-IDF of ids, (V,), (V, L) and (L,), and freeze it.
+
+        Raises:
+            ValueError: another shape; a model without a wide part.
+        """
+        if self.wide is None:
+            raise ValueError("a wide start needs wide_buckets above 0 in the config")
+        self.wide.start(inverse_document_frequency, weight, bias)
+        self.wide.requires_grad_(False)
+
+    def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+        """Return the scores (B, L) of the wide part; None where there is none."""
+        if self.wide is None:
+            return None
+        if input_ids is None:
+            raise ValueError(
+                f"inputs_embeds with wide_buckets={self.config.wide_buckets}: the wide part reads ids; give input_ids"
+            )
+        ids = word_ids(input_ids, self.config.vocab_size)
+        scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
+        return scores
+
+    def _added(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+        """Return the sum (B, L) of the network's scores, times `deep_scale`, and those of the wide part.
+
+        In training those of the network alone, unscaled, for the texts whose wide part is left out.
+        """
+        both = self.config.deep_scale * scores + wide
+        if not (self.training and self.config.wide_dropout):
+            return both
+        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+        return torch.where(kept, both, scores)
+
+    def _without_ngrams(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return ids and mask without the positions behind the last word, which the base model does not read."""
+        is_word = (input_ids < self.config.num_words) & (input_ids > 0)
+        end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 1
+        return input_ids[:, :end], None if attention_mask is None else attention_mask[:, :end]
 
 
 @torch.no_grad()

@@ -6,14 +6,14 @@ from typing import Literal
 from huggingface_hub.dataclasses import strict
 
 from .configuration_base import LARGEST_TABLE
-from .configuration_text import TextConfig
+from .configuration_text import TextClassifierConfig
 
 
 @strict
-class LamaConfig(TextConfig):
+class LamaConfig(TextClassifierConfig):
     """Low-rank multi-head attention over the states of a bidirectional GRU (Mehta et al. 2019).
 
-    The defaults are the paper's. The fields of `TextConfig` come first.
+    The defaults are the paper's. The fields of `TextClassifierConfig` come first.
 
     Args:
         recurrent_size: h, states of each direction; D = 2h.
@@ -75,7 +75,7 @@ class LamaConfig(TextConfig):
     @property
     def decides_beyond_attention(self) -> bool:
         """Whether tokens also count in parts of a document's vector that are no sums by the weights of the heads."""
-        return self.append_pooled or self.linear_mean
+        return self.append_pooled or self.linear_mean or super().decides_beyond_attention
 
     def validate_sizes(self) -> None:
         self.check_counts("recurrent_size", "num_heads", "rank")
@@ -86,6 +86,11 @@ class LamaConfig(TextConfig):
         if not 0 <= self.ngram_buckets < self.vocab_size:
             raise ValueError(
                 f"ngram_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.ngram_buckets}"
+            )
+        if self.ngram_buckets and self.wide_buckets:
+            raise ValueError(
+                f"ngram_buckets={self.ngram_buckets} and wide_buckets={self.wide_buckets}: they are read by the wide "
+                "part or by linear_mean; set one of them to 0"
             )
         if self.ngram_buckets and not self.linear_mean:
             raise ValueError(f"ngram_buckets={self.ngram_buckets} needs linear_mean=True: nothing else reads n-grams")
