@@ -27,6 +27,8 @@ DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
 FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
 
+_GET_INTO = "ctxzoo data get {} --data_dir {}"
+
 
 class DatasetUnavailableError(OSError):
     """The dataset is neither in a folder nor to be had from the Hub."""
@@ -232,7 +234,7 @@ def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
 
 
 def _get_command(name: str, data_dir: str | None) -> str:
-    return f"ctxzoo data get {name}" + (f" --data_dir {shlex.quote(data_dir)}" if data_dir else "")
+    return _GET_INTO.format(name, shlex.quote(data_dir)) if data_dir else f"ctxzoo data get {name}"
 
 
 def _unreadable(source: str, error: Exception) -> str:

@@ -13,7 +13,7 @@ from ctxzoo.results.result import read_results
 from tests.support.missing_packages import hide_packages
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-EXTRAS = ("gensim", "matplotlib", "numba", "tensorboard", "tensorboardX", "wandb")
+EXTRAS = ("accelerate", "gensim", "matplotlib", "numba", "tensorboard", "tensorboardX", "wandb")
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--results_dir", "results")
 NO_BOARD = "without TensorBoard logs: pip install tensorboard"
 NO_PLOTS = "without pictures: plots need matplotlib: pip install matplotlib"

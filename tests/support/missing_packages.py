@@ -6,21 +6,18 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-# Python runs a sitecustomize.py that it finds before anything else. Libraries ask the metadata, or try the import.
+# Python runs a sitecustomize.py that it finds before anything else. Libraries ask the metadata, or for a spec, or try the import.
 _HIDE = """
+import importlib.machinery
 import importlib.metadata
-import sys
-from importlib.abc import MetaPathFinder
 
 HIDDEN = {names!r}
 find = importlib.metadata.distribution
+find_spec = importlib.machinery.PathFinder.find_spec
 
 
-class Hide(MetaPathFinder):
-    def find_spec(self, fullname, path=None, target=None):
-        if fullname.partition(".")[0] in HIDDEN:
-            raise ModuleNotFoundError(f"No module named {{fullname!r}}", name=fullname)
-        return None
+def find_spec_of_others(fullname, path=None, target=None):
+    return None if fullname.partition(".")[0] in HIDDEN else find_spec(fullname, path, target)
 
 
 def distribution(name):
@@ -29,7 +26,7 @@ def distribution(name):
     return find(name)
 
 
-sys.meta_path.insert(0, Hide())
+importlib.machinery.PathFinder.find_spec = staticmethod(find_spec_of_others)
 importlib.metadata.distribution = distribution
 """
 
