@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,15 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
         lines = [f"{LABEL}{label} {line}" for label, line in zip(labels.tolist(), self._lines(X), strict=True)]
+        # fastText reads lines in their order, once in each epoch, and datasets often stand label by label.
+        lines = [lines[row] for row in np.random.default_rng(0).permutation(len(lines))]
         with tempfile.TemporaryDirectory() as folder:
             options: dict[str, Any] = {"thread": self.threads, "verbose": 0}
             if self.autotune_seconds:
-                counts = np.bincount(np.searchsorted(self.classes_, labels))
+                of_line = [line.partition(" ")[0] for line in lines]
+                fewest = min(Counter(of_line).values())
                 lines, held_out = train_test_split(
-                    lines, test_size=HELD_OUT, random_state=0, stratify=labels if counts.min() > 1 else None
+                    lines, test_size=HELD_OUT, random_state=0, stratify=of_line if fewest > 1 else None
                 )
                 options |= {
                     "autotuneValidationFile": _written(Path(folder, "held_out.txt"), held_out),

@@ -44,11 +44,17 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
 def test_texts_are_cut_and_labels_come_back(stub: Stub) -> None:
     model = FastText(cutter="english").fit(["Good, really.", "bad?"], [3, 7])
-    assert stub.files["train"] == ["__label__3 good , really .", "__label__7 bad ?"]
+    assert sorted(stub.files["train"]) == ["__label__3 good , really .", "__label__7 bad ?"]
     found = model.predict(["BAD films", "good ones"])
     assert found.tolist() == [7, 3]
     assert found.dtype.kind == "i"
     assert model.num_weights_ == 21
+
+
+def test_lines_do_not_stand_label_by_label(stub: Stub) -> None:
+    FastText().fit([f"w{number}" for number in range(40)], [0] * 20 + [1] * 20)
+    labels = [line.split()[0] for line in stub.files["train"]]
+    assert sum(one != other for one, other in zip(labels[:-1], labels[1:], strict=True)) > 10
 
 
 def test_what_it_is_tuned_on_it_is_not_fitted_on(stub: Stub) -> None:
