@@ -2,8 +2,9 @@
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
 them is written by ``python -m reports.tables README.md recipes/README.md docs/models/*.md docs/default_settings.md``.
-With ``--check`` nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen are made
-from the folder of trials within that of the results, and the table of checkpoints from the folder of them beside it.
+With ``--check`` nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how
+settings were chosen are made from the folder of trials within that of the results, and the table of checkpoints from
+the folder of them beside it.
 ``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
 """
 

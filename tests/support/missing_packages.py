@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-# Python runs a sitecustomize.py that it finds before anything else. Libraries ask the metadata, or for a spec, or try the import.
+# Python runs a sitecustomize.py that it finds before anything else. Libraries ask the metadata, or for a spec, or
+# try the import.
 _HIDE = """
 import importlib.machinery
 import importlib.metadata

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,7 +55,7 @@ def test_texts_are_cut_and_labels_come_back(stub: Stub) -> None:
 def test_lines_do_not_stand_label_by_label(stub: Stub) -> None:
     FastText().fit([f"w{number}" for number in range(40)], [0] * 20 + [1] * 20)
     labels = [line.split()[0] for line in stub.files["train"]]
-    assert sum(one != other for one, other in zip(labels[:-1], labels[1:], strict=True)) > 10
+    assert sum(one != other for one, other in pairwise(labels)) > 10
 
 
 def test_what_it_is_tuned_on_it_is_not_fitted_on(stub: Stub) -> None:
