@@ -16,6 +16,9 @@ TRAINING = ("--dataset", "sample", "--model", "lama", "--epochs", "1", "--recurr
 TRAINING += ("--processes", "1", "--progress", "false", "--tensorboard", "false", "--seeds", "0", "1", "--name", "a")
 
 
+pytestmark = pytest.mark.slow  # the members are trained first
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ensemble")

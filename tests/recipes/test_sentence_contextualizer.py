@@ -80,6 +80,7 @@ def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -
         run_of(vectors_std=0.1)
 
 
+@pytest.mark.slow
 def test_switches_reach_model_data_and_results(tmp_path: Path) -> None:
     run = recipe(
         tmp_path,
