@@ -196,13 +196,17 @@ class TextClassificationDataModule(BucketedDataModule):
         rows, labels = self.rows("train"), self.labels("train")
         return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
 
-    def wide_start(self, splits: Sequence[str] = ("train",)) -> WideStart:
-        """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts."""
+    def wide_start(self, splits: Sequence[str], group_starts: Sequence[int]) -> WideStart:
+        """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
+
+        Args:
+            splits: whose rows it is fitted to.
+            group_starts: `wide_groups` of the model's config.
+        """
         tokenizer = _of_words(self.tokenizer, "wide_start")
         counts = [id_counts(self._encoded_texts(split), self.rows(split), tokenizer.num_ids) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
-        starts = [0, tokenizer.num_ids - tokenizer.char_ngram_buckets] if tokenizer.char_ngram_buckets else [0]
-        return wide_start(sparse.vstack(counts).tocsr(), labels, self.num_labels, starts, self.seed)
+        return wide_start(sparse.vstack(counts).tocsr(), labels, self.num_labels, group_starts, self.seed)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""

@@ -72,7 +72,7 @@ def has_wide_part(model: Any) -> bool:
 
 def start_wide_part(model: Any, data: TextClassificationDataModule, splits: tuple[str, ...]) -> None:
     """Fit the wide part of a model to these splits."""
-    start = data.wide_start(splits)
+    start = data.wide_start(splits, model.config.wide_groups)
     model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
 
 

@@ -72,7 +72,7 @@ def wide_start(counts: Matrix, labels: Labels, num_labels: int, group_starts: Se
     idf = inverse_document_frequency(counts)
     features = tfidf_matrix(counts, idf, group_starts)
     cost, factor = _chosen(features, labels, num_labels, seed)
-    weight, bias = _fit(features, labels, num_labels, cost)
+    weight, bias = _fit(features, labels, num_labels, cost, _scales(features, labels))
     return WideStart(
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(factor * weight).float(),
@@ -105,24 +105,36 @@ def _chosen(features: Matrix, labels: Labels, num_labels: int, seed: int) -> tup
     folds = list(_folds(labels, seed))
     if not folds:
         return 1.0, 1.0
-    found: dict[float, tuple[float, Scores]] = {}
+    scores = {cost: np.zeros((len(labels), num_labels)) for cost in C_VALUES}
+    for fitted, held in folds:
+        # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
+        of_fitted, of_held = features[fitted], features[held]
+        scales = _scales(of_fitted, labels[fitted])
+        for cost in C_VALUES:
+            weight, bias = _fit(of_fitted, labels[fitted], num_labels, cost, scales)
+            scores[cost][held] = of_held @ weight + bias
     held_out = np.concatenate([held for _, held in folds])
-    for cost in C_VALUES:
-        scores = np.zeros((len(labels), num_labels))
-        for fitted, held in folds:
-            weight, bias = _fit(features[fitted], labels[fitted], num_labels, cost)
-            scores[held] = features[held] @ weight + bias
-        found[cost] = float((scores[held_out].argmax(axis=1) == labels[held_out]).mean()), scores
-    best = max(found, key=lambda cost: found[cost][0])
-    return best, _factor(found[best][1][held_out], labels[held_out])
+    accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in C_VALUES}
+    best = max(accuracies, key=accuracies.__getitem__)
+    return best, _factor(scores[best][held_out], labels[held_out])
 
 
-def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float) -> tuple[Scores, Scores]:
-    """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
+def _fitted_classes(labels: Labels) -> npt.NDArray[np.int64]:
+    """Return the classes that have an SVM: of two the second alone, whose margin is against the first."""
     classes = np.unique(labels)
-    # Of two classes one margin is enough: half of it speaks for the second, half against the first.
-    fitted = classes[1:] if len(classes) == 2 else classes
-    scales = np.sqrt(np.abs(log_count_ratios((features > 0).astype(np.float64), labels, fitted)))
+    return classes[1:] if len(classes) == 2 else classes
+
+
+def _scales(features: Matrix, labels: Labels) -> Scores:
+    """Return (fitted classes, V) the square root of |r| of `log_count_ratios`."""
+    present = (features > 0).astype(np.float64)
+    scales: Scores = np.sqrt(np.abs(log_count_ratios(present, labels, _fitted_classes(labels))))
+    return scales
+
+
+def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float, scales: Scores) -> tuple[Scores, Scores]:
+    """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
+    classes, fitted = np.unique(labels), _fitted_classes(labels)
     columns, intercepts = [], []
     for label, scale in zip(fitted, scales, strict=True):
         with warnings.catch_warnings():
