@@ -1,6 +1,7 @@
 """TF-IDF of the ids of a text, without building a vector of all ids."""
 
 import torch
+from torch.nn import functional as F
 
 
 def tfidf(
@@ -41,8 +42,8 @@ def tfidf(
 def occurrences(ids: torch.Tensor) -> torch.Tensor:
     """Return (B, n) how often the id of each position of ids (B, n) stands in its row."""
     values, order = ids.sort(dim=1)
-    is_first = torch.ones_like(values, dtype=torch.bool)
-    is_first[:, 1:] = values[:, 1:] != values[:, :-1]
-    group = is_first.long().cumsum(dim=1) - 1
+    # The value before, of n columns again: a slice of n - 1 would bind an exported program to n >= 3.
+    before = F.pad(values, (1, 0), value=-1)[:, :-1]
+    group = (values != before).long().cumsum(dim=1) - 1
     sizes = torch.zeros_like(ids).scatter_add(1, group, torch.ones_like(ids))
     return torch.zeros_like(ids).scatter(1, order, sizes.gather(1, group))
