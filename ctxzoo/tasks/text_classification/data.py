@@ -12,7 +12,6 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy import sparse
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer, TokenizersBackend
 
@@ -204,9 +203,9 @@ class TextClassificationDataModule(BucketedDataModule):
             group_starts: `wide_groups` of the model's config.
         """
         tokenizer = _of_words(self.tokenizer, "wide_start")
-        counts = [id_counts(self._encoded_texts(split), self.rows(split), tokenizer.num_ids) for split in splits]
+        parts = [(self._encoded_texts(split), self.rows(split)) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
-        return wide_start(sparse.vstack(counts).tocsr(), labels, self.num_labels, group_starts, self.seed)
+        return wide_start(id_counts(parts, tokenizer.num_ids), labels, self.num_labels, group_starts, self.seed)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""

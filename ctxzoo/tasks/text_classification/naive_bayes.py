@@ -31,8 +31,9 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
     of_rows = np.asarray(labels)
     ratios = []
     for label in np.asarray(classes):
-        inside = of_rows == label
-        p, q = (SMOOTHING + np.asarray(counts[rows].sum(axis=0)).ravel() for rows in (inside, ~inside))
+        # A product, for rows taken out of a matrix of long texts would be a copy of it.
+        inside, outside = (rows.astype(np.float64) @ counts for rows in (of_rows == label, of_rows != label))
+        p, q = SMOOTHING + inside, SMOOTHING + outside
         ratios.append(np.log(p / p.sum()) - np.log(q / q.sum()))
     return np.stack(ratios)
 
@@ -70,11 +71,16 @@ def naive_bayes_of_means(
     return ratios, np.tile(np.eye(num_labels), len(groups)) * of_column
 
 
-def id_counts(texts: EncodedTexts, rows: Rows, size: int) -> sparse.csr_matrix:
-    """Return (rows, size) how often each id is in each of these texts."""
-    ids = np.concatenate([texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for row in rows])
-    ends = np.concatenate([[0], np.cumsum(texts.lengths()[rows])])
-    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(rows), size))
+def id_counts(parts: Sequence[tuple[EncodedTexts, Rows]], size: int) -> sparse.csr_matrix:
+    """Return (rows, size) how often each id is in each text: rows of some texts, below them rows of others."""
+    ids = np.concatenate(
+        [texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for texts, rows in parts for row in rows]
+    )
+    lengths = np.concatenate([texts.lengths()[rows] for texts, rows in parts])
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if ends[-1] <= np.iinfo(ids.dtype).max:  # otherwise the ids are copied into the wider type of the ends
+        ends = ends.astype(ids.dtype)
+    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(lengths), size))
     counts.sum_duplicates()
     return counts
 
@@ -94,7 +100,7 @@ def naive_bayes_of_texts(
         tokenizer: whose ids the texts are.
     """
     size = tokenizer.num_ids
-    counts = id_counts(texts, rows, size)
+    counts = id_counts([(texts, rows)], size)
     end = size - tokenizer.char_ngram_buckets
     groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
     features, weights = naive_bayes_of_means(counts, labels, num_labels, groups)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
 
 C_VALUES = (0.0625, 0.25, 1.0, 4.0)
 FOLDS = 3
+ROWS_AT_ONCE = 1_000
 MOST_ROWS_TO_CHOOSE = 10_000  # from so many training rows on more of them would hardly change which C is best
 FACTORS = (1e-2, 1e2)  # between which margins become log-odds
 
@@ -91,11 +90,23 @@ def inverse_document_frequency(counts: Matrix) -> Scores:
 
 def tfidf_matrix(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> Matrix:
     """Return the TF-IDF (rows, V) of counts as `ctxzoo.models.ops_tfidf.tfidf` has it: each group has length 1."""
-    values = counts.astype(np.float64)
-    values.data = 1 + np.log(values.data)
-    values = sparse.csr_matrix(values @ sparse.diags(idf))
-    groups = [values[:, start:end] for start, end in pairwise([*group_starts, values.shape[1]])]
-    return sparse.csr_matrix(sparse.hstack([normalize(group) for group in groups]))
+    entries = np.empty(counts.nnz)
+    bounds = [*group_starts, counts.shape[1]]
+    # Some rows at a time, so that nothing but the entries is as large as the matrix.
+    for first in range(0, counts.shape[0], ROWS_AT_ONCE):
+        ends = counts.indptr[first : first + ROWS_AT_ONCE + 1]
+        ids, rows = counts.indices[ends[0] : ends[-1]], np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        values = (1 + np.log(counts.data[ends[0] : ends[-1]])) * idf[ids]
+        group = np.searchsorted(bounds, ids, side="right") + len(bounds) * rows
+        squares = np.bincount(group, values**2)
+        lengths = np.sqrt(squares[group])
+        entries[ends[0] : ends[-1]] = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+    return _with_entries(counts, entries)
+
+
+def _with_entries(matrix: Matrix, entries: Scores) -> Matrix:
+    """Return a matrix with other entries in the same places, which it shares."""
+    return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _chosen(features: Matrix, labels: Labels, num_labels: int, seed: int) -> tuple[float, float]:
@@ -127,7 +138,7 @@ def _fitted_classes(labels: Labels) -> npt.NDArray[np.int64]:
 
 def _scales(features: Matrix, labels: Labels) -> Scores:
     """Return (fitted classes, V) the square root of |r| of `log_count_ratios`."""
-    present = (features > 0).astype(np.float64)
+    present = _with_entries(features, np.ones(features.nnz))
     scales: Scores = np.sqrt(np.abs(log_count_ratios(present, labels, _fitted_classes(labels))))
     return scales
 
@@ -139,7 +150,8 @@ def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float, scales:
     for label, scale in zip(fitted, scales, strict=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C, which then is not chosen, or as good
-            model = LinearSVC(C=cost, random_state=0).fit(features @ sparse.diags(scale), labels == label)
+            scaled = _with_entries(features, features.data * scale[features.indices])
+            model = LinearSVC(C=cost, random_state=0).fit(scaled, labels == label)
         columns.append(model.coef_[0] * scale)
         intercepts.append(float(model.intercept_[0]))
     if len(classes) == 2:

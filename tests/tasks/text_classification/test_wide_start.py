@@ -67,6 +67,16 @@ def test_groups_have_length_one_and_unknown_ids_count_for_nothing() -> None:
     assert start.weight[-1].abs().max() == 0
 
 
+def test_the_matrix_is_the_same_whatever_the_number_of_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, _ = texts(30, 2)
+    counts = sparse.vstack([counts, sparse.csr_matrix((2, 20), dtype=counts.dtype)]).tocsr()  # two texts without an id
+    idf = inverse_document_frequency(counts)
+    whole = tfidf_matrix(counts, idf, STARTS).toarray()
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
+    np.testing.assert_array_equal(tfidf_matrix(counts, idf, STARTS).toarray(), whole)
+    assert not whole[-2:].any()
+
+
 def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
     counts, of_row = texts(600, 2)
     start = wide_start(counts[:400], of_row[:400], 2, STARTS, seed=0)
