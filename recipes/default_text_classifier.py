@@ -2,7 +2,7 @@
 
     python recipes/default_text_classifier.py                          seven sets, three ways
     python recipes/default_text_classifier.py --datasets sample --parts both --tiny       no network needed
-    python recipes/default_text_classifier.py --datasets MR CR --score validation --results_dir results/trials
+    python recipes/default_text_classifier.py --deep_scale 0.5 --name half --score validation --results_dir results/trials
     python recipes/default_text_classifier.py --resume                 finished runs are kept, the others go on
 
 Sets: MR, CR, SUBJ, MPQA (cross-validated), reuters8, imdb, news_aggregator (their own test split), or any Hub id,
@@ -42,6 +42,10 @@ class Settings(TrainingSettings, FoldSettings):
     )
     parts: list[str] = field(default_factory=lambda: list(PARTS), metadata={"help": f"of {', '.join(PARTS)}"})
     ema_decay: float = reported(0.999, "of the moving average of weights; 0: none")
+    deep_scale: float | None = field(
+        default=None,
+        metadata={"help": "factor of the network's scores where the linear ones are added; default: the preset's"},
+    )
     name: str = field(default="", metadata={"help": "tells runs with other settings from those of the default"})
 
     def __post_init__(self) -> None:
@@ -84,6 +88,8 @@ def run_of(settings: Settings, dataset: str, part: str, seed: int, fold: int | N
         seed, fold, commit: see `RunSpec`.
     """
     preset = preset_of_part(part)
+    if settings.deep_scale is not None:
+        preset = preset.changed(deep_scale=settings.deep_scale)
     if settings.tiny:
         few = {name: min(64, preset.data[name]) for name in ("ngram_buckets", "char_ngram_buckets")}
         preset = preset.changed(min_word_count=1, epochs=1, batch_size=32, **few)

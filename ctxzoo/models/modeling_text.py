@@ -162,7 +162,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         self.wide.requires_grad_(False)
 
     def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
-        """Return the scores (B, L) of the wide part; None without one, and where training leaves it out of every text."""
+        """Return the scores (B, L) of the wide part; None without one, or where training always leaves it out."""
         if self.wide is None:
             return None
         if input_ids is None:
