@@ -2,7 +2,7 @@
 
     python recipes/default_text_classifier.py                          seven sets, three ways
     python recipes/default_text_classifier.py --datasets sample --parts both --tiny       no network needed
-    python recipes/default_text_classifier.py --deep_scale 0.5 --name half --score validation --results_dir results/trials
+    python recipes/default_text_classifier.py --datasets CR --score validation --deep_scale 0.5 --name half
     python recipes/default_text_classifier.py --resume                 finished runs are kept, the others go on
 
 Sets: MR, CR, SUBJ, MPQA (cross-validated), reuters8, imdb, news_aggregator (their own test split), or any Hub id,

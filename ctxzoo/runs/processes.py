@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,8 @@ def run_in_processes(
 
     With one process the jobs run here, in their order. Otherwise processes are started afresh (spawned), so that
     nothing of this one leaks into them. When a job fails, those that have not begun are dropped, those that run are
-    waited for, and its error is raised here; so it is on Ctrl-C, which reaches all processes.
+    waited for, and its error is raised here; so it is on Ctrl-C, which reaches all processes. When this process is
+    killed, the others end too.
 
     Args:
         work: a function of a module, so that another process can import it.
@@ -62,8 +64,17 @@ def run_in_processes(
 def _prepare(stop: Any, threads: int) -> None:
     global _stop
     _stop = stop
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.set_num_threads(threads)
+
+
+def _end_with_the_parent() -> None:
+    """End this process as soon as the one that started it is gone: killed, it can tell nobody."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _run(work: Callable[[Job], Result], job: Job) -> Result:

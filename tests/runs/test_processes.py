@@ -70,6 +70,22 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("started", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_ctrl_c_ends_everything_soon(tmp_path: Path, started: int) -> None:
     """While the processes import, and while they work."""
+    process, folder = _start(tmp_path, started)
+    os.killpg(process.pid, signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+    assert printed == "stopped\n"
+    assert "Traceback" not in errors
+    assert len(list(folder.iterdir())) == started
+
+
+def test_killed_it_takes_its_processes_along(tmp_path: Path) -> None:
+    process, _ = _start(tmp_path, 2)
+    process.kill()
+    process.communicate(timeout=30)  # until the last of them has let go of the pipes; their jobs take a minute
+
+
+def _start(tmp_path: Path, started: int) -> tuple[subprocess.Popen[str], Path]:
+    """Run the program until so many jobs have begun; 0: until its processes import."""
     (tmp_path / "program.py").write_text(PROGRAM)
     folder = tmp_path / "begun"
     folder.mkdir()
@@ -88,11 +104,7 @@ def test_ctrl_c_ends_everything_soon(tmp_path: Path, started: int) -> None:
     ):
         time.sleep(0.05)
     time.sleep(0.3)
-    os.killpg(process.pid, signal.SIGINT)
-    printed, errors = process.communicate(timeout=60)
-    assert printed == "stopped\n"
-    assert "Traceback" not in errors
-    assert len(list(folder.iterdir())) == started
+    return process, folder
 
 
 def _children(pid: int) -> bool:
