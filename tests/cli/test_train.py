@@ -371,6 +371,11 @@ def test_going_on_from_a_checkpoint_keeps_its_words_and_a_new_label_gets_a_new_h
     assert sorted(model.config.id2label.values()) == ["no", "so", "yes"]
     assert tokenizer.get_vocab() == ctxzoo.pipeline(checkpoint).tokenizer.get_vocab()
     assert COMPLAINTS[0] in tokenizer.get_vocab()
+    # The linear part is fitted to the new texts: it knows n-grams that the first ones do not have.
+    before, after = (ctxzoo.pipeline(folder).model.wide for folder in (checkpoint, continued))
+    new = (after.inverse_document_frequency > 0) & (before.inverse_document_frequency == 0)
+    assert after.weight[new].any(dim=1).all()
+    assert after.weight.size(1) == 3
     capsys.readouterr()
     assert train(TEXTS, "--data", "first.csv", "--init_from", str(checkpoint), "--variant", "cnn") == 2
     assert "is a text_baseline; leave --architecture and --variant out, it says them" in capsys.readouterr().err
