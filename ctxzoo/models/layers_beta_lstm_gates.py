@@ -1,4 +1,4 @@
-"""What a `BetaLSTM` makes of a batch, and what that tells of its gates: divergence from the prior, means, correlation."""
+"""What a `BetaLSTM` makes of a batch, and what it tells of the gates: divergence from the prior, means, correlation."""
 
 from dataclasses import dataclass
 
@@ -116,7 +116,7 @@ class Encoding:
             return gamma_divergence(alpha, prior).sum(dim=(2, 3))
 
     def _ordered(self, values: torch.Tensor, number: int) -> torch.Tensor:
-        """Return values (n, B, ...) of the gates of this number as (B, n, ...), in the sequence's order, 0 at padding."""
+        """Return values (n, B, ...) of these gates as (B, n, ...), in the order of the sequence, 0 at padding."""
         values = values.transpose(0, 1)
         if number % self.directions:
             lengths = None if self.mask is None else self.mask.sum(dim=1)
