@@ -105,8 +105,8 @@ class _Steps(torch.autograd.Function):
             torch.mul(torch.sigmoid(here[:, -2]), torch.tanh(kept), out=states[step + 1])
             if scale is not None:
                 states[step + 1] *= scale[step]
-        if drawn:
-            noise = torch.stack(drawn)
+        if gating.draw_gammas:
+            noise = torch.stack(drawn) if drawn else blocks[:, :, : cell.blocks]
         ctx.set_materialize_grads(False)
         ctx.gating = gating
         ctx.save_for_backward(weight, blocks, states, memories, noise, scale)

@@ -82,7 +82,7 @@ def test_every_parameter_starts_within_the_same_bound() -> None:
     ours = BetaLSTM(300, 100, 2)
     for name, parameter in ours.named_parameters():
         assert parameter.abs().max() <= 0.1, name
-        assert parameter.std() == pytest.approx(0.1 / 3**0.5, rel=0.1), name
+        assert parameter.std().item() == pytest.approx(0.1 / 3**0.5, rel=0.1), name
 
 
 @every_cell

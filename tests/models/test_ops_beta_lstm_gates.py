@@ -192,8 +192,10 @@ def test_property_11_a_saturated_gate_stays_below_one() -> None:
     blocks[:, 0], blocks[:, 3:] = 50, -50
     draws = draw_gammas(distribution_parameters(blocks, EPS), torch.Generator().manual_seed(6))
     i, _ = ordered("bibeta5", gate_pair("bibeta5", blocks, EPS, draws))
-    assert i.min() > 0.998
     assert i.max() < 1
+    assert (i > 0.998).float().mean() > 0.99  # a draw of U4 or U5 is rarely far from 0
+    mean, _ = ordered("bibeta5", gate_pair("bibeta5", blocks[:1], EPS))
+    assert 0.998 < mean.item() < 1
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.001])

@@ -75,7 +75,7 @@ def test_gradients_through_the_preactivations_of_the_gates(cell: str) -> None:
     inputs = (x, *state, weight_ih, weight_hh, bias)
     found = []
     for how in (recurrent_steps, _unrolled_steps):
-        gates = how(inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS))[2]
+        gates = how(inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS), None, None)[2]
         found.append(torch.autograd.grad(gates.sigmoid().square().sum(), inputs))
     torch.testing.assert_close(found[0], found[1])
 

@@ -32,7 +32,8 @@ def reference_gates(
             else:
                 beta_function = (torch.lgamma(1 + 1 / a) + torch.lgamma(b) - torch.lgamma(1 + 1 / a + b)).exp()
                 gates.append(b * beta_function)
-        return gates[0], gates[1]
+        i, f = (gate.clamp(1e-6, 1 - 1e-6) for gate in gates)
+        return i, f
     if drawn:
         draws = Gamma(torch.cat(shapes, dim=1), 1.0).rsample() + eps
         shapes = list(draws.chunk(len(shapes), dim=1))
