@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from transformers import initialization as init
 
 from .layers_beta_lstm_gates import Encoding, State, reversed_steps
-from .ops_beta_lstm_gates import CELLS, gumbel_noise, log_uniform, noisin_scale
+from .ops_beta_lstm_gates import CELLS, gumbel_noise, log_uniform, noisin_scale, without_autocast
 from .ops_beta_lstm_steps import Gating, recurrent_steps
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
@@ -196,12 +196,13 @@ class BetaLSTM(nn.Module):
             self.get_parameter(f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias")
         )
         size, kind = self.hidden_size, x.dtype
-        inputs = F.linear(x.transpose(0, 1), weight_ih, bias).unflatten(2, (-1, size))  # for all steps at once
+        inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # for all steps at once
         wide = torch.promote_types(inputs.dtype, torch.float32)
-        with torch.autocast(x.device.type, enabled=False):
-            inputs = inputs.to(wide)
+        with without_autocast(x.device):
+            inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)
             if state is None:
-                hidden = memory = inputs.new_zeros(x.size(0), size)
+                # Two tensors: a scan that carries the same one twice gives wrong values.
+                hidden, memory = inputs.new_zeros(2, x.size(0), size).unbind(0)
             else:
                 hidden, memory = state[0].to(wide), state[1].to(wide)
             inputs, noise, scale = self._with_noise(inputs)

@@ -10,6 +10,7 @@ from .ops_beta_lstm_gates import (
     gamma_divergence,
     gate_correlation,
     gate_pair,
+    without_autocast,
 )
 from .ops_recurrent import reverse_within_length
 
@@ -110,7 +111,7 @@ class Encoding:
 
     def _divergence(self, gates: torch.Tensor) -> torch.Tensor:
         """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
-        with torch.autocast(gates.device.type, enabled=False):
+        with without_autocast(gates.device):
             alpha = distribution_parameters(gates, self.eps)
             prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)
             return gamma_divergence(alpha, prior).sum(dim=(2, 3))

@@ -29,7 +29,7 @@ LANGUAGE = "AutoModelForCausalLM"
 class BetaLstmCase(TextCase):
     sequences: ClassVar[Mapping[str, Sequence[str]]] = {"attention_mask": ("input_ids", "labels")}
     representative = "bibeta5"
-    overfit = OverfitGoal(steps=300, learning_rate=0.03, bound=0.2)
+    overfit = OverfitGoal(steps=300, learning_rate=0.03, bound=0.15)
     loss_is_mean_over_rows = False
     has_attentions = False
 
