@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
@@ -12,12 +12,13 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from transformers import initialization as init
 
 from .layers_beta_lstm_gates import Encoding, State, reversed_steps
-from .ops_beta_lstm_gates import CELLS, gumbel_noise, log_uniform, noisin_scale
+from .ops_beta_lstm_gates import CELLS, gumbel_noise, log_uniform, noisin_scale, without_autocast
 from .ops_beta_lstm_steps import Gating, recurrent_steps
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
 
 GateSampling = Literal["auto", "mean", "sample"]
+GumbelNoise = Literal["step", "mask_kept", "sequence"]
 
 
 class BetaLSTM(nn.Module):
@@ -59,11 +60,14 @@ class BetaLSTM(nn.Module):
         weight_dropout: float = 0.0,
         gate_eps: float = 1e-3,
         gate_sampling: GateSampling = "auto",
-        gumbel_noise: Literal["step", "mask_kept", "sequence"] = "step",
+        gumbel_noise: GumbelNoise = "step",
         gamma_prior: float | Sequence[float] = 0.5,
     ) -> None:
         super().__init__()
-        _check_arguments(input_size, hidden_size, num_layers, cell, dropout, weight_dropout, gate_eps)
+        _check_choice("cell", cell, tuple(CELLS))
+        _check_choice("gate_sampling", gate_sampling, get_args(GateSampling))
+        _check_choice("gumbel_noise", gumbel_noise, get_args(GumbelNoise))
+        _check_numbers(input_size, hidden_size, num_layers, dropout, weight_dropout, gate_eps)
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.cell = cell
         self.batch_first, self.bidirectional = batch_first, bidirectional
@@ -192,12 +196,13 @@ class BetaLSTM(nn.Module):
             self.get_parameter(f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias")
         )
         size, kind = self.hidden_size, x.dtype
-        inputs = F.linear(x.transpose(0, 1), weight_ih, bias).unflatten(2, (-1, size))  # for all steps at once
+        inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # for all steps at once
         wide = torch.promote_types(inputs.dtype, torch.float32)
-        with torch.autocast(x.device.type, enabled=False):
-            inputs = inputs.to(wide)
+        with without_autocast(x.device):
+            inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)
             if state is None:
-                hidden = memory = inputs.new_zeros(x.size(0), size)
+                # Two tensors: a scan that carries the same one twice gives wrong values.
+                hidden, memory = inputs.new_zeros(2, x.size(0), size).unbind(0)
             else:
                 hidden, memory = state[0].to(wide), state[1].to(wide)
             inputs, noise, scale = self._with_noise(inputs)
@@ -260,17 +265,14 @@ def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | No
     return both.gather(0, lengths.view(1, -1, 1).expand(1, -1, both.size(2))).squeeze(0)
 
 
-def _check_arguments(
-    input_size: int,
-    hidden_size: int,
-    num_layers: int,
-    cell: str,
-    dropout: float,
-    weight_dropout: float,
-    gate_eps: float,
+def _check_choice(name: str, given: Any, known: Sequence[str]) -> None:
+    if given not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+
+
+def _check_numbers(
+    input_size: int, hidden_size: int, num_layers: int, dropout: float, weight_dropout: float, gate_eps: float
 ) -> None:
-    if cell not in CELLS:
-        raise ValueError(f"unknown cell {cell!r}; known: {', '.join(CELLS)}")
     for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
         if size < 1:
             raise ValueError(f"{name} must be at least 1, got {size}")

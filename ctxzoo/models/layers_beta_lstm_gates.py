@@ -1,4 +1,4 @@
-"""What a `BetaLSTM` makes of a batch, and what that tells of its gates: divergence from the prior, means, correlation."""
+"""What a `BetaLSTM` makes of a batch, and what it tells of the gates: divergence from the prior, means, correlation."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from .ops_beta_lstm_gates import (
     gamma_divergence,
     gate_correlation,
     gate_pair,
+    without_autocast,
 )
 from .ops_recurrent import reverse_within_length
 
@@ -110,13 +111,13 @@ class Encoding:
 
     def _divergence(self, gates: torch.Tensor) -> torch.Tensor:
         """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
-        with torch.autocast(gates.device.type, enabled=False):
+        with without_autocast(gates.device):
             alpha = distribution_parameters(gates, self.eps)
             prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)
             return gamma_divergence(alpha, prior).sum(dim=(2, 3))
 
     def _ordered(self, values: torch.Tensor, number: int) -> torch.Tensor:
-        """Return values (n, B, ...) of the gates of this number as (B, n, ...), in the sequence's order, 0 at padding."""
+        """Return values (n, B, ...) of these gates as (B, n, ...), in the order of the sequence, 0 at padding."""
         values = values.transpose(0, 1)
         if number % self.directions:
             lengths = None if self.mask is None else self.mask.sum(dim=1)

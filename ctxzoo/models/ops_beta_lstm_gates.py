@@ -12,6 +12,7 @@ Every function is differentiable, in the Gamma draws by implicit reparameterisat
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -57,7 +58,7 @@ def _tempered_sigmoid(blocks: torch.Tensor) -> torch.Tensor:
 
 
 def _beta(weights: torch.Tensor) -> torch.Tensor:
-    for_gate, against = weights.unflatten(-2, (2, 2)).unbind(-2)
+    for_gate, against = weights[..., 0::2, :], weights[..., 1::2, :]
     return for_gate / (for_gate + against)
 
 
@@ -89,6 +90,16 @@ CELLS: dict[str, Cell] = {
     "bibeta5": Cell(5, _bibeta5, input_first=True, gammas=True, drawn=True),
     "kumaraswamy": Cell(4, _kumaraswamy_mean, input_first=True, drawn=True),
 }
+
+
+def is_exporting() -> bool:
+    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
+    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
+    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
 
 
 def distribution_parameters(blocks: torch.Tensor, eps: float) -> torch.Tensor:
@@ -147,6 +158,10 @@ def differentiable_draws(alpha: torch.Tensor, draws: torch.Tensor) -> torch.Tens
     return draws + (alpha - alpha.detach()) * slope
 
 
+def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+
+
 def gumbel_noise(
     shape: tuple[int, ...], like: torch.Tensor, how: str, generator: torch.Generator | None
 ) -> torch.Tensor:
@@ -158,22 +173,21 @@ def gumbel_noise(
         how: step: u and m are drawn for every step; mask_kept: m is drawn once for all steps; sequence: both are.
     """
     once = (min(shape[0], 1), *shape[1:])
-    options = {"generator": generator, "dtype": like.dtype, "device": like.device}
-    uniform = torch.rand(once if how == "sequence" else shape, **options)  # type: ignore[call-overload]
-    mask = torch.rand(shape if how == "step" else once, **options) < GUMBEL_RATE  # type: ignore[call-overload]
+    uniform = _uniform(once if how == "sequence" else shape, like, generator)
+    mask = _uniform(shape if how == "step" else once, like, generator) < GUMBEL_RATE
     noise = torch.log(uniform + GUMBEL_EPS) - torch.log(1 + GUMBEL_EPS - uniform)
     return (noise * mask).expand(shape)
 
 
 def noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return eta / p, eta ~ Bernoulli(p), by which Noisin multiplies states (n, B, H) in training."""
-    uniform = torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+    uniform = _uniform(shape, like, generator)
     return (uniform < NOISIN_RATE).to(like.dtype) / NOISIN_RATE
 
 
 def log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return log V of V ~ U(0, 1), kept off 0 and 1."""
-    uniform = torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+    uniform = _uniform(shape, like, generator)
     return uniform.clamp_(CLOSEST, 1 - CLOSEST).log_()
 
 

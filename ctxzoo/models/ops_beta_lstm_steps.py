@@ -18,7 +18,14 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from .ops_beta_lstm_gates import CELLS, differentiable_draws, distribution_parameters, draw_gammas, gate_pair
+from .ops_beta_lstm_gates import (
+    CELLS,
+    differentiable_draws,
+    distribution_parameters,
+    draw_gammas,
+    gate_pair,
+    is_exporting,
+)
 
 Steps = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -62,7 +69,7 @@ def recurrent_steps(
     Returns:
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).
     """
-    if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
+    if is_exporting():
         return _scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
         return _unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
@@ -105,8 +112,8 @@ class _Steps(torch.autograd.Function):
             torch.mul(torch.sigmoid(here[:, -2]), torch.tanh(kept), out=states[step + 1])
             if scale is not None:
                 states[step + 1] *= scale[step]
-        if drawn:
-            noise = torch.stack(drawn)
+        if gating.draw_gammas:
+            noise = torch.stack(drawn) if drawn else blocks[:, :, : cell.blocks]
         ctx.set_materialize_grads(False)
         ctx.gating = gating
         ctx.save_for_backward(weight, blocks, states, memories, noise, scale)
@@ -186,7 +193,7 @@ def _step(
 ) -> Steps:
     """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
     cell = CELLS[gating.cell]
-    here = given + F.linear(hidden, weight).unflatten(1, given.shape[1:])
+    here = given + F.linear(hidden, weight).view(given.shape)
     gates = here[:, : cell.blocks]
     if gating.draw_gammas:
         noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
