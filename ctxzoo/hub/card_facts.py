@@ -317,6 +317,14 @@ DATASET_FACTS = {
         comparable=OWN_STUDY.format(name="News Aggregator"),
         example={"text": "Central bank raises interest rates for the second time this year"},
     ),
+    "ctxzoo-data/polyphonic_music": _of_catalogue(
+        "ctxzoo-data/polyphonic_music",
+        comparable=(
+            "Trained, chosen and scored on the official splits of Boulanger-Lewandowski et al. (2012), so published "
+            "negative log-likelihoods of a step compare where the first step of a piece is not predicted. The "
+            "configuration tells which of the four sets it is; sets do not compare with each other."
+        ),
+    ),
     "ctxzoo-data/ptb_sample": _of_catalogue(
         "ctxzoo-data/ptb_sample",
         comparable=OWN_STUDY.format(name="Penn Treebank"),

@@ -43,11 +43,15 @@ class DivideOnRise(ReduceLROnPlateau):
         self.window = window
         self.recent: list[float] = []  # scores of the last epochs
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:
+    def step(  # type: ignore[override]  # as torch's own plateau schedule
+        self, metrics: Any, epoch: int | None = None
+    ) -> None:
         """Divide the rate if the score of the epoch that ended asks for it."""
         score = float(metrics)
         self.last_epoch += 1
-        is_worse = score > max(self.recent, default=score) if self.mode == "min" else score < min(self.recent, default=score)
+        is_worse = (
+            score > max(self.recent, default=score) if self.mode == "min" else score < min(self.recent, default=score)
+        )
         if is_worse and self.last_epoch > self.after:
             for group in self.optimizer.param_groups:
                 group["lr"] /= self.divisor

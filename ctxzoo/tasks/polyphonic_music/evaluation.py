@@ -61,46 +61,6 @@ def evaluate(
         OSError: there is no such checkpoint or dataset.
         ValueError: no such split; a checkpoint of another problem.
     """
-    data = _data(dataset, data_dir, config_name, steps_per_beat, step_seconds, batch_size)
-    task = task_of(PolyphonicMusicTask, checkpoint)
-    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
-
-
-def piece_scores(
-    checkpoint: str | Path | PreTrainedModel,
-    dataset: str,
-    split: str = "test",
-    *,
-    data_dir: str | None = None,
-    config_name: str | None = None,
-    batch_size: int = 8,
-    accelerator: str = "auto",
-) -> list[PieceScore]:
-    """Return the score of each piece of a split, by row, for paired tests of two models; arguments as of `evaluate`.
-
-    Raises:
-        OSError, ValueError: see `evaluate`.
-    """
-    data = _data(dataset, data_dir, config_name, 2.0, None, batch_size)
-    task: Any = task_of(PolyphonicMusicTask, checkpoint)
-    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
-    batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
-    scores = [
-        PieceScore(row, steps, nll)
-        for batch in batches
-        for row, steps, nll in zip(*(batch[name].tolist() for name in ("row", "steps", "nll")), strict=True)
-    ]
-    return sorted(scores, key=lambda score: score.row)
-
-
-def _data(
-    dataset: str,
-    data_dir: str | None,
-    config_name: str | None,
-    steps_per_beat: float,
-    step_seconds: float | None,
-    batch_size: int,
-) -> PolyphonicMusicDataModule:
     data = PolyphonicMusicDataModule(
         dataset,
         data_dir=data_dir,
@@ -110,4 +70,30 @@ def _data(
         eval_batch_size=batch_size,
     )
     data.setup()
-    return data
+    task = task_of(PolyphonicMusicTask, checkpoint)
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+def piece_scores(
+    model: PreTrainedModel, data: PolyphonicMusicDataModule, split: str = "test", *, accelerator: str = "auto"
+) -> list[PieceScore]:
+    """Return the score of each piece of a split, by row, for paired tests of two models.
+
+    Args:
+        model: a head of polyphonic music.
+        data: after `setup`.
+        split: name of a split, as the DataModule has it.
+        accelerator: how to run.
+
+    Raises:
+        ValueError: no such split; a model of another problem.
+    """
+    task: Any = task_of(PolyphonicMusicTask, model)
+    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
+    batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
+    scores = [
+        PieceScore(row, steps, nll)
+        for batch in batches
+        for row, steps, nll in zip(*(batch[name].tolist() for name in ("row", "steps", "nll")), strict=True)
+    ]
+    return sorted(scores, key=lambda score: score.row)

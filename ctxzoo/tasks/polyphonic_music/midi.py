@@ -86,7 +86,9 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     except Exception as error:  # mido has many errors for damaged files, some of them its own and of no common class
         raise DatasetFileError(f"{path} is no whole MIDI file: {error or type(error).__name__}") from error
     if file.type == 2:
-        raise DatasetFileError(f"{path} is a MIDI file of type 2, whose tracks are pieces of their own; expected 0 or 1")
+        raise DatasetFileError(
+            f"{path} is a MIDI file of type 2, whose tracks are pieces of their own; expected 0 or 1"
+        )
     if file.ticks_per_beat <= 0:
         raise DatasetFileError(f"{path} counts the frames of a film (SMPTE); expected a MIDI file that counts beats")
     return _steps(list(_notes(tracks, file.ticks_per_beat, grid, path)), path)

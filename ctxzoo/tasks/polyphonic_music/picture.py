@@ -32,24 +32,29 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
     if not len(roll):
         raise ValueError("there is no step to draw; give a prompt or a continuation")
     figure = new_figure(min(16.0, 2.5 + 0.11 * len(roll)), 4)
+    from matplotlib.colors import ListedColormap  # the figure has told where it is missing
+
     axes = figure.subplots()
-    for part, begin, colour, name in (
-        (prompt, 0, PROMPT_COLOUR, "prompt"),
-        (continuation, len(prompt), CONTINUED_COLOUR, "continuation"),
-    ):
-        steps, keys = np.nonzero(part)
-        # One long rectangle for a key that sounds at several steps would hide where steps are.
-        axes.bar(begin + steps, 0.9, 0.96, bottom=keys - 0.45, align="edge", color=colour, label=name)
+    kinds = np.where(np.arange(len(roll)) < len(prompt), 1, 2)[:, None] * roll
+    axes.imshow(
+        kinds.T,
+        cmap=ListedColormap(["white", PROMPT_COLOUR, CONTINUED_COLOUR]),
+        vmin=0,
+        vmax=2,
+        aspect="auto",
+        interpolation="nearest",
+        origin="lower",
+        extent=(0, len(roll), -0.5, KEYS - 0.5),
+    )
     if len(prompt) and len(continuation):
         axes.axvline(len(prompt), color="black", linewidth=1, linestyle=":")
-        axes.legend(loc="upper right", fontsize=8, frameon=False, ncols=2)
+        axes.text(len(prompt), 1.01, " continuation", transform=axes.get_xaxis_transform(), fontsize=8)
     low, high = _shown_keys(roll)
     axes.set_xlim(0, len(roll))
     axes.set_ylim(low - 0.5, high + 0.5)
     ticks = [key for key in range(MIDDLE_C % OCTAVE, KEYS, OCTAVE) if low <= key <= high]
     axes.set_yticks(ticks, [f"C{(key - MIDDLE_C) // OCTAVE + 4}" for key in ticks])
     axes.grid(axis="y", linewidth=0.5, alpha=0.5)
-    axes.set_axisbelow(True)
     axes.set_xlabel("step")
     axes.set_ylabel("key")
     axes.spines[["top", "right"]].set_visible(False)

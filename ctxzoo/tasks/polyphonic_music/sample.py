@@ -1,8 +1,8 @@
 """Generated music: four voices over chords that follow each other as in many songs.
 
-Each piece has a tonic, a few chords of its scale, each held for some steps, a bass on the chord's root and a melody that
-walks over the scale. What sounds next follows from what sounds now, so that a model that reads the past does better than
-one that counts how often each key sounds.
+Each piece has a tonic, a few chords of its scale, each held for some steps, a bass on the chord's root and a melody
+that walks over the scale. What sounds next follows from what sounds now, so that a model that reads the past does
+better than one that counts how often each key sounds.
 
 Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
 bytes everywhere.
@@ -26,9 +26,7 @@ LEAST_STEPS, MORE_STEPS = 24, 25
 HELD = (2, 4, 4)  # steps of a chord
 
 
-def sample_music(
-    seed: int = 0, train: int = 100, validation: int = 20, test: int = 20
-) -> dict[str, datasets.Dataset]:
+def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: int = 20) -> dict[str, datasets.Dataset]:
     """Return generated pieces; the same arguments give the same rows on every machine.
 
     A larger split begins with a smaller one's rows.

@@ -139,9 +139,7 @@ class PolyphonicMusicTask(ZooTask):
         output = self.model(**model_inputs(batch))
         steps = batch["attention_mask"].sum()
         loss: torch.Tensor = output.loss
-        weight = annealed_weight(
-            self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"]
-        )
+        weight = annealed_weight(self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"])
         if output.get("kl") is not None:
             divergence = output.kl.sum() / steps
             self.log("train/kl", divergence, on_step=False, on_epoch=True, batch_size=len(output.kl), sync_dist=True)
