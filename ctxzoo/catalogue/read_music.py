@@ -48,8 +48,8 @@ def _rows(content: Mapping[str, Any], variable: str, path: Path) -> Rows:
     for piece, roll in enumerate(rolls):
         if roll.ndim != 2 or roll.shape[1] != KEYS or not np.isin(roll, (0, 1)).all():
             raise RawFileError(
-                f"{path.name}, {variable}, piece {piece}: an array of shape {roll.shape}; expected (steps, {KEYS}) of 0 "
-                "and 1"
+                f"{path.name}, {variable}, piece {piece}: an array of shape {roll.shape}; expected (steps, {KEYS}) of "
+                "0 and 1"
             )
     return {
         "piece_id": list(range(len(rolls))),

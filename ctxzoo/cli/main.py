@@ -111,7 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--file",
         type=Path,
-        help="SQuAD JSON file (answers are not needed), or one text a line, or .jsonl, or music: .mid, .jsonl, .parquet",
+        help="SQuAD JSON file (answers are not needed), one text a line, or .jsonl; music: .mid, .jsonl, .parquet",
     )
     sub.add_argument(
         "--output",
