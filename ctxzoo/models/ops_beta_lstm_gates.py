@@ -201,6 +201,7 @@ def gate_correlation(
         alpha: (..., K, H) shapes.
     """
     matrix = CELLS[name].matrix(alpha)
+    matrix = CELLS[name].matrix(alpha)
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
     with torch.no_grad():
         for _ in range(samples):
