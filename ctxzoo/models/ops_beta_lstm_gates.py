@@ -64,6 +64,23 @@ CELLS: dict[str, Cell] = {
 }
 
 
+@dataclass(frozen=True)
+class Gating:
+    """How the gates of all steps are made.
+
+    Attributes:
+        cell: name of the cell.
+        eps: see `distribution_parameters`.
+        draw_gammas: Gamma variables are drawn, not replaced by their means.
+        generator: of these draws; None: torch's own.
+    """
+
+    cell: str
+    eps: float
+    draw_gammas: bool = False
+    generator: torch.Generator | None = None
+
+
 def gamma_ratios(weights: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
     """Return i and f, (..., 2, H), of Gamma variables or their shapes (..., K, H), with a cell's `matrix`."""
     sums = torch.matmul(matrix, weights)
@@ -137,13 +154,10 @@ def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -
     return torch._standard_gamma(alpha, generator=generator)
 
 
-def differentiable_draws(alpha: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
-    """Return draws of Gamma(alpha, 1) that were made without a graph, as a differentiable function of alpha.
-
-    The derivative is -(dF/dalpha) / density, with F the distribution function.
-    """
-    slope = torch._standard_gamma_grad(alpha.detach(), draws)
-    return draws + (alpha - alpha.detach()) * slope
+def in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return i and f, (..., H) each, of gates (..., 2, H)."""
+    first, second = pair.unbind(-2)
+    return (first, second) if cell.input_first else (second, first)
 
 
 def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:

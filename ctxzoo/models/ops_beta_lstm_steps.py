@@ -9,44 +9,17 @@ itself is computed for all steps at once, in the same way for every cell: c_t is
 pass through the gates of all steps, with tanh(g) and c_{t-1} for their gradients, gives what the gradient of c_t is
 multiplied by. The derivatives of Gamma draws, the costliest part, are then one call for the whole sequence.
 
-For `torch.compile` the steps are unrolled, for `torch.export` they are a scan, which keeps any length.
+Programs that torch traces have the steps of `ops_beta_lstm_traced`.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn import functional as F
 
-from .ops_beta_lstm_gates import (
-    CELLS,
-    Cell,
-    distribution_parameters,
-    draw_gammas,
-    gate_pair,
-    is_exporting,
-)
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order, is_exporting
+from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 
 PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
-
-Steps = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Gating:
-    """How the gates of all steps are made.
-
-    Attributes:
-        cell: name of the cell.
-        eps: see `distribution_parameters`.
-        draw_gammas: Gamma variables are drawn, not replaced by their means.
-        generator: of these draws; None: torch's own.
-    """
-
-    cell: str
-    eps: float
-    draw_gammas: bool = False
-    generator: torch.Generator | None = None
 
 
 def recurrent_steps(
@@ -72,9 +45,9 @@ def recurrent_steps(
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).
     """
     if is_exporting():
-        return _scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+        return scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
-        return _unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+        return unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     trained = torch.is_grad_enabled() and any(x.requires_grad for x in (inputs, weight_hh, hidden, memory))
     steps: Steps = _Steps.apply(  # type: ignore[no-untyped-call]
         inputs, weight_hh, hidden, memory, gating, noise, scale, trained
@@ -124,7 +97,7 @@ class _Steps(torch.autograd.Function):
                 write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
             else:
                 pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
-                write, keep = _in_order(pair, cell)
+                write, keep = in_order(pair, cell)
             write = write * torch.tanh(candidates[step])
             torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
             squashed = torch.tanh(every_memory[step + 1])
@@ -200,7 +173,7 @@ def _slopes(
         else:
             with torch.enable_grad():
                 gates = gates.detach().requires_grad_()
-                write, kept = _in_order(gate_pair(gating.cell, gates, gating.eps, noise_here), cell)
+                write, kept = in_order(gate_pair(gating.cell, gates, gating.eps, noise_here), cell)
             (of_gates,) = torch.autograd.grad((write, kept), gates, factors)
             keep[part] = kept.detach()
         slopes[part, :, : cell.blocks] = of_gates
@@ -227,82 +200,3 @@ def _gamma_slopes(
     if draws is not None:
         slopes *= torch._standard_gamma_grad(alpha, draws)
     return pair, slopes
-
-
-def _in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return i and f, (..., H) each, of gates (..., 2, H)."""
-    first, second = pair.unbind(-2)
-    return (first, second) if cell.input_first else (second, first)
-
-
-def _step(
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    given: torch.Tensor,
-    weight: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
-    cell = CELLS[gating.cell]
-    here = given + F.linear(hidden, weight).view(given.shape)
-    gates = here[:, : cell.blocks]
-    if gating.draw_gammas:
-        noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
-    pair = gate_pair(gating.cell, gates, gating.eps, noise)
-    write, keep = _in_order(pair, cell)
-    memory = keep * memory + write * torch.tanh(here[:, -1])
-    hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
-    return hidden if scale is None else hidden * scale, memory, gates
-
-
-def _unrolled_steps(
-    inputs: torch.Tensor,
-    weight: torch.Tensor,
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    length, batch, _, size = inputs.shape
-    if length == 0:
-        empty = inputs.new_zeros(0, batch, size)
-        return empty, empty, inputs[:, :, : CELLS[gating.cell].blocks]
-    kept = []
-    for step in range(length):
-        of_step = (None if each is None else each[step] for each in (noise, scale))
-        kept.append(_step(hidden, memory, inputs[step], weight, gating, *of_step))
-        hidden, memory = kept[-1][:2]
-    states, memories, gates = (torch.stack(values) for values in zip(*kept, strict=True))
-    return states, memories, gates
-
-
-def _scanned_steps(
-    inputs: torch.Tensor,
-    weight: torch.Tensor,
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
-    from torch._higher_order_ops.scan import scan
-
-    given = {"inputs": inputs} | {
-        name: value for name, value in (("noise", noise), ("scale", scale)) if value is not None
-    }
-
-    def step(
-        state: tuple[torch.Tensor, torch.Tensor], at_step: dict[str, torch.Tensor]
-    ) -> tuple[tuple[torch.Tensor, torch.Tensor], Steps]:
-        hidden, memory, gates = _step(
-            *state, at_step["inputs"], weight, gating, at_step.get("noise"), at_step.get("scale")
-        )
-        # What a scan carries and what it collects must not be one tensor.
-        return (hidden, memory), (hidden.clone(), memory.clone(), gates.clone())
-
-    steps: Steps = scan(step, (hidden, memory), given)[1]
-    return steps
