@@ -12,8 +12,8 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from transformers import initialization as init
 
 from .layers_beta_lstm_gates import Encoding, State, reversed_steps
-from .ops_beta_lstm_gates import CELLS, gumbel_noise, log_uniform, noisin_scale, without_autocast
-from .ops_beta_lstm_steps import Gating, recurrent_steps
+from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale, without_autocast
+from .ops_beta_lstm_steps import recurrent_steps
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
 

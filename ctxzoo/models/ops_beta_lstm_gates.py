@@ -11,7 +11,6 @@ the same ratios of the alpha_k, since sums of independent Gamma variables of one
 Every function is differentiable, in the Gamma draws by implicit reparameterisation (torch's `_standard_gamma`).
 """
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -32,64 +31,67 @@ class Cell:
 
     Attributes:
         blocks: K, blocks of pre-activations that the gates are made of; those of o and g follow them.
-        pair: the gates (..., 2, H), in the order of `input_first`, of weights or pre-activations (..., K, H).
-        input_first: i stands before f in `pair`.
-        gammas: the blocks are shapes of Gamma variables.
+        ratios: of a Beta cell, which Gamma variables are added to numerator and denominator: K numbers for each of
+            those of i, of f, of 1 / i, of 1 / f.
+        input_first: i stands before f in `gate_pair`.
         drawn: the blocks are parameters of distributions, from which gates are drawn.
     """
 
     blocks: int
-    pair: Callable[[torch.Tensor], torch.Tensor]
-    input_first: bool
-    gammas: bool = False
+    ratios: tuple[tuple[int, ...], ...] = ()
+    input_first: bool = True
     drawn: bool = False
 
+    @property
+    def gammas(self) -> bool:
+        """Whether the blocks are shapes of Gamma variables."""
+        return bool(self.ratios)
 
-def _sigmoid(blocks: torch.Tensor) -> torch.Tensor:
-    return torch.sigmoid(blocks)
-
-
-def _coupled(blocks: torch.Tensor) -> torch.Tensor:
-    return torch.sigmoid(torch.cat([blocks, -blocks], dim=-2))  # 1 - sigmoid(u) = sigmoid(-u)
-
-
-def _tempered_sigmoid(blocks: torch.Tensor) -> torch.Tensor:
-    return torch.sigmoid(blocks / SIGMOID_TEMPERATURE)
-
-
-def _beta(weights: torch.Tensor) -> torch.Tensor:
-    for_gate, against = weights[..., 0::2, :], weights[..., 1::2, :]
-    return for_gate / (for_gate + against)
-
-
-def _bibeta3(weights: torch.Tensor) -> torch.Tensor:
-    for_gate = weights.narrow(-2, 0, 2)
-    return for_gate / (for_gate + weights.narrow(-2, 2, 1))
-
-
-def _bibeta5(weights: torch.Tensor) -> torch.Tensor:
-    own = weights.narrow(-2, 0, 2)  # U1 for i, U2 for f
-    others = weights.narrow(-2, 2, 3).sum(-2, keepdim=True)  # U3 + U4 + U5 stands in both denominators
-    return (own + weights.narrow(-2, 2, 2)) / (own + others)
-
-
-def _kumaraswamy_mean(shapes: torch.Tensor) -> torch.Tensor:
-    """Return E[X] = b B(1 + 1/a, b) of both gates, from a and b of each (..., 4, H)."""
-    inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]
-    log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
-    return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
+    def matrix(self, like: torch.Tensor) -> torch.Tensor:
+        """Return `ratios` as (4, K), of the type and on the device of another tensor."""
+        return torch.tensor(self.ratios, dtype=like.dtype, device=like.device)
 
 
 CELLS: dict[str, Cell] = {
-    "lstm": Cell(2, _sigmoid, input_first=False),
-    "coupled": Cell(1, _coupled, input_first=True),
-    "g2": Cell(2, _tempered_sigmoid, input_first=False),
-    "noisin": Cell(2, _sigmoid, input_first=False),
-    "beta": Cell(4, _beta, input_first=True, gammas=True, drawn=True),
-    "bibeta3": Cell(3, _bibeta3, input_first=False, gammas=True, drawn=True),
-    "bibeta5": Cell(5, _bibeta5, input_first=True, gammas=True, drawn=True),
-    "kumaraswamy": Cell(4, _kumaraswamy_mean, input_first=True, drawn=True),
+    "lstm": Cell(2, input_first=False),
+    "coupled": Cell(1),
+    "g2": Cell(2, input_first=False),
+    "noisin": Cell(2, input_first=False),
+    "beta": Cell(4, ratios=((1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 0, 0), (0, 0, 1, 1)), drawn=True),
+    "bibeta3": Cell(3, ratios=((0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1)), drawn=True),
+    "bibeta5": Cell(5, ratios=((1, 0, 1, 0, 0), (0, 1, 0, 1, 0), (1, 0, 1, 1, 1), (0, 1, 1, 1, 1)), drawn=True),
+    "kumaraswamy": Cell(4, drawn=True),
 }
+
+
+@dataclass(frozen=True)
+class Gating:
+    """How the gates of all steps are made.
+
+    Attributes:
+        cell: name of the cell.
+        eps: see `distribution_parameters`.
+        draw_gammas: Gamma variables are drawn, not replaced by their means.
+        generator: of these draws; None: torch's own.
+    """
+
+    cell: str
+    eps: float
+    draw_gammas: bool = False
+    generator: torch.Generator | None = None
+
+
+def gamma_ratios(weights: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Return i and f, (..., 2, H), of Gamma variables or their shapes (..., K, H), with a cell's `matrix`."""
+    sums = torch.matmul(matrix, weights)
+    return sums[..., :2, :] / sums[..., 2:, :]
+
+
+def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
+    """Return E[X] = b B(1 + 1/a, b) of both gates, (..., 2, H), from a and b of each, (..., 4, H)."""
+    inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]
+    log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
+    return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
 
 
 def is_exporting() -> bool:
@@ -124,7 +126,7 @@ def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.T
 
 
 def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor | None = None) -> torch.Tensor:
-    """Return the gates (..., 2, H) of a cell, in the order of its `pair`.
+    """Return the gates (..., 2, H) of a cell, in the order that `input_first` says.
 
     Args:
         name: one of `CELLS`.
@@ -136,11 +138,14 @@ def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor |
     cell = CELLS[name]
     if cell.gammas:
         # The constant on draws keeps ratios of two tiny draws apart from 0/0; means do without it.
-        return cell.pair(distribution_parameters(blocks, eps) if noise is None else noise + eps)
+        weights = distribution_parameters(blocks, eps) if noise is None else noise + eps
+        return gamma_ratios(weights, cell.matrix(weights))
     if name == "kumaraswamy":
         shapes = distribution_parameters(blocks, eps)
-        return cell.pair(shapes) if noise is None else kumaraswamy_pair(shapes, noise)
-    return cell.pair(blocks)
+        return kumaraswamy_means(shapes) if noise is None else kumaraswamy_pair(shapes, noise)
+    if name == "coupled":
+        return torch.sigmoid(torch.cat([blocks, -blocks], dim=-2))  # 1 - sigmoid(u) = sigmoid(-u)
+    return torch.sigmoid(blocks / SIGMOID_TEMPERATURE if name == "g2" else blocks)
 
 
 def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
@@ -149,13 +154,10 @@ def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -
     return torch._standard_gamma(alpha, generator=generator)
 
 
-def differentiable_draws(alpha: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
-    """Return draws of Gamma(alpha, 1) that were made without a graph, as a differentiable function of alpha.
-
-    The derivative is -(dF/dalpha) / density, with F the distribution function.
-    """
-    slope = torch._standard_gamma_grad(alpha.detach(), draws)
-    return draws + (alpha - alpha.detach()) * slope
+def in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return i and f, (..., H) each, of gates (..., 2, H)."""
+    first, second = pair.unbind(-2)
+    return (first, second) if cell.input_first else (second, first)
 
 
 def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
@@ -212,10 +214,12 @@ def gate_correlation(
     Args:
         alpha: (..., K, H) shapes.
     """
+    matrix = CELLS[name].matrix(alpha)
+    matrix = CELLS[name].matrix(alpha)
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
     with torch.no_grad():
         for _ in range(samples):
-            first, second = CELLS[name].pair(draw_gammas(alpha, generator) + eps).unbind(-2)
+            first, second = gamma_ratios(draw_gammas(alpha, generator) + eps, matrix).unbind(-2)
             for total, value in zip(totals, (first, second, first**2, second**2, first * second), strict=True):
                 total += value / samples
     mean_first, mean_second, square_first, square_second, product = totals

@@ -9,42 +9,17 @@ itself is computed for all steps at once, in the same way for every cell: c_t is
 pass through the gates of all steps, with tanh(g) and c_{t-1} for their gradients, gives what the gradient of c_t is
 multiplied by. The derivatives of Gamma draws, the costliest part, are then one call for the whole sequence.
 
-For `torch.compile` the steps are unrolled, for `torch.export` they are a scan, which keeps any length.
+Programs that torch traces have the steps of `ops_beta_lstm_traced`.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn import functional as F
 
-from .ops_beta_lstm_gates import (
-    CELLS,
-    differentiable_draws,
-    distribution_parameters,
-    draw_gammas,
-    gate_pair,
-    is_exporting,
-)
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order, is_exporting
+from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 
-Steps = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Gating:
-    """How the gates of all steps are made.
-
-    Attributes:
-        cell: name of the cell.
-        eps: see `distribution_parameters`.
-        draw_gammas: Gamma variables are drawn, not replaced by their means.
-        generator: of these draws; None: torch's own.
-    """
-
-    cell: str
-    eps: float
-    draw_gammas: bool = False
-    generator: torch.Generator | None = None
+PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
 
 
 def recurrent_steps(
@@ -70,10 +45,13 @@ def recurrent_steps(
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).
     """
     if is_exporting():
-        return _scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+        return scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
-        return _unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
-    steps: Steps = _Steps.apply(inputs, weight_hh, hidden, memory, gating, noise, scale)  # type: ignore[no-untyped-call]
+        return unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+    trained = torch.is_grad_enabled() and any(x.requires_grad for x in (inputs, weight_hh, hidden, memory))
+    steps: Steps = _Steps.apply(  # type: ignore[no-untyped-call]
+        inputs, weight_hh, hidden, memory, gating, noise, scale, trained
+    )
     return steps
 
 
@@ -88,35 +66,52 @@ class _Steps(torch.autograd.Function):
         gating: Gating,
         noise: torch.Tensor | None,
         scale: torch.Tensor | None,
+        trained: bool,
     ) -> Steps:
         length, batch, count, size = inputs.shape
         cell = CELLS[gating.cell]
-        blocks = torch.empty_like(inputs)
+        blocks = inputs.clone(memory_format=torch.contiguous_format)
         states = inputs.new_empty(length + 1, batch, size)
         memories = torch.empty_like(states)
         states[0], memories[0] = hidden, memory
-        drawn: list[torch.Tensor] = []
+        # Views of every step at once: an index costs as much as a small operation.
+        rows, of_gates = blocks.view(length, batch, count * size).unbind(0), blocks[:, :, : cell.blocks].unbind(0)
+        outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
+        every_state, every_memory = states.unbind(0), memories.unbind(0)
+        alphas: list[torch.Tensor] = []
+        draws: list[torch.Tensor] = []
+        matrix = cell.matrix(inputs).expand(batch, -1, -1) if cell.gammas else None
         transposed = weight.t()
         for step in range(length):
-            here = blocks[step]
-            torch.addmm(inputs[step].flatten(1), states[step], transposed, out=here.view(batch, count * size))
-            gates = here[:, : cell.blocks]
-            if gating.draw_gammas:
-                drawn.append(draw_gammas(distribution_parameters(gates, gating.eps), gating.generator))
-                pair = gate_pair(gating.cell, gates, gating.eps, drawn[-1])
+            rows[step].addmm_(every_state[step], transposed)
+            if matrix is not None:
+                weights = distribution_parameters(of_gates[step], gating.eps)
+                if trained:
+                    alphas.append(weights)
+                if gating.draw_gammas:
+                    drawn = draw_gammas(weights, gating.generator)
+                    if trained:
+                        draws.append(drawn)
+                    weights = drawn + gating.eps
+                sums = torch.bmm(matrix, weights)
+                write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
             else:
-                pair = gate_pair(gating.cell, gates, gating.eps, None if noise is None else noise[step])
-            write, keep = pair.unbind(1) if cell.input_first else pair.flip(1).unbind(1)
-            write = write * torch.tanh(here[:, -1])
-            kept = torch.addcmul(write, keep, memories[step], out=memories[step + 1])
-            torch.mul(torch.sigmoid(here[:, -2]), torch.tanh(kept), out=states[step + 1])
+                pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
+                write, keep = in_order(pair, cell)
+            write = write * torch.tanh(candidates[step])
+            torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
+            squashed = torch.tanh(every_memory[step + 1])
+            torch.mul(torch.sigmoid(outputs[step]), squashed, out=every_state[step + 1])
             if scale is not None:
-                states[step + 1] *= scale[step]
-        if gating.draw_gammas:
-            noise = torch.stack(drawn) if drawn else blocks[:, :, : cell.blocks]
-        ctx.set_materialize_grads(False)
-        ctx.gating = gating
-        ctx.save_for_backward(weight, blocks, states, memories, noise, scale)
+                every_state[step + 1].mul_(scale[step])
+        if trained:
+            ctx.set_materialize_grads(False)
+            ctx.gating = gating
+            nothing = blocks[:, :, : cell.blocks]
+            alpha = torch.stack(alphas) if alphas else nothing if cell.gammas else None
+            if gating.draw_gammas:
+                noise = torch.stack(draws) if draws else nothing
+            ctx.save_for_backward(weight, blocks, states, memories, noise, scale, alpha)
         return states[1:], memories[1:], blocks[:, :, : cell.blocks]
 
     @staticmethod
@@ -124,27 +119,28 @@ class _Steps(torch.autograd.Function):
     def backward(
         ctx: Any, of_states: torch.Tensor | None, of_memories: torch.Tensor | None, of_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:
-        weight, blocks, states, memories, noise, scale = ctx.saved_tensors
+        weight, blocks, states, memories, noise, scale, alpha = ctx.saved_tensors
         cell, (length, batch, count, size) = CELLS[ctx.gating.cell], blocks.shape
-        slopes, output_slopes, to_memory, keep = _slopes(blocks, memories, noise, scale, ctx.gating)
+        slopes, output_slopes, to_memory, keep = _slopes(blocks, memories, noise, scale, alpha, ctx.gating)
         if of_states is None:
             of_states = states.new_zeros(length, batch, size)
         of_memory = states.new_zeros(batch, size)
         of_hidden = of_states[-1] if length else states.new_zeros(batch, size)
-        for step in range(length - 1, -1, -1):
-            of_memory.addcmul_(of_hidden, to_memory[step])
+        every, flat = slopes.unbind(0), slopes.view(length, batch, count * size).unbind(0)
+        of_outputs, of_every_state = slopes[:, :, -2].unbind(0), of_states.unbind(0)
+        every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
+        for step in range(length - 1, -1, -1):  # slopes become the gradient of the pre-activations
+            of_memory.addcmul_(of_hidden, every_memory[step])
             if of_memories is not None:
                 of_memory += of_memories[step]
-            here = slopes[step]  # becomes the gradient of the pre-activations
-            here.mul_(of_memory.unsqueeze(1))
-            torch.mul(output_slopes[step], of_hidden, out=here[:, -2])
+            every[step].mul_(of_memory.unsqueeze(1))
+            torch.mul(every_output[step], of_hidden, out=of_outputs[step])
             if of_gates is not None:
-                here[:, : cell.blocks] += of_gates[step]
-            flat = here.view(batch, count * size)
-            of_hidden = torch.addmm(of_states[step - 1], flat, weight) if step else flat @ weight
-            of_memory.mul_(keep[step])
+                every[step][:, : cell.blocks] += of_gates[step]
+            of_hidden = torch.addmm(of_every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
+            of_memory.mul_(every_keep[step])
         of_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
-        return slopes, of_weight, of_hidden, of_memory, None, None, None
+        return slopes, of_weight, of_hidden, of_memory, None, None, None, None
 
 
 @torch.no_grad()
@@ -153,6 +149,7 @@ def _slopes(
     memories: torch.Tensor,
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
+    alpha: torch.Tensor | None,
     gating: Gating,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return, for all steps, the derivatives that a backward pass is made of.
@@ -161,95 +158,45 @@ def _slopes(
         Derivatives of c_t by the pre-activations, (n, B, G, H), with nothing of use in the block of o; of h_t by that
         block and by c_t, (n, B, H) both; and f, the derivative of c_t by c_{t-1}.
     """
-    cell = CELLS[gating.cell]
-    candidate, before = torch.tanh(blocks[:, :, -1]), memories[:-1]
-    output, squashed = torch.sigmoid(blocks[:, :, -2]), torch.tanh(memories[1:])
-    with torch.enable_grad():
-        gates = blocks[:, :, : cell.blocks].detach().requires_grad_()
-        if gating.draw_gammas:
-            assert noise is not None
-            noise = differentiable_draws(distribution_parameters(gates, gating.eps), noise)
-        pair = gate_pair(gating.cell, gates, gating.eps, noise)
-    factors = (candidate, before) if cell.input_first else (before, candidate)
+    cell, (length, batch, _, size) = CELLS[gating.cell], blocks.shape
     slopes = torch.empty_like(blocks)
-    (slopes[:, :, : cell.blocks],) = torch.autograd.grad(pair, gates, torch.stack(factors, dim=2))
-    write, keep = pair.detach().unbind(2) if cell.input_first else pair.detach().flip(2).unbind(2)
-    slopes[:, :, -1] = write * (1 - candidate * candidate)
-    slopes[:, :, -2] = 0
-    output_slopes, to_memory = squashed * output * (1 - output), output * (1 - squashed * squashed)
+    output_slopes, to_memory, keep = (blocks.new_empty(length, batch, size) for _ in range(3))
+    several = max(1, PIECE // max(1, batch * cell.blocks * size))
+    for first in range(0, length, several):
+        part = slice(first, first + several)
+        candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])
+        factors = (candidate, memories[:-1][part])  # of i and of f in c_t
+        gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
+        if alpha is not None:
+            pair, of_gates = _gamma_slopes(gates, torch.stack(factors, dim=2), alpha[part], noise_here, gating)
+            write, keep[part] = pair.unbind(2)
+        else:
+            with torch.enable_grad():
+                gates = gates.detach().requires_grad_()
+                write, kept = in_order(gate_pair(gating.cell, gates, gating.eps, noise_here), cell)
+            (of_gates,) = torch.autograd.grad((write, kept), gates, factors)
+            keep[part] = kept.detach()
+        slopes[part, :, : cell.blocks] = of_gates
+        slopes[part, :, -1] = write.detach() * (1 - candidate * candidate)
+        output = torch.sigmoid(blocks[part, :, -2])
+        torch.mul(squashed, output * (1 - output), out=output_slopes[part])
+        torch.mul(output, 1 - squashed * squashed, out=to_memory[part])
     if scale is not None:
         output_slopes, to_memory = output_slopes * scale, to_memory * scale
     return slopes, output_slopes, to_memory, keep
 
 
-def _step(
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    given: torch.Tensor,
-    weight: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
-    cell = CELLS[gating.cell]
-    here = given + F.linear(hidden, weight).view(given.shape)
-    gates = here[:, : cell.blocks]
-    if gating.draw_gammas:
-        noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
-    pair = gate_pair(gating.cell, gates, gating.eps, noise)
-    write, keep = (pair[:, 0], pair[:, 1]) if cell.input_first else (pair[:, 1], pair[:, 0])
-    memory = keep * memory + write * torch.tanh(here[:, -1])
-    hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
-    return hidden if scale is None else hidden * scale, memory, gates
-
-
-def _unrolled_steps(
-    inputs: torch.Tensor,
-    weight: torch.Tensor,
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    length, batch, _, size = inputs.shape
-    if length == 0:
-        empty = inputs.new_zeros(0, batch, size)
-        return empty, empty, inputs[:, :, : CELLS[gating.cell].blocks]
-    kept = []
-    for step in range(length):
-        of_step = (None if each is None else each[step] for each in (noise, scale))
-        kept.append(_step(hidden, memory, inputs[step], weight, gating, *of_step))
-        hidden, memory = kept[-1][:2]
-    states, memories, gates = (torch.stack(values) for values in zip(*kept, strict=True))
-    return states, memories, gates
-
-
-def _scanned_steps(
-    inputs: torch.Tensor,
-    weight: torch.Tensor,
-    hidden: torch.Tensor,
-    memory: torch.Tensor,
-    gating: Gating,
-    noise: torch.Tensor | None,
-    scale: torch.Tensor | None,
-) -> Steps:
-    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
-    from torch._higher_order_ops.scan import scan
-
-    given = {"inputs": inputs} | {
-        name: value for name, value in (("noise", noise), ("scale", scale)) if value is not None
-    }
-
-    def step(
-        state: tuple[torch.Tensor, torch.Tensor], at_step: dict[str, torch.Tensor]
-    ) -> tuple[tuple[torch.Tensor, torch.Tensor], Steps]:
-        hidden, memory, gates = _step(
-            *state, at_step["inputs"], weight, gating, at_step.get("noise"), at_step.get("scale")
-        )
-        # What a scan carries and what it collects must not be one tensor.
-        return (hidden, memory), (hidden.clone(), memory.clone(), gates.clone())
-
-    steps: Steps = scan(step, (hidden, memory), given)[1]
-    return steps
+def _gamma_slopes(
+    gates: torch.Tensor, factors: torch.Tensor, alpha: torch.Tensor, draws: torch.Tensor | None, gating: Gating
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""
+    matrix = CELLS[gating.cell].matrix(gates)
+    sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)
+    above, below = sums[:, :, :2], sums[:, :, 2:]
+    pair = above / below
+    of_above = factors / below
+    slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
+    slopes *= torch.sigmoid(gates)  # the derivative of softplus
+    if draws is not None:
+        slopes *= torch._standard_gamma_grad(alpha, draws)
+    return pair, slopes

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, log_uniform, noisin_scale
-from ctxzoo.models.ops_beta_lstm_steps import Gating, Steps, _scanned_steps, _unrolled_steps, recurrent_steps
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
+from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from ctxzoo.models.ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 from tests.support.reference_beta_lstm import reference_layer
 
 STEPS, BATCH, WIDTH, SIZE = 5, 3, 4, 6
@@ -43,7 +44,7 @@ def example(cell: str) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor],
 
 @every_cell
 @pytest.mark.parametrize("drawn", [False, True], ids=["means", "draws"])
-@pytest.mark.parametrize("how", [recurrent_steps, _unrolled_steps], ids=["fused", "unrolled"])
+@pytest.mark.parametrize("how", [recurrent_steps, unrolled_steps], ids=["fused", "unrolled"])
 def test_values_and_gradients_are_those_of_the_equations(cell: str, drawn: bool, how: Callable[..., Steps]) -> None:
     x, state, weights = example(cell)
     weight_ih, weight_hh, bias = weights
@@ -74,7 +75,7 @@ def test_gradients_through_the_preactivations_of_the_gates(cell: str) -> None:
     x, state, (weight_ih, weight_hh, bias) = example(cell)
     inputs = (x, *state, weight_ih, weight_hh, bias)
     found = []
-    for how in (recurrent_steps, _unrolled_steps):
+    for how in (recurrent_steps, unrolled_steps):
         gates = how(inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS), None, None)[2]
         found.append(torch.autograd.grad(gates.sigmoid().square().sum(), inputs))
     torch.testing.assert_close(found[0], found[1])
@@ -85,7 +86,7 @@ def test_a_scan_gives_the_same_steps(cell: str) -> None:
     x, state, (weight_ih, weight_hh, bias) = example(cell)
     with torch.no_grad():
         arguments = (inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS), None, None)
-        torch.testing.assert_close(_scanned_steps(*arguments), recurrent_steps(*arguments))
+        torch.testing.assert_close(scanned_steps(*arguments), recurrent_steps(*arguments))
 
 
 def test_property_1_one_step_of_the_worked_example() -> None:
