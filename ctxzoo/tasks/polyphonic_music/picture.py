@@ -59,7 +59,7 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
     axes.set_ylabel("key")
     axes.spines[["top", "right"]].set_visible(False)
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=10, parse_math=False)
+        axes.set_title(title, loc="left", fontsize=10, parse_math=False, pad=16)
     save_figure(figure, out)
 
 

@@ -46,10 +46,8 @@ def read_tag_file(path: Path) -> datasets.Dataset:
         rows = read_json_lines(path)
     else:
         lines = read_utf8(path).split("\n")
-        is_universal = kind == UNIVERSAL
-        rows = (
-            _without_empty_columns(_universal_sentences(lines, path)) if is_universal else list(_sentences(lines, path))
-        )
+        found = (_universal_sentences if kind == UNIVERSAL else _sentences)(lines, path)
+        rows = _without_empty_columns(found) if kind == UNIVERSAL else list(found)
     if not rows:
         raise DatasetFileError(f"{path} holds no sentence; expected a word and its tag in each line")
     if kind != ".jsonl" and len({row[DOCUMENT] for row in rows}) < 2:
