@@ -1,7 +1,7 @@
 """The configuration of the bivariate Beta-LSTM and of the cells beside it."""
 
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -74,6 +74,12 @@ class BetaLstmConfig(TextClassifierConfig):
     dropout: float | int = 0.0
     locked_dropout: float | int = 0.0
     weight_dropout: float | int = 0.0
+    pad_token_id: int | None = 0
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if not self.vocab_size and self.pad_token_id == 0:
+            self.pad_token_id = None  # without a table transformers warns of a padding id
 
     @property
     def step_size(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,6 +239,13 @@ def test_a_language_model_that_cannot_be(changes: dict[str, Any], message: str) 
 def test_configurations_that_cannot_be(fields: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, StrictDataclassError), match=message):
         BetaLstmConfig(**fields)
+
+
+def test_padding_is_a_word_only_where_there_are_words(tmp_path: Path) -> None:
+    for config, padding in ((BetaLstmConfig(), None), (BetaLstmConfig(vocab_size=30), 0)):
+        config.save_pretrained(tmp_path)
+        for each in (config, BetaLstmConfig.from_pretrained(tmp_path)):
+            assert each.pad_token_id == padding
 
 
 @pytest.mark.parametrize("variant", BetaLstmConfig.variants)
