@@ -74,7 +74,7 @@ class BetaLstmConfig(TextClassifierConfig):
     dropout: float | int = 0.0
     locked_dropout: float | int = 0.0
     weight_dropout: float | int = 0.0
-    pad_token_id: int | None = 0
+    pad_token_id: int | None = 0  # type: ignore[assignment]  # None where there is no table
 
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)

@@ -15,12 +15,13 @@ from transformers.utils import ModelOutput
 from .configuration_beta_lstm import BetaLstmConfig
 from .layers_beta_lstm import BetaLSTM
 from .layers_beta_lstm_gates import GateStatistics
+from .layers_beta_lstm_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_dropout import dropout
-from .ops_losses import token_classification_loss
+from .ops_beta_lstm_losses import label_losses
+from .ops_losses import IGNORED, token_classification_loss
 from .ops_masking import refuse_gaps
-from .ops_text_checks import refuse_empty_batch, word_mask
+from .ops_text_checks import word_mask
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
 LayerStates = tuple[tuple[torch.Tensor, torch.Tensor], ...]
@@ -68,46 +69,6 @@ class BetaLstmStepsOutput(ModelOutput):
     gate_statistics: tuple[GateStatistics, ...] | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
-
-
-class StepInput(nn.Module):
-    """The steps of a sequence that is no text, as they are given.
-
-    Args:
-        size: numbers of a step.
-        dropout: rate of dropout on them.
-    """
-
-    words = None  # there is no table of words
-
-    def __init__(self, size: int, dropout: float) -> None:
-        super().__init__()
-        self.size = size
-        self.dropout = dropout
-
-    def forward(
-        self,
-        input_ids: torch.Tensor | None,
-        attention_mask: torch.Tensor | None,
-        inputs_embeds: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the steps (B, n, size), 0 outside the mask, and the mask as booleans (B, n).
-
-        Raises:
-            ValueError: ids, no steps, steps of another shape or type, an empty batch, a mask of another shape or with
-                other values than 0 and 1.
-        """
-        if input_ids is not None or inputs_embeds is None:
-            raise ValueError("the model reads no words (vocab_size is 0): pass inputs_embeds, and no input_ids")
-        if inputs_embeds.dim() != 3 or inputs_embeds.size(2) != self.size or not inputs_embeds.is_floating_point():
-            raise ValueError(
-                f"inputs_embeds of shape {tuple(inputs_embeds.shape)} and type {inputs_embeds.dtype}: expected "
-                f"(batch, steps, {self.size}) floats"
-            )
-        refuse_empty_batch("inputs_embeds", inputs_embeds)
-        mask = word_mask(inputs_embeds, attention_mask)
-        x = torch.where(mask.unsqueeze(-1), inputs_embeds, inputs_embeds.new_zeros(()))
-        return dropout(x, self.dropout, training=self.training), mask
 
 
 class BetaLstmPreTrainedModel(TextPreTrainedModel):
@@ -300,7 +261,7 @@ class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
         loss = None
         if labels is not None:
             mask = word_mask(logits, attention_mask)
-            summed = _label_losses(logits, labels, mask).sum()
+            summed = label_losses(logits, labels, mask).sum()
             if self.config.kl_lambda:
                 summed = summed + self.config.kl_lambda * outputs.kl.sum()
             loss = summed / mask.sum().clamp(min=1)
@@ -375,7 +336,7 @@ class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
             following = labels.roll(-1, dims=-1)
             loss = token_classification_loss(logits, following, has_next)
             if self.config.kl_lambda:
-                predicted = (has_next & (following != -100)).sum().clamp(min=1)
+                predicted = (has_next & (following != IGNORED)).sum().clamp(min=1)
                 loss = loss + self.config.kl_lambda * outputs.kl.sum() / predicted
         output = _steps_output(loss, logits, outputs)
         return output if self.wants_dict(return_dict) else output.to_tuple()
@@ -420,23 +381,6 @@ def _steps_output(loss: torch.Tensor | None, logits: torch.Tensor, outputs: Beta
         gate_statistics=outputs.gate_statistics,
         hidden_states=outputs.hidden_states,
     )
-
-
-def _label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return the binary cross-entropy of each step and label, (B, n, L) in float32 or wider, 0 at padding."""
-    if labels.shape != logits.shape:
-        raise ValueError(f"labels must have shape {tuple(logits.shape)}, one for each step, got {tuple(labels.shape)}")
-    if not labels.is_floating_point():
-        raise ValueError(f"labels must be floats from 0 to 1, got {labels.dtype}")
-    # Not a product: what a caller has left at padding may be no number.
-    labels = torch.where(mask.unsqueeze(-1), labels, labels.new_zeros(()))
-    if not (torch.compiler.is_compiling() or labels.is_cuda):
-        odd = labels[~((labels >= 0) & (labels <= 1))]
-        if odd.numel():
-            raise ValueError(f"labels must lie from 0 to 1, got {odd[0].item()}")
-    wide = torch.promote_types(logits.dtype, torch.float32)
-    losses = F.binary_cross_entropy_with_logits(logits.to(wide), labels.to(wide), reduction="none")
-    return losses * mask.unsqueeze(-1)
 
 
 def _stacked(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:

@@ -13,6 +13,7 @@ Every function is differentiable, in the Gamma draws by implicit reparameterisat
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch.nn import functional as F
@@ -81,10 +82,14 @@ class Gating:
     generator: torch.Generator | None = None
 
 
-def gamma_ratios(weights: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-    """Return i and f, (..., 2, H), of Gamma variables or their shapes (..., K, H), with a cell's `matrix`."""
-    sums = torch.matmul(matrix, weights)
-    return sums[..., :2, :] / sums[..., 2:, :]
+def gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
+    """Return i and f, (..., 2, H), of the Gamma variables of a cell, or of their shapes, (..., K, H)."""
+    # Sums of blocks, not a product with `matrix`: exported programs must not hold a tensor of their own.
+    sums = [
+        reduce(torch.add, (weights.select(-2, block) for block, added in enumerate(row) if added))
+        for row in cell.ratios
+    ]
+    return torch.stack(sums[:2], dim=-2) / torch.stack(sums[2:], dim=-2)
 
 
 def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
@@ -139,7 +144,7 @@ def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor |
     if cell.gammas:
         # The constant on draws keeps ratios of two tiny draws apart from 0/0; means do without it.
         weights = distribution_parameters(blocks, eps) if noise is None else noise + eps
-        return gamma_ratios(weights, cell.matrix(weights))
+        return gamma_ratios(cell, weights)
     if name == "kumaraswamy":
         shapes = distribution_parameters(blocks, eps)
         return kumaraswamy_means(shapes) if noise is None else kumaraswamy_pair(shapes, noise)
@@ -214,12 +219,10 @@ def gate_correlation(
     Args:
         alpha: (..., K, H) shapes.
     """
-    matrix = CELLS[name].matrix(alpha)
-    matrix = CELLS[name].matrix(alpha)
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
     with torch.no_grad():
         for _ in range(samples):
-            first, second = gamma_ratios(draw_gammas(alpha, generator) + eps, matrix).unbind(-2)
+            first, second = gamma_ratios(CELLS[name], draw_gammas(alpha, generator) + eps).unbind(-2)
             for total, value in zip(totals, (first, second, first**2, second**2, first * second), strict=True):
                 total += value / samples
     mean_first, mean_second, square_first, square_second, product = totals

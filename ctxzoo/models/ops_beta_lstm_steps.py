@@ -5,9 +5,9 @@ With a_t = W_ih x_t + b + W_hh h_{t-1} and gates i, f of its first K blocks (`op
     c_t = f * c_{t-1} + i * tanh(g) ;   h_t = sigmoid(o) * tanh(c_t)
 
 `recurrent_steps` runs it as one operation of the graph, on any device. What a step's gradient needs beside the gradient
-itself is computed for all steps at once, in the same way for every cell: c_t is linear in i and f, so that one backward
-pass through the gates of all steps, with tanh(g) and c_{t-1} for their gradients, gives what the gradient of c_t is
-multiplied by. The derivatives of Gamma draws, the costliest part, are then one call for the whole sequence.
+itself is computed for many steps at once, in the same way for every cell: c_t is linear in i and f, so that a backward
+pass through the gates, with tanh(g) and c_{t-1} for their gradients, gives what the gradient of c_t is multiplied by.
+So the derivatives of Gamma draws, which cost most, are one call for many steps.
 
 Programs that torch traces have the steps of `ops_beta_lstm_traced`.
 """

@@ -56,7 +56,7 @@ def ordered(cell: str, pair: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def ratios(cell: str, weights: torch.Tensor) -> torch.Tensor:
-    return gamma_ratios(weights, CELLS[cell].matrix(weights))
+    return gamma_ratios(CELLS[cell], weights)
 
 
 def drawn(cell: str, alpha: tuple[float, ...], number: int = DRAWS) -> tuple[torch.Tensor, torch.Tensor]:
