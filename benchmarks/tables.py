@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.document_tables import document_attention
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
@@ -90,6 +91,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "second_order_attention-cuda": second_order_attention,
     "document_attention-cpu": document_attention,
     "document_attention-cuda": document_attention,
+    "beta_lstm-cpu": beta_lstm,
+    "beta_lstm-cuda": beta_lstm,
     "word_embedding": word_embedding,
     "preparation": preparation,
     "import_time": import_time,

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.lazy_exports import lazy_exports
 from ctxzoo.models import ARCHITECTURES
 
-__all__ = ["ARCHITECTURES", "__version__", "explain", "load_word_vectors", "pipeline"]
+__all__ = ["ARCHITECTURES", "BetaLSTM", "__version__", "explain", "load_word_vectors", "pipeline"]
 
 __version__: str
 
 if TYPE_CHECKING:
     from ctxzoo.checkpoints import explain, pipeline
+    from ctxzoo.models.layers_beta_lstm import BetaLSTM
     from ctxzoo.word_vectors.exchange import load_word_vectors
 else:
     _exported, __dir__ = lazy_exports(
         __name__,
         {
+            "BetaLSTM": "ctxzoo.models.layers_beta_lstm",
             "explain": "ctxzoo.checkpoints",
             "load_word_vectors": "ctxzoo.word_vectors.exchange",
             "pipeline": "ctxzoo.checkpoints",

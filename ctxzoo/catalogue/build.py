@@ -23,6 +23,7 @@ FEATURES = {
     "integer": datasets.Value("int64"),
     "int32": datasets.Value("int32"),
     "number": datasets.Value("float64"),
+    "keys": datasets.List(datasets.List(datasets.Value("uint8"))),  # of each step of a piece
     "answers": {
         "text": datasets.List(datasets.Value("string")),
         "answer_start": datasets.List(datasets.Value("int32")),

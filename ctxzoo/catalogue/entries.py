@@ -5,13 +5,18 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
-from ctxzoo.catalogue import entries_questions, entries_sentences, entries_words
+from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_words
 from ctxzoo.catalogue.entry import Entry
 from ctxzoo.catalogue.fingerprints import FINGERPRINTS
 
 ENTRIES: dict[str, Entry] = {
     entry.name: replace(entry, fingerprints=FINGERPRINTS.get(entry.name, {}))
-    for entry in (*entries_sentences.ENTRIES, *entries_questions.ENTRIES, *entries_words.ENTRIES)
+    for entry in (
+        *entries_sentences.ENTRIES,
+        *entries_questions.ENTRIES,
+        *entries_words.ENTRIES,
+        *entries_music.ENTRIES,
+    )
 }
 
 

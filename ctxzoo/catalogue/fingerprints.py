@@ -94,4 +94,18 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "validation": "2456393a2747b8aa45593d65ccb4bd0aabb4f3f61fbb1953edca5f6c52d8192a",
         "test": "b9b25abb2141b62d0ac988e8c85226263368b5a8664492ea503d05683059d82e",
     },
+    "ctxzoo-data/polyphonic_music": {
+        "jsb_chorales/train": "ef2d61d795894ca52750eb8f065b90b465ee79a081e7c98bf9006e710b1fd7e5",
+        "jsb_chorales/validation": "b153b87f1fe8965fa3e75cafa3c7d946215a9c2c56212b2c2fa99ffeb01c408b",
+        "jsb_chorales/test": "66166d7bf6bdf86649e7bc8e40665a5991da8c151946c24ca15cf8c9e0cad485",
+        "nottingham/train": "761855923c65e941228adb6616a48be2426a54c158ca11a3dba45ab86d3b6372",
+        "nottingham/validation": "2560878cbd8a000c5714a8272fac33ee5a1a8a04bbc31b3a080e545d953e2d79",
+        "nottingham/test": "1d3d10a53ee8f7e3259c97153b98dc2ddc32bbcc75c1b58b4f11440b3382a315",
+        "muse_data/train": "4f4e5c013bc244e83c6d239c7f922d792213e9f2e22b983885fdc6c9e0aa02b0",
+        "muse_data/validation": "e1d3ea845d1d3720b32f9b6e808d131266f2e84628e3a633f5d56af756da6383",
+        "muse_data/test": "dec5470064b966da0634498c13e5d0fbbffa6221926befb1f34d57294fc27b25",
+        "piano_midi/train": "9435b918ba731da76fad859ed3e0c670bed7f02cfa8edf850cff96036a220e5c",
+        "piano_midi/validation": "a3c2203fd136346a335f9600050465220fee4ed4ac6b732f68e8a9933977b19b",
+        "piano_midi/test": "cfbf2d1309d37e822a3d8480be4ffeac36051bf885d4f84c0672278f26822b64",
+    },
 }

@@ -13,7 +13,7 @@ from huggingface_hub import ModelCardData
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
 from ctxzoo.hub.card_parts import REPO_PLACEHOLDER, Snippets, card_table, how_to_install, saved_with
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
-from ctxzoo.hub.folder_files import sha256, travelling_files
+from ctxzoo.hub.folder_files import as_saved, sha256, travelling_files
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
@@ -53,7 +53,7 @@ def build_card(
     if missing:
         raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
     _refuse_other_kinds(result, other_runs)
-    architecture = ARCHITECTURES[result.architecture]
+    architecture = as_saved(ARCHITECTURES[result.architecture], getattr(config, "vocab_size", None))
     facts = architecture_facts(architecture)
     known = {**DATASET_FACTS, "sample": task.sample}
     about = dataset_facts or known.get(result.dataset) or _unknown_dataset(result.dataset)

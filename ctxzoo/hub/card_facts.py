@@ -55,6 +55,29 @@ OWN_STUDY = (
 )
 
 ARCHITECTURE_FACTS = {
+    "beta_lstm": ArchitectureFacts(
+        title="Beta-LSTM",
+        summary=(
+            "An LSTM over words or over steps of other sequences, such as the keys that sound in a piece of music. Its "
+            "input gate and its forget gate may be drawn in training, as ratios of Gamma variables: a bivariate Beta "
+            "distribution, with which the two may rise and fall together or against each other. In evaluation each "
+            "gate is its mean. Other cells of the same configuration are an LSTM, the coupled LSTM, G2-LSTM, Noisin, "
+            "independent Beta gates and Kumaraswamy gates. The form is that of Song, Jang, Shin and Moon (2020)."
+        ),
+        limits=(
+            "It reads a sequence step by step: time grows with its length, and no two steps are computed side by side.",
+            "What it knows of the past is one state of a fixed size.",
+        ),
+        citation="""\
+@inproceedings{song2020bivariate,
+  title = {Bivariate Beta-{LSTM}},
+  author = {Song, Kyungwoo and Jang, JoonHo and Shin, Seung jae and Moon, Il-Chul},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2020},
+  url = {https://arxiv.org/abs/1905.10521}
+}""",
+        tags=("beta-lstm", "lstm", "stochastic-gates"),
+    ),
     "bidaf": ArchitectureFacts(
         title="BiDAF",
         summary=(
@@ -316,6 +339,14 @@ DATASET_FACTS = {
         "ctxzoo-data/news_aggregator",
         comparable=OWN_STUDY.format(name="News Aggregator"),
         example={"text": "Central bank raises interest rates for the second time this year"},
+    ),
+    "ctxzoo-data/polyphonic_music": _of_catalogue(
+        "ctxzoo-data/polyphonic_music",
+        comparable=(
+            "Trained, chosen and scored on the official splits of Boulanger-Lewandowski et al. (2012), so published "
+            "negative log-likelihoods of a step compare where the first step of a piece is not predicted. The "
+            "configuration tells which of the four sets it is; sets do not compare with each other."
+        ),
     ),
     "ctxzoo-data/ptb_sample": _of_catalogue(
         "ctxzoo-data/ptb_sample",

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from ctxzoo.hub.folder_checks import architecture_of, check_checkpoint_folder
+from ctxzoo.hub.folder_checks import check_checkpoint_folder, read_architecture
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
@@ -37,7 +37,7 @@ def write_checkpoint_folder(
     Args:
         folder: where; it may hold an older checkpoint, nothing, or not exist.
         model: any head of the zoo, weights as they should be published.
-        tokenizer: its tokenizer; None for an architecture without one.
+        tokenizer: its tokenizer; None for a model without one.
         card: text of the model card, from `build_card`.
         eval_results: files of evaluation results, from `eval_results_files`.
         half: write the weights in half precision; the model computes in single precision all the same.
@@ -100,7 +100,7 @@ def _fill(
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     # A model that was loaded with remote code may have copied the files of another release.
-    architecture = architecture_of(model.config.model_type, "the model")
+    architecture, _ = read_architecture(folder)
     for name, source in travelling_files(architecture).items():
         shutil.copyfile(source, folder / name)
     (folder / CARD).write_text(card, encoding="utf-8")

@@ -17,6 +17,7 @@ from ctxzoo.hub.folder_files import (
     TOKENIZER_FILES,
     WEIGHTS,
     CheckpointFolderError,
+    as_saved,
     check_names,
     code_differences,
     plain_files,
@@ -78,7 +79,7 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
-    """Return the architecture that a folder's config.json names, and that file's content.
+    """Return the architecture that a folder's config.json names, see `as_saved`, and that file's content.
 
     Raises:
         CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
@@ -88,7 +89,7 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
     if not file.is_file():
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
     content = read_json_object(file)
-    return architecture_of(content.get("model_type"), str(folder)), content
+    return as_saved(architecture_of(content.get("model_type"), str(folder)), content.get("vocab_size")), content
 
 
 def architecture_of(model_type: object, where: str) -> Architecture:

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,16 @@ LARGEST_JSON = 2**24  # bytes; ten thousand labels take less than one tenth of i
 
 class CheckpointFolderError(ValueError):
     """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
+
+
+def as_saved(architecture: Architecture, vocab_size: object) -> Architecture:
+    """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
+
+    Args:
+        architecture: of the checkpoint.
+        vocab_size: of its configuration, where that has one; 0: the model has no table of words.
+    """
+    return replace(architecture, tokenizer_class=None) if vocab_size == 0 else architecture
 
 
 def travelling_files(architecture: Architecture) -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .configuration_beta_lstm import BetaLstmConfig
 from .configuration_bidaf import BidafConfig
 from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .configuration_contextualizer import ContextualizerConfig
@@ -11,6 +12,22 @@ from .configuration_word_embedding import WordEmbeddingConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
+
+
+def _beta_lstm() -> dict[str, Any]:
+    from .modeling_beta_lstm import (
+        BetaLstmForCausalLM,
+        BetaLstmForSequenceClassification,
+        BetaLstmForTokenClassification,
+        BetaLstmModel,
+    )
+
+    return {
+        "AutoModel": BetaLstmModel,
+        "AutoModelForSequenceClassification": BetaLstmForSequenceClassification,
+        "AutoModelForTokenClassification": BetaLstmForTokenClassification,
+        "AutoModelForCausalLM": BetaLstmForCausalLM,
+    }
 
 
 def _bidaf() -> dict[str, Any]:
@@ -58,6 +75,7 @@ def _question_answering() -> dict[str, Any]:
     return {"question-answering": QuestionAnsweringPipeline}
 
 
+register(BetaLstmConfig, load=_beta_lstm, tokenizer=WordTokenizer)
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)

@@ -98,7 +98,7 @@ RANGES = {
                 "rank",
             ),
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
-            *("word_dim", "char_ngrams", "keep_words"),
+            *("word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
         ),
         SIZE,
     ),
@@ -107,6 +107,7 @@ RANGES = {
             *("char_ngram_buckets", "classifier_size", "halve_after", "logit_rank", "ngram_buckets", "num_workers"),
             *("patience", "position_dim", "processes", "warmup_steps"),
             *("gradient_clip", "logit_learning_rate", "naive_bayes", "subsampling", "vectors_std", "weight_decay"),
+            *("divide_after", "kl_lambda"),
         ),
         COUNT,
     ),
@@ -115,11 +116,13 @@ RANGES = {
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),
             *("word_dropout", "dev_share", "ema_decay", "label_smoothing", "momentum"),
+            *("locked_dropout", "weight_dropout"),
         ),
         SHARE,
     ),
     **dict.fromkeys(("seeds", "evaluation_seed"), SEED),
     "folds": Range(2),
+    "divide_by": Range(1),
     "logit_scale": Range(-math.inf),
 }
 # The number of threads; 0 stands for all of them where that is the default.

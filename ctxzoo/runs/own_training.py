@@ -57,7 +57,7 @@ class OwnTraining(ABC):
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
             tokenizer and the weights of the checkpoint decide is not among them.
         predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed.
-        called: how a pipeline of the problem is called.
+        called: how a pipeline of the problem is called; of one without a pipeline empty.
     """
 
     card: ClassVar[TaskCard]
@@ -67,7 +67,7 @@ class OwnTraining(ABC):
     lower_is_better: ClassVar[bool] = False
     kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset({"batch_size", "eval_batch_size", "decay", "warmup"})
     predicted: ClassVar[str]
-    called: ClassVar[str]
+    called: ClassVar[str] = ""
 
     @abstractmethod
     def variants(self, architecture: str) -> Sequence[str]:

@@ -114,7 +114,8 @@ def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result
         print(line)
     checkpoint = run.spec.checkpoint
     print(f"use it:\n    ctxzoo predict {checkpoint} {training.predicted}")
-    print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
+    if training.card.pipeline_class is not None:
+        print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
 
 
 @contextmanager

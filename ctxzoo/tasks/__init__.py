@@ -15,6 +15,7 @@ PROBLEMS = {
     "question-answering": "ctxzoo.tasks.question_answering",
     "text-classification": "ctxzoo.tasks.text_classification",
     "token-classification": "ctxzoo.tasks.token_classification",
+    "polyphonic-music": "ctxzoo.tasks.polyphonic_music",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 

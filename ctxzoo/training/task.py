@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import lightning
 import torch
+from lightning.pytorch.trainer.states import TrainerFn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
@@ -186,21 +188,32 @@ class ZooTask(lightning.LightningModule, ABC):
         self.update_scores(self.scores["test"], batch, self.test_split)
 
     def on_validation_epoch_end(self) -> None:
-        self._log_scores("validation")
+        values = self._log_scores("validation")
+        if self.trainer.state.fn == TrainerFn.FITTING:
+            for config in self.trainer.lr_scheduler_configs:
+                if config.reduce_on_plateau and config.monitor in values:
+                    config.scheduler.step(torch.tensor(values[config.monitor]))
+
+    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
+        """Step a schedule; one that follows a score has done so when validation ended.
+
+        Lightning's own moment for these comes after the checkpoint of the epoch, from which a resumed run would go on
+        with another rate.
+        """
+        if not isinstance(scheduler, ReduceLROnPlateau):
+            super().lr_scheduler_step(scheduler, metric)
 
     def on_test_epoch_end(self) -> None:
         self._log_scores("test")
 
-    def _log_scores(self, stage: str) -> None:
+    def _log_scores(self, stage: str) -> dict[str, float]:
         scores = self.scores[stage]
         assert isinstance(scores, Scores)
-        values = self.compute_scores(scores)
+        values = {f"{stage}/{name}": value for name, value in self.compute_scores(scores).items()}
         scores.reset()
-        self.log_dict(
-            {f"{stage}/{name}": value for name, value in values.items()},
-            prog_bar=False,
-            sync_dist=False,  # the metrics have gathered every process's examples
-        )
+        # Not synchronised: the metrics have gathered every process's examples.
+        self.log_dict(values, prog_bar=False, sync_dist=False)
+        return values
 
     def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
         rates = [group["lr"] for optimiser in self.trainer.optimizers for group in optimiser.param_groups]

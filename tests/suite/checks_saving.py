@@ -83,9 +83,11 @@ class SavingChecks:
         assert all(x.isfinite().all() for x in model.state_dict().values())
 
     def test_folder_holds_safetensors_code_and_every_head(self, subject: Subject, tmp_path: Path) -> None:
-        subject.model().save_pretrained(tmp_path)
+        model = subject.model()
+        model.save_pretrained(tmp_path)
         names = {path.name for path in tmp_path.iterdir()}
-        assert {name for name in names if not name.endswith(".py")} == {"config.json", "model.safetensors"}
+        expected = {"config.json", "model.safetensors", *(["generation_config.json"] if model.can_generate() else [])}
+        assert {name for name in names if not name.endswith(".py")} == expected
         auto_map = json.loads((tmp_path / "config.json").read_text())["auto_map"]
         assert auto_map.keys() == {"AutoConfig", *subject.architecture.model_classes}
         for reference in auto_map.values():

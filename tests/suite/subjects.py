@@ -44,7 +44,7 @@ class Subject:
 
     @property
     def is_base(self) -> bool:
-        return self.model_class.zoo_task is None
+        return self.head == "AutoModel"
 
     @property
     def has_base(self) -> bool:

@@ -82,14 +82,15 @@ def main() -> None:
     """Write fingerprints and orders into the package."""
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
-    from ctxzoo.catalogue import entries_questions, entries_sentences, entries_words
+    from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_words
 
     lines = [
         '"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""',
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    for entry in (*entries_sentences.ENTRIES, *entries_questions.ENTRIES, *entries_words.ENTRIES):
+    kinds = (entries_sentences, entries_questions, entries_words, entries_music)
+    for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]
         lines.append("    },")

@@ -113,15 +113,19 @@ def random_like(x: torch.Tensor, shape: Sequence[int], generator: torch.Generato
     return x.flatten()[positions]
 
 
+def _that_share(batch: Batch, mask_name: str, names: Sequence[str]) -> list[str]:
+    """Those of `names` that have the steps of the mask; the labels of one head may, and those of another not."""
+    steps = batch[mask_name].shape
+    return [name for name in names if name in batch and batch[name].shape[:2] == steps]
+
+
 def lengthen(
     batch: Batch, sequences: Mapping[str, Sequence[str]], extra: int, generator: torch.Generator | None = None
 ) -> Batch:
     """Add `extra` more padded steps in every sequence: zeros, or with a generator any values under a mask of zeros."""
     longer = dict(batch)
     for mask_name, names in sequences.items():
-        for name in (mask_name, *names):
-            if name not in batch:
-                continue
+        for name in (mask_name, *_that_share(batch, mask_name, names)):
             x = batch[name]
             shape = (x.size(0), extra, *x.shape[2:])
             tail = x.new_zeros(shape)
@@ -136,11 +140,10 @@ def scramble_padding(batch: Batch, sequences: Mapping[str, Sequence[str]], gener
     changed = dict(batch)
     for mask_name, names in sequences.items():
         real = batch[mask_name].bool()
-        for name in names:
-            if name in batch:
-                x = batch[name]
-                keep = real.view(*real.shape, *[1] * (x.dim() - 2))
-                changed[name] = torch.where(keep, x, random_like(x, x.shape, generator))
+        for name in _that_share(batch, mask_name, names):
+            x = batch[name]
+            keep = real.view(*real.shape, *[1] * (x.dim() - 2))
+            changed[name] = torch.where(keep, x, random_like(x, x.shape, generator))
     return changed
 
 
@@ -149,7 +152,6 @@ def row_alone(batch: Batch, sequences: Mapping[str, Sequence[str]], row: int) ->
     alone = {name: x[row : row + 1] for name, x in batch.items()}
     for mask_name, names in sequences.items():
         length = int(batch[mask_name][row].sum())
-        for name in (mask_name, *names):
-            if name in alone:
-                alone[name] = alone[name][:, :length]
+        for name in (mask_name, *_that_share(batch, mask_name, names)):
+            alone[name] = alone[name][:, :length]
     return alone

@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from scipy.io import savemat
+
+from ctxzoo.catalogue.entries_music import MUSIC_SETS
 from ctxzoo.catalogue.entries_words import WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
@@ -320,6 +324,26 @@ def _mini(read: Read) -> dict[str, bytes]:
     }
 
 
+def _music(read: Read) -> dict[str, bytes]:
+    splits = read("ctxzoo-data/polyphonic_music")
+    parts = {"traindata": "train", "validdata": "validation", "testdata": "test"}
+    found = {}
+    for name, file in MUSIC_SETS.items():
+        content = {}
+        for variable, split in parts.items():
+            rows = splits[f"{name}/{split}"]
+            cells = np.empty((1, len(rows)), dtype=object)
+            for piece, row in enumerate(rows):
+                cells[0, piece] = np.zeros((row["num_steps"], 88), np.uint8)
+                for step, keys in enumerate(row["notes"]):
+                    cells[0, piece][step, keys] = 1
+            content[variable] = cells
+        buffer = io.BytesIO()
+        savemat(buffer, content)
+        found[file] = buffer.getvalue()
+    return found
+
+
 MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "cornell-movie-review-data/rotten_tomatoes": _polarity,
     "SetFit/CR": _by_label("SetFit/CR", {"custrev.neg": 0, "custrev.pos": 1}),
@@ -332,6 +356,7 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "ctxzoo-data/news_aggregator": _news,
     "ctxzoo-data/ptb_sample": _treebank,
     "ctxzoo-data/ud_english_ewt": _ewt,
+    "ctxzoo-data/polyphonic_music": _music,
     "ctxzoo-data/brown_pos": _brown,
     "ctxzoo-data/conll2000_pos": _conll,
     "ctxzoo-data/word_similarity": _pairs,

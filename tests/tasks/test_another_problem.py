@@ -162,6 +162,25 @@ def test_a_problem_without_pipeline_and_explanations_says_what_to_use(run: Ratin
         ctxzoo.explain(run.spec.checkpoint, "a text")
 
 
+def test_a_rate_that_follows_the_score_is_the_same_when_a_run_is_resumed(tmp_path: Path) -> None:
+    # So high a rate overshoots, and is halved after the second epoch, where the first run ends.
+    def rate(folder: Path) -> float:
+        (last,) = folder.rglob("last.ckpt")
+        state = torch.load(last, weights_only=True)
+        found: float = state["optimizer_states"][0]["param_groups"][0]["lr"]
+        return found
+
+    learning = {"task": {"learning_rate": 3.0}}
+    whole = execute(rating_run(tmp_path / "whole", epochs=4, **learning))
+    execute(rating_run(tmp_path / "halves", epochs=2, **learning))
+    assert rate(tmp_path / "halves") == 1.5
+    halves = execute(rating_run(tmp_path / "halves", epochs=4, **learning), resume=True)
+    assert rate(tmp_path / "halves") == rate(tmp_path / "whole")
+    for epoch in range(1, 5):
+        name = f"validation/epoch{epoch}/rmse"
+        assert halves.metrics[name] == whole.metrics[name]
+
+
 def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {"plain": [rating_run(tmp_path, seed=seed, epochs=1) for seed in range(2)]}
     outcomes = train_all(runs, "ratings", resume=False, processes=1)

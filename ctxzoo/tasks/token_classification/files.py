@@ -8,10 +8,10 @@ from typing import Any
 
 import datasets
 import pyarrow as pa
-import pyarrow.parquet
 
+from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import json_object, read_utf8
+from ctxzoo.data.text_files import read_utf8
 
 COLUMN_FILES = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")  # a word and its tag in a line
 UNIVERSAL = ".conllu"
@@ -41,18 +41,13 @@ def read_tag_file(path: Path) -> datasets.Dataset:
     if kind not in KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
-        try:
-            table = pa.parquet.read_table(path)
-        except (pa.ArrowException, OSError) as error:
-            raise DatasetFileError(f"{path} cannot be read: {error}") from error
-        return datasets.Dataset(datasets.table.InMemoryTable(table))
-    lines = read_utf8(path).split("\n")
+        return datasets.Dataset(datasets.table.InMemoryTable(read_parquet(path)))
     if kind == ".jsonl":
-        rows = [json_object(line, f"{path}, line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
-    elif kind == UNIVERSAL:
-        rows = _without_empty_columns(_universal_sentences(lines, path))
+        rows = read_json_lines(path)
     else:
-        rows = list(_sentences(lines, path))
+        lines = read_utf8(path).split("\n")
+        found = (_universal_sentences if kind == UNIVERSAL else _sentences)(lines, path)
+        rows = _without_empty_columns(found) if kind == UNIVERSAL else list(found)
     if not rows:
         raise DatasetFileError(f"{path} holds no sentence; expected a word and its tag in each line")
     if kind != ".jsonl" and len({row[DOCUMENT] for row in rows}) < 2:

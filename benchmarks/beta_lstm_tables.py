@@ -1,0 +1,53 @@
+"""Tables of `beta_lstm` with its aims."""
+
+from __future__ import annotations
+
+from benchmarks.length_tables import Row, digits, setting_name, verdict
+from ctxzoo.results.table_parts import markdown_table
+
+# Label -> how many times the reference's seconds a training step may take at most.
+AIMS = {"bibeta5": 5.0, "bibeta5, means": 1.5, "kumaraswamy": 2.0}
+TRAINING = "forward and backward"
+
+
+def beta_lstm(rows: list[Row]) -> str:
+    """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws."""
+    parts = []
+    for key in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
+        chosen = [row for row in rows if (row["comparison"], setting_name(row)) == key]
+        one = chosen[0]
+        where = f"{key[1]}, B = {one['batch_size']}, n = {one['length']}, I = {one['width']}"
+        parts.append(f"**{key[0].capitalize()}** ({where})\n\n{_table(chosen)}")
+    return "\n\n".join(parts)
+
+
+def _table(rows: list[Row]) -> str:
+    headings = ["", "parameters"]
+    for name in ("forward", "training step"):
+        headings += [f"{name}, ms", "times nn.LSTM", "draws"]
+    by_side: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_side.setdefault(row["side"], {})[row["pass"]] = row
+    body = []
+    for side, passes in by_side.items():
+        cells = [side, f"{int(passes[TRAINING]['parameters']):,}"]
+        for name in ("forward", TRAINING):
+            cells += _cells(passes[name])
+        body.append([*cells, _aim(passes[TRAINING])])
+    return markdown_table([*headings, "aim"], body)
+
+
+def _cells(row: Row) -> list[str]:
+    """Return milliseconds, how many times the reference's, and the part of the Gamma draws."""
+    if not row["seconds"]:
+        return [row["note"], "", ""]
+    part = float(row["gamma_seconds"] or 0) / float(row["seconds"])
+    return [digits(row["seconds"], 1000), digits(str(1 / float(row["ratio"]))), f"{part:.0%}" if part else ""]
+
+
+def _aim(row: Row) -> str:
+    aim = AIMS.get(row["side"])
+    if aim is None or not row["ratio"]:
+        return ""
+    times = 1 / float(row["ratio"])
+    return verdict(times <= aim, f"at most {aim:g}")

@@ -1,0 +1,124 @@
+"""Polyphonic music: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.task_card import Metric, TaskCard
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
+from ctxzoo.tasks.polyphonic_music.picture import draw_roll
+from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
+
+# Four steps of ours, C major to G major, so that cards hold no step of a dataset.
+EXAMPLE = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50], [34, 41, 46, 50]]
+LIKELIEST = 4  # keys that the programs of a card show
+PICTURE_PROMPT, PICTURE_STEPS = 16, 48  # steps of roll.png
+
+_READ = """\
+roll = torch.zeros(1, len(notes), 88)
+for step, keys in enumerate(notes):
+    roll[0, step, keys] = 1
+with torch.no_grad():
+    probabilities = model(inputs_embeds=roll).logits.sigmoid()[0, -1]"""
+
+WITH_PACKAGE = f"""\
+import ctxzoo  # registers the architecture
+import torch
+from transformers import AutoModelForTokenClassification
+
+model = AutoModelForTokenClassification.from_pretrained(repo)
+{_READ}
+print(sorted(probabilities.topk({LIKELIEST}).indices.tolist()))"""
+
+WITHOUT_PACKAGE = f"""\
+import torch
+from transformers import AutoModelForTokenClassification
+
+options = {{"trust_remote_code": True, "revision": "main"}}  # better: the commit whose code you have read
+model = AutoModelForTokenClassification.from_pretrained(repo, **options)
+{_READ}
+print(probabilities)  # of each of the 88 keys, the lowest first, to sound at the next step"""
+
+
+class PolyphonicMusicCard(TaskCard):
+    name = "polyphonic-music"
+    title = "polyphonic music"
+    predictions = "continuations"
+    metrics: ClassVar = {
+        "nll": Metric("loss", "negative log-likelihood of a step (nats)"),
+        "frame_accuracy": Metric("accuracy", "frame accuracy"),
+    }
+    headline = ("nll", "frame_accuracy")
+    results_note = (
+        "The negative log-likelihood is the sum over the 88 keys of a step, the mean over all steps of the split that "
+        "have one before them; lower is better. Frame accuracy, in percent: of the keys that sound or are predicted "
+        "with a probability above a half, those that are both."
+    )
+    curves = ("nll", "frame_accuracy")
+    drawn: ClassVar = {"nll": "nats of a step"}
+    sample = sample_facts("four voices over chords that follow each other as in many songs")
+    example_keys = ("notes", "next")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", "which of 88 keys sound at the next step, from all steps before it"],
+            ["input", "`inputs_embeds` (batch, steps, 88): 1 for a key that sounds, 0 the A of MIDI note 21"],
+        ]
+
+    def data_lines(self, result: RunResult) -> Iterable[str]:
+        name = result.settings.get("config_name")
+        if name:
+            yield f"configuration: `{name}`."
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "It knows which keys sound, not whether they were struck again, how loud, and on which instrument."
+        yield (
+            "Given the past it draws the keys of a step each by itself: chords that exclude each other may be mixed "
+            "where it is unsure."
+        )
+        yield "A step is as long as in its training data; music at another grid is another language to it."
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        return Snippets(
+            example=f"{repo_line(repo_id)}\nnotes = {example['notes']}  # of each step the keys that sound, 0 to 87",
+            with_package=f"{WITH_PACKAGE}\n# {example['next']}",
+            without_package=WITHOUT_PACKAGE,
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the likeliest keys of the next step, `next`."""
+        roll = torch.from_numpy(roll_of_notes(inputs["notes"])).float().unsqueeze(0)
+        with torch.no_grad():
+            logits = model(inputs_embeds=roll.to(model.device, model.dtype)).logits[0, -1]
+        return {"next": sorted(logits.topk(LIKELIEST).indices.tolist())}
+
+    def split_example(self, data: PolyphonicMusicDataModule, split: str) -> dict[str, Any]:
+        """Return steps of ours: those of the split are somebody's music."""
+        return {"notes": EXAMPLE}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        return [f"steps: {example['notes']}", f"likeliest keys of the next: {example['next']}"]
+
+    def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
+        """Draw roll.png, the beginning of a validation piece, or of a training piece, as the model goes on with it."""
+        pieces = data.pieces("validation" if "validation" in data.splits else "train")
+        prompt = pieces.roll(0)[:PICTURE_PROMPT]
+        continuation = continue_roll(task.model, prompt, PICTURE_STEPS, generator=torch.Generator().manual_seed(0))
+        draw_roll(prompt, continuation, folder / "roll.png", title="a piece, and how the model goes on (drawn)")
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        yield f"keys: reads {getattr(config, 'input_size', config.num_labels)}, predicts {config.num_labels}"
+
+
+CARD = PolyphonicMusicCard()

@@ -1,0 +1,67 @@
+"""A piece of music that a model continues, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll
+
+
+@torch.no_grad()
+def continue_roll(
+    model: ZooPreTrainedModel,
+    prompt: Roll,
+    steps: int,
+    *,
+    temperature: float = 1.0,
+    threshold: float | None = None,
+    generator: torch.Generator | None = None,
+) -> Roll:
+    """Return the steps that a model gives behind a prompt.
+
+    At each step the model gives every key a probability; each key is drawn by itself, and what was drawn is read as the
+    next step. The model is in evaluation mode while it reads, and reads each step once: its state stands for those
+    before.
+
+    Args:
+        model: a head of polyphonic music whose outputs have a `state`.
+        prompt: (T, 88) with T of 1 or more.
+        steps: to add, 0 or more.
+        temperature: by which the logits are divided before keys are drawn: below 1 likely keys become likelier.
+        threshold: probability from which a key sounds; nothing is drawn then. None: keys are drawn.
+        generator: of the draws, on the CPU; None: torch's own.
+
+    Returns:
+        (steps, 88).
+
+    Raises:
+        ValueError: a prompt of another shape or without a step, or a number out of its range.
+    """
+    if prompt.ndim != 2 or prompt.shape[1] != KEYS or not len(prompt):
+        raise ValueError(f"the prompt has the shape {prompt.shape}; expected (steps, {KEYS}) with one step or more")
+    if steps < 0:
+        raise ValueError(f"steps is {steps}; expected 0 or more")
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; expected more than 0")
+    if threshold is not None and not 0 < threshold < 1:
+        raise ValueError(f"threshold is {threshold}; expected more than 0, and less than 1")
+    was_training = model.training
+    model.eval()
+    try:
+        reads = torch.from_numpy(prompt.astype(np.float32)).unsqueeze(0)
+        state, found = None, np.zeros((steps, KEYS), np.bool_)
+        for step in range(steps):
+            output = model(inputs_embeds=reads.to(model.device, model.dtype), state=state, use_cache=True)
+            state = output.state
+            logits = output.logits[0, -1].float().cpu()
+            if threshold is None:
+                sounds = torch.bernoulli((logits / temperature).sigmoid(), generator=generator)
+            else:
+                sounds = (logits.sigmoid() >= threshold).float()
+            found[step] = sounds.numpy()
+            reads = sounds.view(1, 1, KEYS)
+    finally:
+        model.train(was_training)
+    return found

@@ -1,0 +1,179 @@
+"""Polyphonic music for Lightning: from a dataset, MIDI files or the generated sample to batches of whole pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.tasks.polyphonic_music.midi import Grid
+from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, read_music
+from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
+
+# The four sets of Boulanger-Lewandowski, Bengio and Vincent (2012): name to arguments of `PolyphonicMusicDataModule`.
+MUSIC_DATASETS: dict[str, dict[str, Any]] = {
+    **{
+        name: {"dataset": "ctxzoo-data/polyphonic_music", "config_name": name}
+        for name in ("jsb_chorales", "nottingham", "muse_data", "piano_midi")
+    },
+    "sample": {"dataset": "sample", "config_name": None},
+}
+
+
+def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
+    """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
+
+    Args:
+        name: of the data.
+        config_name: of another dataset with several configurations.
+    """
+    known = MUSIC_DATASETS.get(name, {"dataset": name, "config_name": None})
+    return known if config_name is None else {**known, "config_name": config_name}
+
+
+class RollBatches(Dataset[dict[str, torch.Tensor]]):
+    """A dataset of which `batches[rows]` is a whole batch, see `PolyphonicMusicDataModule`.
+
+    Args:
+        rolls: of a split.
+        rows: (n,) the pieces that this dataset numbers 0..n-1.
+    """
+
+    def __init__(self, rolls: Rolls, rows: Rows) -> None:
+        self.rolls = rolls
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return (n,) the number of steps to predict of each piece, for bucketing."""
+        return self.rolls.lengths()[self.rows] - 1
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows = self.rows[np.asarray(numbers)]
+        return {**roll_inputs([self.rolls.roll(row) for row in rows]), "row": torch.from_numpy(rows)}
+
+
+def roll_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
+    """Return a batch of model inputs with what is to be predicted: each step of a piece from those before it.
+
+    Args:
+        rolls: B pieces, (T, 88) each.
+
+    Returns:
+        `inputs_embeds` (B, n, 88), all steps of a piece but its last; `labels` (B, n, 88), all but its first, both
+        float32; `attention_mask` (B, n) int64, 1 at real steps. n is T - 1 of the longest; padding is on the right.
+    """
+    lengths = [len(roll) - 1 for roll in rolls]
+    shape = (len(rolls), max(lengths), KEYS)
+    inputs, labels = torch.zeros(shape), torch.zeros(shape)
+    mask = torch.zeros(shape[:2], dtype=torch.int64)
+    for row, (roll, length) in enumerate(zip(rolls, lengths, strict=True)):
+        values = torch.from_numpy(roll)
+        inputs[row, :length], labels[row, :length] = values[:-1], values[1:]
+        mask[row, :length] = 1
+    return {"inputs_embeds": inputs, "attention_mask": mask, "labels": labels}
+
+
+class PolyphonicMusicDataModule(BucketedDataModule):
+    """Pieces of music in bucketed batches: what sounds at a step is to be predicted from the steps before it.
+
+    Splits: those of `train`, `validation` and `test` that the dataset has. A piece of one step has nothing to predict
+    and is in no batch.
+
+    A batch is a dict of what `roll_inputs` gives and `row` (B,) int64, the pieces' rows in `pieces(split)`.
+
+    Args:
+        dataset: "sample" for generated music, or what `read_music` reads: Hub id, folder or file.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        config_name: of a dataset with several configurations; default: the one that it names.
+        steps_per_beat, step_seconds: how long a step of MIDI files is, see `Grid`.
+        batch_size, eval_batch_size: pieces in a batch; 1 of the training are the authors'.
+        seed: of the order of batches.
+        num_workers: processes that build batches; 0 builds them in the training process.
+
+    Raises:
+        ValueError: see `Grid`.
+    """
+
+    tokenizer = None  # music is no text
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        config_name: str | None = None,
+        steps_per_beat: float = 2.0,
+        step_seconds: float | None = None,
+        batch_size: int = 1,
+        eval_batch_size: int = 8,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+        )
+        self.config_name = config_name
+        self.grid = Grid(steps_per_beat, step_seconds)
+        self._data: MusicSplits | None = None
+        self._rolls: dict[str, Rolls] = {}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+        return tuple(self._rolls)
+
+    @property
+    def fingerprint(self) -> str:
+        """The content hashes of the splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+
+    def model_sizes(self) -> dict[str, int]:
+        """The fields of a model's config that follow from the data: it reads keys and predicts keys."""
+        return {"input_size": KEYS, "num_labels": KEYS}
+
+    def pieces(self, split: str) -> Rolls:
+        """Return the rolls of a split, to whose pieces `row` of a batch refers.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        if split not in self._rolls:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rolls)}")
+        return self._rolls[split]
+
+    def prepare_data(self) -> None:
+        """Read and check the dataset, once on each machine."""
+        self._loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Build the rolls of each split, on every process."""
+        if not self._rolls:
+            self._rolls = {name: Rolls.of_split(split) for name, split in self._loaded().splits.items()}
+
+    def batches(self, split: str, *, training: bool) -> RollBatches:
+        rolls = self.pieces(split)
+        rows = np.flatnonzero(rolls.lengths() > 1)
+        if not len(rows):
+            raise TextFormatError(
+                f"dataset {self.dataset!r}, split {split!r}: every piece has one step, so that nothing is to predict"
+            )
+        return RollBatches(rolls, rows)
+
+    def _loaded(self) -> MusicSplits:
+        if self._data is None:
+            self._data = read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
+        return self._data

@@ -1,0 +1,219 @@
+"""Reads polyphonic music, from datasets, files of rows and MIDI files, and checks every step of every piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.row_files import read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
+from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
+from ctxzoo.tasks.polyphonic_music.sample import sample_music
+
+ROW_FILES = (".jsonl", ".parquet")
+NUM_STEPS = "num_steps"
+_NESTED = pa.list_(pa.list_(pa.int64()))
+
+
+@dataclass(frozen=True)
+class MusicSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: per split the columns `piece_id` (str) and `notes` (lists of lists of int64): for each step the keys
+            that sound, 0..87, ascending.
+        fingerprint: content hash per split, the same on every machine.
+    """
+
+    splits: dict[str, datasets.Dataset]
+    fingerprint: dict[str, str]
+
+
+def read_music(
+    dataset: str, data_dir: str | None = None, config_name: str | None = None, *, grid: Grid | None = None
+) -> MusicSplits:
+    """Read and check a dataset.
+
+    Args:
+        dataset: "sample" (generated music); a .mid, .jsonl or .parquet file, whose pieces are the split "train"; a
+            folder of MIDI files, which are the split "train" unless they lie below folders named after splits; a folder
+            or Hub id that `datasets` can load. Rows have a column `notes`: for each step the keys that sound.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
+        config_name: of a dataset with several, such as "jsb_chorales"; default: the one that the dataset names.
+        grid: how long a step of MIDI files is; default: `Grid()`.
+
+    Raises:
+        DatasetUnavailableError: neither a folder nor the Hub has it.
+        DatasetFileError: a file cannot be read.
+        TextFormatError: a piece or column is not as it should be; the message names split, row (from 0) and value.
+        ValueError: there is no such configuration.
+        ImportError: MIDI files without mido, which the message names.
+    """
+    return check_music(load_music(dataset, data_dir, config_name, grid=grid), origin=f"dataset {dataset!r}")
+
+
+def load_music(
+    dataset: str, data_dir: str | None = None, config_name: str | None = None, *, grid: Grid | None = None
+) -> dict[str, datasets.Dataset]:
+    """Return the splits of a dataset as they are; arguments and errors as in `read_music`."""
+    own = _without_configurations(dataset, Path(resolve_dataset(dataset, data_dir)), grid or Grid())
+    if own is not None:
+        if config_name is not None:
+            raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
+        return own
+    loaded = load_splits(dataset, data_dir, config_name, sample=True)
+    found = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not found:
+        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    return found
+
+
+def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> MusicSplits:
+    """Check splits that are already loaded and put their columns into the one form.
+
+    Args:
+        splits: name to dataset.
+        origin: what error messages call the data.
+
+    Raises:
+        TextFormatError: as in `read_music`.
+    """
+    checked = {name: _checked(f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    return MusicSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def _without_configurations(dataset: str, path: Path, grid: Grid) -> dict[str, datasets.Dataset] | None:
+    """Return the splits of generated music, of a file, or of a folder of MIDI files; None of any other dataset."""
+    if dataset == SAMPLE:
+        return sample_music()
+    if path.is_file():
+        return {"train": _read_file(path, grid)}
+    files = sorted(file for file in path.rglob("*") if is_midi(file)) if path.is_dir() else []
+    return _read_folder(path, files, grid) if files else None
+
+
+def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
+    if is_midi(path):
+        return _of_midi([path], path.parent, grid)
+    kind = path.suffix.lower()
+    if kind not in ROW_FILES:
+        raise DatasetFileError(
+            f"{path} is no {', '.join((*SUFFIXES, *ROW_FILES))} file; name one, a folder, or a Hub id"
+        )
+    if kind == ".parquet":
+        return datasets.Dataset(datasets.table.InMemoryTable(read_parquet(path)))
+    rows = read_json_lines(path)
+    try:
+        return datasets.Dataset.from_list(rows)
+    except (pa.ArrowException, TypeError) as error:
+        raise DatasetFileError(f"{path}: {error}; expected in each line lists of keys in a list of steps") from error
+
+
+def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datasets.Dataset]:
+    """Return the pieces of a folder; those below folders named after splits, where there are such, are these splits."""
+    of_split = {name: [file for file in files if file.relative_to(folder).parts[0] == name] for name in SPLITS}
+    found = {name: those for name, those in of_split.items() if those} or {"train": files}
+    others = sorted(set(files).difference(*found.values()))
+    if others:
+        raise DatasetFileError(f"{folder}: {others[0].relative_to(folder)} is in none of {', '.join(found)}; move it")
+    return {name: _of_midi(those, folder, grid) for name, those in found.items()}
+
+
+def _of_midi(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
+    pieces = {
+        PIECE: [file.relative_to(folder).as_posix() for file in files],
+        NOTES: [read_midi(file, grid) for file in files],
+    }
+    return datasets.Dataset.from_dict(pieces)
+
+
+def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
+    if len(split) == 0:
+        raise TextFormatError(f"{where}: no rows; expected at least one piece")
+    table: pa.Table = split.with_format("arrow")[:]
+    if NOTES not in table.column_names:
+        raise TextFormatError(f"{where}: no column {NOTES!r}; there are {table.column_names}")
+    notes = _nested(where, plain_column(table.column(NOTES)).combine_chunks())
+    lengths = notes.value_lengths().to_numpy(zero_copy_only=False)
+    _refuse_row(where, lengths == 0, "the piece has no step; leave the row out")
+    if NUM_STEPS in table.column_names:
+        told = table.column(NUM_STEPS).to_pylist()
+        row = next((row for row, (one, other) in enumerate(zip(told, lengths, strict=True)) if one != other), None)
+        if row is not None:
+            raise TextFormatError(
+                f"{where}, row {row}: {told[row]} in {NUM_STEPS!r}, but {NOTES!r} has {lengths[row]} steps"
+            )
+    _check_keys(where, notes)
+    names = table.column(PIECE).to_pylist() if PIECE in table.column_names else range(len(split))
+    content = {PIECE: pa.array([str(name) for name in names], pa.string()), NOTES: notes}
+    return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
+
+
+def _nested(where: str, notes: pa.Array) -> pa.ListArray:
+    """Return the column with 64-bit keys; pieces and steps that are missing, and other types, are refused."""
+    kind = notes.type
+    inner = kind.value_type if pa.types.is_list(kind) else None
+    value = inner.value_type if inner is not None and pa.types.is_list(inner) else None
+    # Of nothing but silence pyarrow knows no type.
+    whole = inner is not None and (pa.types.is_null(inner) or (value is not None and _can_be_keys(value)))
+    if not whole:
+        raise TextFormatError(
+            f"{where}: column {NOTES!r} has the type {kind}; expected for each step a list of keys, 0..{KEYS - 1}"
+        )
+    _refuse_row(where, notes.is_null().to_numpy(zero_copy_only=False), f"nothing in {NOTES!r}; leave the row out")
+    steps = notes.flatten()
+    missing = pc.index(steps.is_null(), True).as_py()
+    if missing >= 0:
+        row, step = _place(notes, missing)
+        raise TextFormatError(f"{where}, row {row}, step {step}: nothing; expected a list of keys, empty where none")
+    return notes.cast(_NESTED)
+
+
+def _can_be_keys(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
+
+
+def _check_keys(where: str, notes: pa.ListArray) -> None:
+    """Refuse keys that are missing, that no piano has, or that are not ascending within their step."""
+    steps = notes.flatten()
+    keys = steps.flatten()
+    step_of = np.repeat(np.arange(len(steps)), steps.value_lengths().to_numpy(zero_copy_only=False))
+    missing = keys.is_null().to_numpy(zero_copy_only=False)
+    values = pc.fill_null(keys, -1).to_numpy(zero_copy_only=False)
+    odd = _first((values < 0) | (values >= KEYS))
+    if odd is not None:
+        row, step = _place(notes, int(step_of[odd]))
+        shown = "nothing" if missing[odd] else f"key {values[odd]}"
+        raise TextFormatError(f"{where}, row {row}, step {step}: {shown}; expected keys of 0..{KEYS - 1}")
+    unsorted = _first((np.diff(values) <= 0) & (np.diff(step_of) == 0))
+    if unsorted is not None:
+        row, step = _place(notes, int(step_of[unsorted]))
+        before, key = values[unsorted], values[unsorted + 1]
+        what = f"key {key} stands there twice" if before == key else f"key {key} stands behind {before}"
+        raise TextFormatError(f"{where}, row {row}, step {step}: {what}; expected each key once, in ascending order")
+
+
+def _place(notes: pa.ListArray, step: int) -> tuple[int, int]:
+    """Return the row of a step, counted over all rows, and its number there."""
+    ends = np.cumsum(notes.value_lengths().to_numpy(zero_copy_only=False))
+    row = int(np.searchsorted(ends, step, side="right"))
+    return row, step - (int(ends[row - 1]) if row else 0)
+
+
+def _refuse_row(where: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
+    row = _first(bad)
+    if row is not None:
+        raise TextFormatError(f"{where}, row {row}: {reason}")
+
+
+def _first(bad: npt.NDArray[np.bool_]) -> int | None:
+    return int(bad.argmax()) if bad.any() else None

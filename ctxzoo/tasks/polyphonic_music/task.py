@@ -1,0 +1,169 @@
+"""Polyphonic music for Lightning: the likelihood of every step of a piece given those before it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+import torch
+from torch.nn import functional as F
+from torchmetrics import MeanMetric
+from torchmetrics.classification import BinaryJaccardIndex
+
+from ctxzoo.training.divide_on_rise import DivideOnRise
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+
+Annealing = Literal["constant", "linear", "logistic"]
+LOGISTIC_SLOPE = 0.2  # of the authors' code, for one epoch
+
+
+class MusicScores(Scores):
+    """Negative log-likelihood and frame accuracy over all steps of a split that are predicted.
+
+    `nll`: nats of a step, the sum over its keys, over all steps and not a mean of pieces' means. `frame_accuracy`, in
+    percent: of all keys that sound or are predicted to sound, those that are both, TP / (TP + FP + FN) over all steps
+    (Bay, Ehmann and Downie 2009); a key is predicted with a probability above a half.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Other strategies leave steps with NaN out of the mean. This one knows no weights, so it gets every step's.
+        self.nll = MeanMetric(nan_strategy="disable")
+        self.overlap = BinaryJaccardIndex()
+
+    def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
+        """Add logits (N, 88) of steps with the labels (N, 88), 0 or 1."""
+        self.nll.update(step_losses(logits, labels))
+        self.overlap.update((logits > 0).long(), labels.long())
+
+    def compute(self) -> dict[str, float]:
+        """Name to value over all that was added."""
+        return {"nll": float(self.nll.compute()), "frame_accuracy": 100.0 * float(self.overlap.compute())}
+
+
+def step_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return (N,) the negative log-likelihood of each step in nats, from logits and labels (N, 88)."""
+    return F.binary_cross_entropy_with_logits(logits, labels, reduction="none").sum(dim=-1)
+
+
+def annealed_weight(kind: Annealing, epoch: int, epochs: int) -> float:
+    """Return the fraction of `kl_lambda` that counts in an epoch.
+
+    Args:
+        kind: constant: 1. linear: epoch / epochs, at most 1. logistic: 1 / (1 + exp(-0.2 (epoch - epochs))).
+        epoch: from 0.
+        epochs: where the linear rise ends and the logistic one is at a half.
+    """
+    if kind == "constant":
+        return 1.0
+    return min(1.0, epoch / epochs) if kind == "linear" else 1 / (1 + math.exp(-LOGISTIC_SLOPE * (epoch - epochs)))
+
+
+class PolyphonicMusicTask(ZooTask):
+    """Trains and scores a model that predicts the next step of a piece: which of 88 keys sound.
+
+    A batch holds what `roll_inputs` gives. The model's loss is in nats a step, its divergence from a prior included;
+    the objective is the sum over a piece, the mean over the pieces of a batch, as in the authors' loop, so that
+    `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`.
+        divide_by: the rate is divided by it after each epoch whose validation is worse than that of each of the three
+            before, see `DivideOnRise`; 1: never.
+        divide_after: epochs at the beginning that never divide it.
+        kl_annealing: how the weight of the prior rises to its `kl_lambda`, see `annealed_weight`.
+        kl_annealing_epochs: of it.
+
+    Raises:
+        ValueError: see `ZooTask` and `DivideOnRise`; two schedules; another kind of annealing.
+        NonFiniteLossError: see `ZooTask`; names the rows of the batch.
+    """
+
+    auto_class = AutoHead("polyphonic-music")
+    monitor = "validation/nll"
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+        divide_by: float = 1.0,
+        divide_after: int = 0,
+        kl_annealing: Annealing = "constant",
+        kl_annealing_epochs: int = 50,
+    ) -> None:
+        if divide_by < 1 or divide_after < 0:
+            raise ValueError(f"divide_by={divide_by}, divide_after={divide_after}: expected 1 or more, and 0 or more")
+        if divide_by > 1 and (warmup_steps or decay_steps is not None or halve_after):
+            raise ValueError(f"divide_by={divide_by} beside a warm-up, a decay or halve_after: choose one schedule")
+        if kl_annealing not in get_args(Annealing) or kl_annealing_epochs < 1:
+            raise ValueError(
+                f"kl_annealing={kl_annealing!r}, kl_annealing_epochs={kl_annealing_epochs}: expected one of "
+                f"{', '.join(get_args(Annealing))}, and 1 or more"
+            )
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+
+    def configure_optimizers(self) -> Any:
+        configured = super().configure_optimizers()
+        if self.hparams["divide_by"] == 1:
+            return configured
+        optimiser = configured["optimizer"]
+        schedule = DivideOnRise(
+            optimiser, divisor=self.hparams["divide_by"], after=self.hparams["divide_after"], lower_is_better=True
+        )
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "monitor": self.monitor}}
+
+    def new_scores(self) -> MusicScores:
+        return MusicScores()
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self.model(**model_inputs(batch))
+        steps = batch["attention_mask"].sum()
+        loss: torch.Tensor = output.loss
+        weight = annealed_weight(self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"])
+        if output.get("kl") is not None:
+            divergence = output.kl.sum() / steps
+            self.log("train/kl", divergence, on_step=False, on_epoch=True, batch_size=len(output.kl), sync_dist=True)
+            loss = loss + (weight - 1) * self.model.config.kl_lambda * divergence
+        return loss * steps / len(batch["attention_mask"])
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"pieces of the batch in the training split: {rows}"
+
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return of each piece of a batch its row, the steps that are predicted, and their summed nll in nats, (B,)."""
+        mask = batch["attention_mask"]
+        losses = step_losses(self._logits(batch), batch["labels"]) * mask
+        return {"row": batch["row"], "steps": mask.sum(dim=1), "nll": losses.sum(dim=1)}
+
+    def update_scores(self, scores: MusicScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        real = batch["attention_mask"].bool()
+        scores.update(self._logits(batch)[real], batch["labels"][real])
+
+    def compute_scores(self, scores: MusicScores) -> dict[str, float]:
+        return scores.compute()
+
+    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return (B, n, 88) in float32 also under mixed precision."""
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        logits: torch.Tensor = self.model(**inputs).logits
+        return logits.float()
