@@ -121,7 +121,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         wide = self._wide(input_ids, attention_mask)
         words: Any = input_ids
         words_mask = attention_mask
-        if wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
+        if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
             words, words_mask = self._without_ngrams(words, attention_mask)
         outputs = self.base_model(
             words,
@@ -162,13 +162,15 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         self.wide.requires_grad_(False)
 
     def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
-        """Return the scores (B, L) of the wide part; None where there is none."""
+        """Return the scores (B, L) of the wide part; None without one, or where training always leaves it out."""
         if self.wide is None:
             return None
         if input_ids is None:
             raise ValueError(
                 f"inputs_embeds with wide_buckets={self.config.wide_buckets}: the wide part reads ids; give input_ids"
             )
+        if self.training and self.config.wide_dropout == 1:
+            return None
         ids = word_ids(input_ids, self.config.vocab_size)
         scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
         return scores
