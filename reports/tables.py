@@ -54,7 +54,10 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_word_embedding_uses.TABLES,
 }
 
-TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {**tables_bidaf_reader.TRIAL_TABLES}
+TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    **tables_bidaf_reader.TRIAL_TABLES,
+    **tables_default_texts.TRIAL_TABLES,
+}
 FINISHED = ", finished rows"  # behind the name of a table
 EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
 CHECKPOINT_TABLES = tables_published.CHECKPOINT_TABLES

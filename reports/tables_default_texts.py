@@ -26,6 +26,7 @@ from reports.tables_lama import IMDB, OTHERS, REUTERS, Data, runs_of
 
 RECIPE = "default_text_classifier"
 ACCURACY = "test/accuracy"
+VALIDATION_ACCURACY = "validation/accuracy"
 FOLDS = 5
 NEWS = OTHERS[-1]
 DOCUMENTS = (REUTERS, IMDB, NEWS)
@@ -127,4 +128,27 @@ def _difference(results: Runs, column: str | Data) -> str:
     return f"{100 * (fractions[0] - fractions[1]):+.2f} ± {100 * NORMAL_95 * deviation:.2f}"
 
 
+def trials(runs: Runs) -> str:
+    """Accuracy on the validation parts by the weight of the network's scores; 0 is the linear classifier alone."""
+    found = [run for run in runs if run.recipe == RECIPE and not run.settings.get("tiny")]
+    weights = sorted({_network_weight(run) for run in found})
+    columns: list[str | Data] = [*SENTENCE_DATASETS, *DOCUMENTS]
+    rows = []
+    for weight in weights:
+        cells = []
+        for column in columns:
+            dataset = column.dataset if isinstance(column, Data) else SENTENCE_DATASETS[column]
+            ours = [run for run in found if (run.dataset, _network_weight(run)) == (dataset, weight)]
+            whole = len(ours) >= (1 if isinstance(column, Data) else FOLDS)
+            cells.append(mean_and_deviation([run.metrics[VALIDATION_ACCURACY] for run in ours]) if whole else NOT_RUN)
+        rows.append([f"{weight:g}", *cells])
+    headings = ["weight", *(column.heading if isinstance(column, Data) else column for column in columns)]
+    return markdown_table(headings, rows)
+
+
+def _network_weight(run: RunResult) -> float:
+    return 0.0 if run.variant == "wide" else float(run.settings["deep_scale"])
+
+
+TRIAL_TABLES: dict[str, Callable[[Runs], str]] = {"default-texts-trials": trials}
 TABLES: dict[str, Callable[[Runs], str]] = {"default-texts": scores, "default-texts-minutes": minutes}
