@@ -18,6 +18,7 @@ KINDS = [
     (settings, architecture, variant)
     for settings in ("default", "paper")
     for architecture in TRAINING.architectures()
+    if (settings, architecture) != ("paper", "beta_lstm")
     for variant in TRAINING.variants(architecture)
 ]
 
@@ -80,6 +81,11 @@ def test_every_setting_makes_a_model(settings: str, architecture: str, variant: 
     space = TRAINING.search_space(preset)
     assert "learning_rate" in space
     assert set(space) <= set(preset.settings()) & set(SEARCH_SPACE)
+
+
+def test_an_architecture_without_a_recipe_for_texts_has_no_settings_of_a_paper() -> None:
+    with pytest.raises(ValueError, match=r"no settings of a paper for beta_lstm on texts, .* try --settings default"):
+        TRAINING.preset("paper", "beta_lstm", "bibeta5")
 
 
 def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
