@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order, is_exporting
+from .ops_beta_lstm_gamma import GammaSampler, gamma_slope
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, gate_pair, in_order, is_exporting
 from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 
 PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
@@ -82,6 +83,8 @@ class _Steps(torch.autograd.Function):
         draws: list[torch.Tensor] = []
         matrix = cell.matrix(inputs).expand(batch, -1, -1) if cell.gammas else None
         transposed = weight.t()
+        if gating.draw_gammas and length:
+            draw = GammaSampler(length, of_gates[0], gating.generator)
         for step in range(length):
             rows[step].addmm_(every_state[step], transposed)
             if matrix is not None:
@@ -89,7 +92,7 @@ class _Steps(torch.autograd.Function):
                 if trained:
                     alphas.append(weights)
                 if gating.draw_gammas:
-                    drawn = draw_gammas(weights, gating.generator)
+                    drawn = draw(weights)
                     if trained:
                         draws.append(drawn)
                     weights = drawn + gating.eps
@@ -198,5 +201,5 @@ def _gamma_slopes(
     slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
     slopes *= torch.sigmoid(gates)  # the derivative of softplus
     if draws is not None:
-        slopes *= torch._standard_gamma_grad(alpha, draws)
+        slopes *= gamma_slope(alpha, draws)
     return pair, slopes
