@@ -9,9 +9,11 @@ itself is computed for many steps at once, in the same way for every cell: c_t i
 pass through the gates, with tanh(g) and c_{t-1} for their gradients, gives what the gradient of c_t is multiplied by.
 So the derivatives of Gamma draws, which cost most, are one call for many steps.
 
-Programs that torch traces have the steps of `ops_beta_lstm_traced`.
+On a GPU the operations of a step beside the product are one kernel (`ops_beta_lstm_triton`). Programs that torch traces
+have the steps of `ops_beta_lstm_traced`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ import torch
 from .ops_beta_lstm_gamma import GammaSampler, gamma_slope
 from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, gate_pair, in_order, is_exporting
 from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
+from .ops_beta_lstm_triton import available, backward_step, forward_step, new_seed
 
 PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
 
@@ -69,52 +72,23 @@ class _Steps(torch.autograd.Function):
         scale: torch.Tensor | None,
         trained: bool,
     ) -> Steps:
-        length, batch, count, size = inputs.shape
+        length, batch, _, size = inputs.shape
         cell = CELLS[gating.cell]
         blocks = inputs.clone(memory_format=torch.contiguous_format)
         states = inputs.new_empty(length + 1, batch, size)
         memories = torch.empty_like(states)
         states[0], memories[0] = hidden, memory
-        # Views of every step at once: an index costs as much as a small operation.
-        rows, of_gates = blocks.view(length, batch, count * size).unbind(0), blocks[:, :, : cell.blocks].unbind(0)
-        outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
-        every_state, every_memory = states.unbind(0), memories.unbind(0)
-        alphas: list[torch.Tensor] = []
-        draws: list[torch.Tensor] = []
-        matrix = cell.matrix(inputs).expand(batch, -1, -1) if cell.gammas else None
-        transposed = weight.t()
-        if gating.draw_gammas and length:
-            draw = GammaSampler(length, of_gates[0], gating.generator)
+        draws = torch.empty_like(blocks[:, :, : cell.blocks]) if trained and gating.draw_gammas else None
+        make = _fused_steps if available(inputs, gating, noise) else _plain_steps
+        advance = make(blocks, states, memories, gating, noise, scale, draws)
+        rows, every_state, transposed = blocks.flatten(2).unbind(0), states.unbind(0), weight.t()
         for step in range(length):
             rows[step].addmm_(every_state[step], transposed)
-            if matrix is not None:
-                weights = distribution_parameters(of_gates[step], gating.eps)
-                if trained:
-                    alphas.append(weights)
-                if gating.draw_gammas:
-                    drawn = draw(weights)
-                    if trained:
-                        draws.append(drawn)
-                    weights = drawn + gating.eps
-                sums = torch.bmm(matrix, weights)
-                write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
-            else:
-                pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
-                write, keep = in_order(pair, cell)
-            write = write * torch.tanh(candidates[step])
-            torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
-            squashed = torch.tanh(every_memory[step + 1])
-            torch.mul(torch.sigmoid(outputs[step]), squashed, out=every_state[step + 1])
-            if scale is not None:
-                every_state[step + 1].mul_(scale[step])
+            advance(step)
         if trained:
             ctx.set_materialize_grads(False)
             ctx.gating = gating
-            nothing = blocks[:, :, : cell.blocks]
-            alpha = torch.stack(alphas) if alphas else nothing if cell.gammas else None
-            if gating.draw_gammas:
-                noise = torch.stack(draws) if draws else nothing
-            ctx.save_for_backward(weight, blocks, states, memories, noise, scale, alpha)
+            ctx.save_for_backward(weight, blocks, states, memories, noise if draws is None else draws, scale)
         return states[1:], memories[1:], blocks[:, :, : cell.blocks]
 
     @staticmethod
@@ -122,9 +96,9 @@ class _Steps(torch.autograd.Function):
     def backward(
         ctx: Any, of_states: torch.Tensor | None, of_memories: torch.Tensor | None, of_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:
-        weight, blocks, states, memories, noise, scale, alpha = ctx.saved_tensors
+        weight, blocks, states, memories, noise, scale = ctx.saved_tensors
         cell, (length, batch, count, size) = CELLS[ctx.gating.cell], blocks.shape
-        slopes, output_slopes, to_memory, keep = _slopes(blocks, memories, noise, scale, alpha, ctx.gating)
+        slopes, output_slopes, to_memory, keep = _slopes(blocks, memories, noise, scale, ctx.gating)
         if of_states is None:
             of_states = states.new_zeros(length, batch, size)
         of_memory = states.new_zeros(batch, size)
@@ -132,18 +106,101 @@ class _Steps(torch.autograd.Function):
         every, flat = slopes.unbind(0), slopes.view(length, batch, count * size).unbind(0)
         of_outputs, of_every_state = slopes[:, :, -2].unbind(0), of_states.unbind(0)
         every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
+        is_fused = available(blocks, ctx.gating, noise)
         for step in range(length - 1, -1, -1):  # slopes become the gradient of the pre-activations
-            of_memory.addcmul_(of_hidden, every_memory[step])
-            if of_memories is not None:
-                of_memory += of_memories[step]
-            every[step].mul_(of_memory.unsqueeze(1))
-            torch.mul(every_output[step], of_hidden, out=of_outputs[step])
-            if of_gates is not None:
-                every[step][:, : cell.blocks] += of_gates[step]
+            at_step = (None if given is None else given[step] for given in (of_memories, of_gates))
+            if is_fused:
+                backward_step(
+                    of_hidden,
+                    of_memory,
+                    every[step],
+                    every_output[step],
+                    every_memory[step],
+                    every_keep[step],
+                    *at_step,
+                )
+            else:
+                also_of_memory, also_of_gates = at_step
+                of_memory.addcmul_(of_hidden, every_memory[step])
+                if also_of_memory is not None:
+                    of_memory += also_of_memory
+                every[step].mul_(of_memory.unsqueeze(1))
+                torch.mul(every_output[step], of_hidden, out=of_outputs[step])
+                if also_of_gates is not None:
+                    every[step][:, : cell.blocks] += also_of_gates
+                of_memory.mul_(every_keep[step])
             of_hidden = torch.addmm(of_every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
-            of_memory.mul_(every_keep[step])
         of_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
         return slopes, of_weight, of_hidden, of_memory, None, None, None, None
+
+
+def _plain_steps(
+    blocks: torch.Tensor,
+    states: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    draws: torch.Tensor | None,
+) -> Callable[[int], None]:
+    """Return what makes h and c of a step, which it writes, of its pre-activations and the step before.
+
+    Args:
+        blocks: (n, B, G, H) all pre-activations.
+        states, memories: (n + 1, B, H), the initial ones first.
+        gating, noise, scale: see `recurrent_steps`.
+        draws: (n, B, K, H) into which Gamma draws are written, where they are needed again.
+    """
+    cell = CELLS[gating.cell]
+    # Views of every step at once: an index costs as much as a small operation.
+    of_gates = blocks[:, :, : cell.blocks].unbind(0)
+    outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
+    every_state, every_memory = states.unbind(0), memories.unbind(0)
+    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None
+    sample = GammaSampler(len(of_gates), of_gates[0], gating.generator) if gating.draw_gammas and of_gates else None
+
+    def advance(step: int) -> None:
+        if matrix is not None:
+            weights = distribution_parameters(of_gates[step], gating.eps)
+            if sample is not None:
+                weights = sample(weights)
+                if draws is not None:
+                    draws[step] = weights
+                weights = weights + gating.eps
+            sums = torch.bmm(matrix, weights)
+            write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
+        else:
+            pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
+            write, keep = in_order(pair, cell)
+        write = write * torch.tanh(candidates[step])
+        torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
+        squashed = torch.tanh(every_memory[step + 1])
+        torch.mul(torch.sigmoid(outputs[step]), squashed, out=every_state[step + 1])
+        if scale is not None:
+            every_state[step + 1].mul_(scale[step])
+
+    return advance
+
+
+def _fused_steps(
+    blocks: torch.Tensor,
+    states: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    draws: torch.Tensor | None,
+) -> Callable[[int], None]:
+    """Return what does the same in one kernel; see `_plain_steps`."""
+    every, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
+    seed = new_seed() if gating.draw_gammas else 0
+
+    def advance(step: int) -> None:
+        at_step = (None if given is None else given[step] for given in (noise, scale, draws))
+        before, after = every_memory[step : step + 2]
+        forward_step(every[step], before, after, every_state[step + 1], gating, seed + step, *at_step)
+
+    return advance
 
 
 @torch.no_grad()
@@ -152,7 +209,6 @@ def _slopes(
     memories: torch.Tensor,
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
-    alpha: torch.Tensor | None,
     gating: Gating,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return, for all steps, the derivatives that a backward pass is made of.
@@ -164,14 +220,14 @@ def _slopes(
     cell, (length, batch, _, size) = CELLS[gating.cell], blocks.shape
     slopes = torch.empty_like(blocks)
     output_slopes, to_memory, keep = (blocks.new_empty(length, batch, size) for _ in range(3))
-    several = max(1, PIECE // max(1, batch * cell.blocks * size))
+    several = max(1, PIECE // max(1, batch * cell.blocks * size)) if blocks.device.type == "cpu" else length
     for first in range(0, length, several):
         part = slice(first, first + several)
         candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])
         factors = (candidate, memories[:-1][part])  # of i and of f in c_t
         gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
-        if alpha is not None:
-            pair, of_gates = _gamma_slopes(gates, torch.stack(factors, dim=2), alpha[part], noise_here, gating)
+        if cell.gammas:
+            pair, of_gates = _gamma_slopes(gates, torch.stack(factors, dim=2), noise_here, gating)
             write, keep[part] = pair.unbind(2)
         else:
             with torch.enable_grad():
@@ -190,10 +246,10 @@ def _slopes(
 
 
 def _gamma_slopes(
-    gates: torch.Tensor, factors: torch.Tensor, alpha: torch.Tensor, draws: torch.Tensor | None, gating: Gating
+    gates: torch.Tensor, factors: torch.Tensor, draws: torch.Tensor | None, gating: Gating
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""
-    matrix = CELLS[gating.cell].matrix(gates)
+    matrix, alpha = CELLS[gating.cell].matrix(gates), distribution_parameters(gates, gating.eps)
     sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)
     above, below = sums[:, :, :2], sums[:, :, 2:]
     pair = above / below

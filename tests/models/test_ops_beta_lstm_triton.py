@@ -1,0 +1,212 @@
+"""The kernels beside the plain steps, on a CUDA device, or on the CPU under Triton's interpreter.
+
+As in test_ops_second_order_triton.py, the interpreter runs in a process of its own, which `test_under_the_interpreter`
+starts: Triton decides for it when it is first imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from scipy import stats
+from transformers.dynamic_module_utils import get_imports
+
+from ctxzoo.models import ops_beta_lstm_steps as steps
+from ctxzoo.models import ops_beta_lstm_triton as ops
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
+from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from ctxzoo.models.ops_beta_lstm_triton import available, forward_step
+
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+ON_DEVICE = [
+    pytest.param(
+        "cpu",
+        marks=pytest.mark.skipif(
+            not (HAS_TRITON and INTERPRETED), reason="runs under Triton's interpreter, in test_under_the_interpreter"
+        ),
+    ),
+    pytest.param(
+        "cuda",
+        marks=[
+            pytest.mark.gpu,
+            pytest.mark.skipif(not torch.cuda.is_available() or INTERPRETED, reason="needs a CUDA device"),
+        ],
+    ),
+]
+on_device = pytest.mark.parametrize("device", ON_DEVICE)
+EPS = 1e-3
+GAMMAS = [name for name, cell in CELLS.items() if cell.gammas]
+
+
+class Case:
+    """A layer of random numbers, and gradients of all that it gives."""
+
+    def __init__(self, cell: str, length: int, batch: int, size: int, device: str) -> None:
+        generator = torch.Generator().manual_seed(length + batch + size)
+        blocks = CELLS[cell].blocks + 2
+        shapes = [(length, batch, blocks, size), (blocks * size, size), (batch, size), (batch, size)]
+        self.inputs = [
+            torch.randn(shape, generator=generator).mul_(scale).to(device)
+            for shape, scale in zip(shapes, (2.0, 0.3, 1.0, 1.0), strict=True)
+        ]
+        self.gradients = [
+            torch.randn(shape, generator=generator).to(device)
+            for shape in ((length, batch, size), (length, batch, size), (length, batch, blocks - 2, size))
+        ]
+        self.noise, self.scale = None, None
+        if cell == "kumaraswamy":
+            self.noise = log_uniform((length, batch, 2, size), self.inputs[0].cpu(), generator).to(device)
+        if cell == "noisin":
+            self.scale = noisin_scale((length, batch, size), self.inputs[0].cpu(), generator).to(device)
+
+    def run(self, gating: Gating) -> list[torch.Tensor]:
+        """Return h, c, pre-activations, and the gradients of all inputs."""
+        inputs = [tensor.clone().requires_grad_() for tensor in self.inputs]
+        outputs = recurrent_steps(*inputs, gating, self.noise, self.scale)
+        return [*(tensor.detach() for tensor in outputs), *torch.autograd.grad(outputs, inputs, self.gradients)]
+
+
+def equal(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: float = 2e-5) -> None:
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance * max(1.0, float(other.abs().max())))
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
+@pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
+def test_under_the_interpreter() -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {key: value for key, value in environment.items() if not key.startswith("PYTEST_")}
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not gpu", __file__]
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True, timeout=600
+    )
+    print(done.stdout)
+    if done.returncode != 0 and "only 0-dimensional arrays can be converted" in done.stdout:
+        pytest.skip("the interpreter of this Triton (3.6 is one) cannot run any loop with NumPy 2.4 or newer")
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert re.search(r"\d+ passed, 2 skipped", done.stdout), done.stdout[-5000:]  # this test, and that of the plain CPU
+
+
+@on_device
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(("length", "batch", "size"), [(1, 1, 1), (5, 3, 50)])
+def test_cells_without_gamma_draws_equal_the_plain_steps(cell, length, batch, size, device, monkeypatch) -> None:
+    case, gating = Case(cell, length, batch, size, device), Gating(cell, EPS)
+    assert available(case.inputs[0], gating, case.noise)
+    fused = case.run(gating)
+    monkeypatch.setattr(steps, "available", lambda *_: False)
+    equal(fused, case.run(gating))
+
+
+@on_device
+@pytest.mark.parametrize("cell", GAMMAS)
+def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatch) -> None:
+    case, gating = Case(cell, 5, 3, 50, device), Gating(cell, EPS, draw_gammas=True)
+    written: list[torch.Tensor] = []
+
+    def noticing(blocks: torch.Tensor, *arguments: object) -> None:
+        forward_step(blocks, *arguments)  # type: ignore[arg-type]
+        written.append(arguments[-1].clone())  # type: ignore[union-attr]
+
+    monkeypatch.setattr(steps, "forward_step", noticing)
+    fused = case.run(gating)
+    assert len(written) == 5
+
+    class Repeating:
+        def __init__(self, *_: object) -> None:
+            self.draws = iter(written)
+
+        def __call__(self, alpha: torch.Tensor) -> torch.Tensor:
+            return next(self.draws)
+
+    monkeypatch.setattr(steps, "available", lambda *_: False)
+    monkeypatch.setattr(steps, "GammaSampler", Repeating)
+    equal(fused, case.run(gating))
+
+
+@on_device
+@pytest.mark.parametrize("cell", GAMMAS)
+def test_draws_have_the_distribution(cell, device) -> None:
+    batch, size, count = 2, 400, CELLS[cell].blocks
+    # Pre-activations of each block, for shapes from 0.05 to 20.
+    shapes = torch.tensor([0.05, 0.3, 0.694, 3.0, 20.0])[:count]
+    blocks = torch.zeros(batch, count + 2, size)
+    blocks[:, :count] = torch.log(torch.expm1(shapes - EPS)).view(1, -1, 1)
+    blocks = blocks.to(device)
+    draws = torch.empty(batch, count, size, device=device)
+    memory = torch.zeros(batch, size, device=device)
+    after = (torch.empty_like(memory), torch.empty_like(memory))
+    gating = Gating(cell, EPS, draw_gammas=True)
+    forward_step(blocks, memory, *after, gating, 7, None, None, draws)
+    for block, shape in enumerate(shapes.tolist()):
+        drawn = draws[:, block].flatten().double().cpu().numpy()
+        normal = drawn[drawn > 1e-30]
+        below = stats.gamma(shape).cdf(1e-30)
+        uniform = (stats.gamma(shape).cdf(normal) - below) / (1 - below)
+        assert stats.kstest(uniform, "uniform").pvalue > 1e-3, shape
+    rows = draws.flatten(1).double()
+    assert len(rows.flatten().unique()) > 0.95 * rows.numel()  # no unit repeats another
+    again = torch.empty_like(draws)
+    forward_step(blocks, memory, *after, gating, 7, None, None, again)
+    assert torch.equal(draws, again)
+    forward_step(blocks, memory, *after, gating, 8, None, None, again)
+    assert float((draws == again).double().mean()) < 0.05
+
+
+@on_device
+def test_a_seed_of_torch_repeats_a_training_step(device) -> None:
+    case, gating = Case("bibeta5", 4, 2, 20, device), Gating("bibeta5", EPS, draw_gammas=True)
+    found = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        found.append(case.run(gating))
+    assert all(torch.equal(one, other) for one, other in zip(found[0], found[1], strict=True))
+    assert not torch.equal(found[0][0], found[2][0])
+
+
+@on_device
+def test_extreme_pre_activations_stay_finite(device) -> None:
+    for cell in CELLS:
+        case = Case(cell, 3, 2, 10, device)
+        case.inputs[0] = 40 * case.inputs[0]
+        values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas))
+        assert all(bool(tensor.isfinite().all()) for tensor in values), cell
+
+
+@on_device
+def test_where_they_are_available(device) -> None:
+    x = torch.zeros(2, 3, device=device)
+    assert available(x, Gating("bibeta5", EPS), None)
+    assert not available(x.double(), Gating("bibeta5", EPS), None)
+    assert not available(x, Gating("kumaraswamy", EPS), None)
+    assert not available(x, Gating("bibeta5", EPS, True, torch.Generator()), None)
+    assert not available(x[:0], Gating("lstm", EPS), None)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="there the CPU is available")
+def test_cpu_is_not_available() -> None:
+    assert not available(torch.zeros(2, 3), Gating("lstm", EPS), None)
+
+
+def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)  # importing it raises ImportError
+    spec = importlib.util.spec_from_file_location("ctxzoo.models.ops_beta_lstm_without_triton", ops.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert not module.available(torch.zeros(2, 3), Gating("lstm", EPS), None)
+
+
+def test_checkpoints_do_not_ask_for_triton() -> None:
+    assert "triton" not in get_imports(ops.__file__)
