@@ -20,6 +20,7 @@ from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
+from ctxzoo.training.scoring import in_evaluation_mode
 from ctxzoo.training.task import model_inputs
 
 AVERAGED = ("correlation", "input_gate", "forget_gate")  # of `GateStatistics` and of `LayerGates`
@@ -52,7 +53,6 @@ class LayerGates:
         }
 
 
-@torch.no_grad()
 def gates_of_split(
     model: PreTrainedModel,
     data: PolyphonicMusicDataModule,
@@ -77,9 +77,7 @@ def gates_of_split(
     encoder: Any = model.base_model
     sums: list[dict[str, torch.Tensor]] = []
     dead, steps = [], 0.0
-    was_training = model.training
-    model.eval()
-    try:
+    with in_evaluation_mode(model):
         for batch in data.split_dataloader(split):
             inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
             x, mask = encoder.embeddings(None, inputs["attention_mask"], inputs["inputs_embeds"])
@@ -91,8 +89,6 @@ def gates_of_split(
             sums = of_batch if not sums else [_added(*pair) for pair in zip(sums, of_batch, strict=True)]
             dead.append([one.dead_fraction * weight for one in found])
             steps += weight
-    finally:
-        model.train(was_training)
     return [
         LayerGates(**{name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
         for layer, of_layer in zip(sums, zip(*dead, strict=True), strict=True)

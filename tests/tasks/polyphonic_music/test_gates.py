@@ -45,9 +45,9 @@ def test_every_step_of_every_piece_counts_once() -> None:
 
 def test_they_do_not_depend_on_batches_but_for_the_draws() -> None:
     one = model()
-    few, many = (gates_of_split(one.train(), music(size), samples=300)[1] for size in (1, 20))
+    few, many = (gates_of_split(one.train(), music(size), samples=100)[1] for size in (1, 20))
     torch.testing.assert_close(few.input_gate, many.input_gate, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(few.correlation, many.correlation, rtol=0, atol=0.01)
+    torch.testing.assert_close(few.correlation, many.correlation, rtol=0, atol=0.02)
     assert one.training is True
 
 
@@ -76,6 +76,7 @@ def test_the_start_is_that_of_the_training(tmp_path: Path) -> None:
     assert not torch.equal(start_of(first, 1).classifier.weight, first.classifier.weight)
 
 
+@pytest.mark.slow
 def test_a_run_tells_both_and_is_kept_until_the_weights_are_others(tmp_path: Path) -> None:
     training = run(tmp_path, epochs=2, learning_rate=0.05)
     results_dir = str(tmp_path / "results")
