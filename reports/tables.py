@@ -26,6 +26,8 @@ from ctxzoo.hub.published import Published, read_published
 from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from reports import (
+    tables_beta_lstm,
+    tables_beta_lstm_sentences,
     tables_bidaf,
     tables_bidaf_controls,
     tables_bidaf_reader,
@@ -41,6 +43,8 @@ from reports import (
 )
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
+    **tables_beta_lstm.TABLES,
+    **tables_beta_lstm_sentences.TABLES,
     **tables_bidaf.TABLES,
     **tables_bidaf_controls.TABLES,
     **tables_bidaf_reader.TABLES,

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 
 from ctxzoo.results.comparison import check_folds, difference_cell, is_complete, score_cell
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, changed_settings, markdown_table, with_commands
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    TO_PUBLISH,
+    changed_settings,
+    commands_not_run,
+    markdown_table,
+    with_commands,
+)
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 
@@ -180,7 +188,7 @@ def known_words(results: Runs) -> str:
         if not runs or any(KNOWN[0] not in run.metrics for run in runs):
             missing.append(f"python recipes/{row.recipe}.py --datasets {DATASETS['MPQA']}{row.options}")
     headings = ["model", "all phrases", "phrases with a known word", "share of these"]
-    return with_commands(markdown_table(headings, rows), _not_run(missing))
+    return with_commands(markdown_table(headings, rows), commands_not_run(missing))
 
 
 def ablation(results: Runs) -> str:
@@ -206,7 +214,7 @@ def ablation(results: Runs) -> str:
     if len(rows) == 1:
         rows.append(["each lever", NOT_RUN])
         commands.append(COMMAND.format(recipe=SENTENCE_RECIPE, more=" --dropout 0.5 --name dropout"))
-    return with_commands(markdown_table(headings, rows), _not_run(commands))
+    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {
@@ -230,7 +238,7 @@ def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mappin
         rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
         rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])
     table = markdown_table([heading, *(f"K = {k}" for k in columns)], rows)
-    return with_commands(table, _not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
+    return with_commands(table, commands_not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
 
 
 def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[str]]:
@@ -267,7 +275,7 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
             else [COMMAND.format(recipe=row.recipe, more=row.options)]
         )
     ]
-    return rows, _not_run(list(dict.fromkeys(commands)))
+    return rows, commands_not_run(list(dict.fromkeys(commands)))
 
 
 def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
@@ -317,7 +325,3 @@ def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
 def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
     """Return the settings of a row that the base row lacks, by the heading of the column."""
     return changed_settings({name: (runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]})
-
-
-def _not_run(commands: Sequence[str]) -> list[str]:
-    return [f"# {NOT_RUN}", *commands] if commands else []

@@ -19,8 +19,14 @@ SCORES = {
     "token-classification": ("accuracy", ""),
     "question-answering": ("f1", "exact"),
     "fill-mask": ("perplexity", ""),
+    "polyphonic-music": ("nll", "frame_accuracy"),
 }
-NAMES = {"f1": "F1", "exact": "EM"}
+LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
+NAMES = {"f1": "F1", "exact": "EM", "nll": "nats of a step", "frame_accuracy": "frame accuracy"}
+LOADED_BY = {  # of the others a pipeline
+    "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
+}
+PIPELINE = "pipeline({task}, model={folder}, trust_remote_code=True)"
 # Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.
 TEST_TEXTS = {
     ("cornell-movie-review-data/rotten_tomatoes", 0): 2133,
@@ -39,6 +45,7 @@ def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) ->
 def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
     run = one.result
     name = one.folder.name
+    load = LOADED_BY.get(one.task, PIPELINE).format(task=f'"{one.task}"', folder=f'"{one.folder.as_posix()}"')
     shown = [metric for metric in SCORES[one.task] if metric]
     return [
         f"[{name}]({one.folder.as_posix()}/README.md)",
@@ -48,7 +55,7 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
         interval(run, one.task),
         beside(run, results, one.task),
         f"{one.size / 1e6:.1f}",
-        f'`pipeline("{one.task}", model="{one.folder.as_posix()}", trust_remote_code=True)`',
+        f"`{load}`",
     ]
 
 
@@ -67,13 +74,14 @@ def interval(run: RunResult, task: str) -> str:
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     """Say whether the run is of the strongest row in the results of its architecture and data, or a smaller cousin.
 
-    A row is a variant and tag with several runs. Perplexities of other vocabularies do not compare: there the row of
-    the variant with the most weights is named.
+    A row is a variant and tag with several runs on the same configuration of the data. Perplexities of other vocabularies
+    do not compare: there the row of the variant with the most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for other in results:
         same = (other.architecture, other.dataset, other.split) == (run.architecture, run.dataset, run.split)
+        same &= other.settings.get("config_name") == run.settings.get("config_name")
         if same and key in other.metrics:
             rows[other.variant, other.tag].append(other)
     rows = {name: runs for name, runs in rows.items() if len(runs) >= SEVERAL}
@@ -86,7 +94,8 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         name, runs = max(rows.items(), key=lambda item: (item[1][0].parameters["total"], -len(item[0][1])))
         note = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
     else:
-        name, runs = max(rows.items(), key=lambda item: statistics.fmean(one.metrics[key] for one in item[1]))
+        sign = -1 if SCORES[task][0] in LOWER_IS_BETTER else 1
+        name, runs = max(rows.items(), key=lambda item: sign * statistics.fmean(one.metrics[key] for one in item[1]))
         note = mean_and_deviation(one.metrics[key] for one in runs)
     label = ", ".join(part for part in name if part)
     strongest = name == (run.variant, run.tag)

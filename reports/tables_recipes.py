@@ -31,6 +31,7 @@ SCORES: dict[str | tuple[str, str], Score] = {
     "small_reader": Score("test/f1", "F1"),
     "wikipedia_attention_cbow": Score("test/perplexity", "perplexity", higher=False),
     **dict.fromkeys(("music_beta_lstm", "music_floors"), Score("test/nll", "nats of a step", higher=False)),
+    "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
     ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
     ("embedding_evaluation", "ctxzoo-data/word_similarity"): Score("test/men3000/spearman", "Spearman, MEN"),
     ("embedding_evaluation", "ctxzoo-data/word_analogy"): Score("test/all/accuracy", "accuracy"),

@@ -7,7 +7,13 @@ from ctxzoo.catalogue.read_lines import film_reviews, label_before_text, sentenc
 from ctxzoo.catalogue.read_samples import CATEGORIES, headlines, yelp_sample
 
 NO_LICENCE = "none is stated"
-SENTENCES = ("mr_contextualizer", "sentence_contextualizer", "sentence_linear", "sentence_text_baseline")
+SENTENCES = (
+    "mr_contextualizer",
+    "sentence_beta_lstm",
+    "sentence_contextualizer",
+    "sentence_linear",
+    "sentence_text_baseline",
+)
 DOCUMENTS = ("document_lama", "document_linear", "document_bert", "document_ensemble")
 
 _GITHUB = "https://raw.githubusercontent.com"

@@ -90,7 +90,9 @@ def build_card(
 def card_example(
     task: TaskCard, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
 ) -> dict[str, Any]:
-    """Return inputs of the task's pipeline with its output: ours for a dataset that has some in `DATASET_FACTS`.
+    """Return inputs of the task's pipeline with its output.
+
+    The inputs are ours where `DATASET_FACTS` have some for the dataset or the task has some for any.
 
     Args:
         task: of the model.
@@ -104,10 +106,10 @@ def card_example(
         ValueError: neither inputs of ours nor of data.
     """
     known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
-    if known is not None and known.example is not None:
-        inputs = dict(known.example)
-    else:
-        inputs = {} if data is None else task.split_example(data, split) or {}
+    ours = task.own_example if known is None or known.example is None else known.example
+    inputs = dict(ours or {})
+    if not inputs and data is not None:
+        inputs = task.split_example(data, split) or {}
     if not inputs:
         raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
     return {**inputs, **task.predict(model, tokenizer, inputs)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from huggingface_hub import ModelCard
 
+from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.results.result import RunResult, read_result
 
 FOLDER, INDEX = Path("model_cards"), "published.json"
@@ -19,7 +20,8 @@ class Published:
 
     Attributes:
         folder: as `model_cards/NAME`, below the root of the repository.
-        task: as the Hub calls it, from the card: `text-classification` and so on.
+        task: as the Hub calls it, from the card: `text-classification` and so on; where the Hub has no name for it as
+            the head does.
         size: of all its files, in bytes.
         result: the run that made it.
     """
@@ -47,9 +49,14 @@ def read_published(root: Path) -> list[Published]:
     return [
         Published(
             folder=folder.relative_to(root),
-            task=str(ModelCard.load(folder / "README.md").data.to_dict()["pipeline_tag"]),
+            task=_task(folder),
             size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
             result=read_result(result),
         )
         for folder, result in sorted(published(root).items())
     ]
+
+
+def _task(folder: Path) -> str:
+    tag = ModelCard.load(folder / "README.md").data.to_dict().get("pipeline_tag")
+    return str(tag or head_class(*read_architecture(folder), folder).zoo_task)

@@ -46,6 +46,7 @@ class TaskCard(ABC):
         curves: metrics of validation that a results file keeps for every epoch.
         drawn: the one or two of them that the learning curves show, with their names there.
         sample: the data that this problem's DataModule generates under the name "sample".
+        own_example: inputs of ours for an example on any data; None: a dataset has its own.
         example_keys: what a card's example must have.
         pipeline_note: what a card says before the pipeline's snippet.
         call: arguments of a call of the pipeline, as they are typed.
@@ -62,6 +63,7 @@ class TaskCard(ABC):
     curves: ClassVar[tuple[str, ...]]
     drawn: ClassVar[Mapping[str, str]]
     sample: ClassVar[DatasetFacts]
+    own_example: ClassVar[Mapping[str, Any] | None] = None
     example_keys: ClassVar[tuple[str, ...]]
     pipeline_note: ClassVar[str] = ""
     call: ClassVar[str] = ""

@@ -69,9 +69,7 @@ def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], met
     """Write ``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
     if not are_comparable(first, second):
         return NOTHING
-    found = compare(first, second, metric)
-    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    return f"{round(found.difference, 2) + 0.0:+.2f} ({p})"  # + 0.0: no minus before zero
+    return compare(first, second, metric).cell()
 
 
 def _expected(runs: Sequence[RunResult]) -> int:
@@ -89,6 +87,11 @@ class PairedTest:
 
     difference: float
     p: float
+
+    def cell(self) -> str:
+        """Write ``+1.20 (p = 0.031)``."""
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
+        return f"{round(self.difference, 2) + 0.0:+.2f} ({p})"  # + 0.0: no minus before zero
 
 
 def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float) -> PairedTest:

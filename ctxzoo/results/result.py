@@ -21,7 +21,7 @@ VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given wor
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
 RESULTS_DIR = "runs/results"  # where runs write by default, ignored by git; results/ holds the published ones
 SCHEMA = 1
-OPTIONAL = ("tag",)  # files of earlier runs lack it
+OPTIONAL = ("tag", "per_example")  # files of earlier runs lack them
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _OTHERS = re.compile(r"[^A-Za-z0-9_.+-]+")
 _ABSOLUTE_PATH = re.compile(
@@ -60,6 +60,8 @@ class RunResult:
         peak_memory_mb: see ``environment.peak_memory_mb``.
         created: end of the run, ISO 8601 in UTC.
         tag: what distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
+        per_example: numbers of each example of a split, by ``split/name``, in the order of its rows; for tests that
+            pair the examples of two runs. Empty where none are kept; files leave it out then.
     """
 
     schema: int = SCHEMA
@@ -82,6 +84,7 @@ class RunResult:
     peak_memory_mb: float
     created: str = field(default_factory=utc_now)
     tag: str = ""
+    per_example: dict[str, list[float]] = field(default_factory=dict)
 
 
 def write_result(result: RunResult, folder: str | Path) -> Path:
@@ -197,6 +200,8 @@ def read_results(folder: str | Path) -> list[RunResult]:
 def _encoded(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
     content = {name: _rounded(value) for name, value in asdict(result).items()}
+    if not content["per_example"]:
+        del content["per_example"]
     _check(content)
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode()
@@ -241,6 +246,7 @@ def _check(content: Mapping[str, Any]) -> None:
     _check_values("parameters", content["parameters"], int, keys={"trainable", "total"})
     _check_values("data", content["data"], str, keys={"source", "fingerprint"})
     _check_values("versions", content["versions"], str)
+    _check_lists("per_example", content.get("per_example", {}))
     for name, value in content.items():
         _check_json(name, value)
     _check_created(content["created"])
@@ -258,6 +264,14 @@ def _check_values(name: str, values: Mapping[str, Any], kind: type, keys: set[st
         raise ValueError(f"field {name!r} needs exactly the keys {sorted(keys)}, found {sorted(values)}")
     for key, value in values.items():
         _expect(f"{name}.{key}", value, kind)
+
+
+def _check_lists(name: str, lists: Any) -> None:
+    _expect(name, lists, dict)
+    for key, values in lists.items():
+        _expect(f"{name}.{key}", values, list)
+        for number, value in enumerate(values):
+            _expect(f"{name}.{key}[{number}]", value, float)
 
 
 def _check_json(key: str, value: Any) -> None:

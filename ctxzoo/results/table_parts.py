@@ -117,6 +117,11 @@ def with_commands(table: str, commands: Sequence[str]) -> str:
     return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
 
 
+def commands_not_run(commands: Sequence[str]) -> list[str]:
+    """Return commands for `with_commands` under a line that says that they are not run yet; none for none."""
+    return [f"# {NOT_RUN}", *commands] if commands else []
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a results table: its heading and what it shows of the runs of one row (never none)."""

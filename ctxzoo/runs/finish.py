@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,6 +44,7 @@ def training_result(
     scores: dict[str, dict[str, float]],
     spec: RunSpec,
     card: TaskCard,
+    per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> RunResult:
     """Return the results of a finished training.
 
@@ -52,6 +53,7 @@ def training_result(
         scores: split name to metrics.
         spec: of the run.
         card: of the problem; of its `curves` every epoch's is told.
+        per_example: as in `RunResult`.
     """
     log = spec.folder / CSV_LOG
     parameters = list(task.model.parameters())
@@ -69,6 +71,7 @@ def training_result(
         },
         fingerprint=data.fingerprint,
         seconds=training_seconds(trainer),
+        per_example=per_example,
     )
 
 
@@ -80,6 +83,7 @@ def finish_run(
     spec: RunSpec,
     card: TaskCard,
     push_to: str | None = None,
+    per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
@@ -95,8 +99,9 @@ def finish_run(
         spec: of the run; the split that it reports gives the card's example where there is none of ours.
         card: of the problem.
         push_to: Hub repository that receives the checkpoint folder.
+        per_example: as in `RunResult`.
     """
-    result = training_result(task, data, trainer, scores, spec, card)
+    result = training_result(task, data, trainer, scores, spec, card, per_example)
     task.model.eval()
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": spec.score}
     example = card_example(card, result.dataset, model=task.model, **asked)

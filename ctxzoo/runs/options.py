@@ -96,6 +96,7 @@ RANGES = {
                 "pool_batches",
                 "projection_size",
                 "rank",
+                "samples",
             ),
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
             *("word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),

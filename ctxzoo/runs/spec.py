@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ class RunSpec:
         seconds: float,
         dataset: str | None = None,
         split: str | None = None,
+        per_example: Mapping[str, Sequence[float]] | None = None,
     ) -> RunResult:
         """Return the content of the results file.
 
@@ -83,6 +84,7 @@ class RunSpec:
             fingerprint: of the content of the data.
             seconds: duration of the run.
             dataset, split: where the spec names none.
+            per_example: as in `RunResult`; None: none are kept.
 
         Raises:
             ValueError: there is no dataset.
@@ -110,4 +112,5 @@ class RunSpec:
             wall_seconds=seconds,
             peak_memory_mb=peak_memory_mb(),
             tag=self.tag,
+            per_example={name: list(values) for name, values in (per_example or {}).items()},
         )

@@ -162,6 +162,10 @@ class ZooRun(TrainingRun):
             raise ValueError(f"unknown architecture {self.spec.architecture!r}; known: {', '.join(ARCHITECTURES)}")
         architecture_facts(ARCHITECTURES[self.spec.architecture])
 
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return what the results file keeps of each example of the scored splits, see `RunResult`; none by default."""
+        return {}
+
     def finish(
         self,
         task: Any,
@@ -169,7 +173,8 @@ class ZooRun(TrainingRun):
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
-        finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to)
+        kept = self.per_example(task, data, tuple(scores))
+        finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to, kept)
 
 
 @dataclass(frozen=True, kw_only=True)

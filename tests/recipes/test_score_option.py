@@ -19,6 +19,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
     "mr_contextualizer": {"dataset": "sample"},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
+    "sentence_beta_lstm": {"datasets": ["sample"], "cells": ["lstm", "bibeta5"]},
     "sentence_contextualizer": {"datasets": ["sample"]},
     "sentence_linear": {"datasets": ["sample"]},
     "sentence_text_baseline": {"datasets": ["sample"], "models": ["mean"]},

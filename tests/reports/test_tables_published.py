@@ -39,6 +39,25 @@ def test_a_row_of_the_table() -> None:
     }
 
 
+def test_a_checkpoint_without_a_pipeline_and_with_a_loss() -> None:
+    def music(nll: float, seed: int, variant: str = "lstm", config: str = "jsb_chorales") -> RunResult:
+        metrics = {"test/nll": nll, "test/frame_accuracy": 30.0}
+        same = {"architecture": "beta_lstm", "dataset": "ctxzoo-data/polyphonic_music", "tag": config}
+        return make_run(variant, seed, settings={"config_name": config}, metrics=metrics, **same)
+
+    results = [music(8.6, seed) for seed in range(3)] + [music(8.4, seed, "bibeta5") for seed in range(3)]
+    results += [music(3.0, seed, config="nottingham") for seed in range(3)]
+    published = [Published(Path("model_cards/chorales"), "polyphonic-music", 2_400_000, results[3])]
+    found = rows(checkpoints(results, published))["[chorales](model_cards/chorales/README.md)"]
+    assert found["score"] == "nats of a step 8.40, frame accuracy 30.00"
+    assert found["95 % interval"] == "–"
+    assert found["beside the tables' rows"] == "one of the strongest row: 8.40 ± 0.00"
+    load = 'AutoModelForTokenClassification.from_pretrained("model_cards/chorales", trust_remote_code=True)'
+    assert found["load"] == f"`{load}`"
+    other = beside(results[0], results, "polyphonic-music")
+    assert other == "smaller cousin of bibeta5, jsb_chorales: 8.40 ± 0.00"
+
+
 def test_the_strongest_row_with_several_runs_is_told() -> None:
     results = [
         *row_of([95.0, 95.1, 95.2], ""),

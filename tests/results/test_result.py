@@ -48,12 +48,19 @@ def test_file_format(tmp_path: Path) -> None:
     path = write_result(make_result(wall_seconds=12345.6789, metrics={"b": 1 / 3, "a": 1_234_567_890}), tmp_path)
     text = path.read_text()
     content = json.loads(text)
-    assert list(content) == sorted(field.name for field in fields(RunResult))
+    assert list(content) == sorted({field.name for field in fields(RunResult)} - {"per_example"})
     assert list(content["metrics"]) == ["a", "b"]
     assert content["metrics"] == {"a": 1_234_567_890, "b": 0.333333}
     assert content["wall_seconds"] == 12345.7
     assert '\n "architecture": "bidaf",\n' in text
     assert text.endswith("}\n")
+
+
+def test_numbers_of_examples(tmp_path: Path) -> None:
+    result = make_result(per_example={"test/nll": [101.25, 7.0], "test/steps": [12, 1]})
+    path = write_result(result, tmp_path)
+    assert read_result(path) == result
+    assert json.loads(path.read_text())["per_example"] == {"test/nll": [101.25, 7.0], "test/steps": [12, 1]}
 
 
 def test_names(tmp_path: Path) -> None:
@@ -93,6 +100,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         ({"metrics": {"test/f1": float("nan")}}, "metrics.test/f1"),
         ({"metrics": {"test/f1": np.float64("inf")}}, "metrics.test/f1"),
         ({"settings": {"ema": {"decay": [0.1, float("-inf")]}}}, "settings.ema.decay[1]"),
+        ({"per_example": {"test/nll": [1.0, float("nan")]}}, "per_example.test/nll[1]"),
         ({"wall_seconds": float("nan")}, "wall_seconds"),
     ],
 )
@@ -118,6 +126,9 @@ def test_numbers_are_finite(tmp_path: Path, changes: dict[str, Any], key: str) -
         ({"tag": 5}, "tag"),
         ({"versions": {"torch": 2}}, "versions.torch"),
         ({"hardware": []}, "hardware"),
+        ({"per_example": [1.0]}, "per_example"),
+        ({"per_example": {"test/nll": 1.0}}, "per_example.test/nll"),
+        ({"per_example": {"test/nll": [1.0, "2"]}}, "per_example.test/nll[1]"),
     ],
 )
 def test_values_are_plain_json_of_the_right_kind(tmp_path: Path, changes: dict[str, Any], key: str) -> None:

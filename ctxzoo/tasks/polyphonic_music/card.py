@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -16,9 +16,6 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.picture import draw_roll
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
-
-if TYPE_CHECKING:
-    from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 
 # Four steps of ours, C major to G major, so that cards hold no step of a dataset.
 EXAMPLE = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50], [34, 41, 46, 50]]
@@ -68,6 +65,7 @@ class PolyphonicMusicCard(TaskCard):
     curves = ("nll", "frame_accuracy")
     drawn: ClassVar = {"nll": "nats of a step"}
     sample = sample_facts("four voices over chords that follow each other as in many songs")
+    own_example: ClassVar = {"notes": EXAMPLE}
     example_keys = ("notes", "next")
 
     def identity(self, config: ZooConfig) -> list[list[str]]:
@@ -102,10 +100,6 @@ class PolyphonicMusicCard(TaskCard):
         with torch.no_grad():
             logits = model(inputs_embeds=roll.to(model.device, model.dtype)).logits[0, -1]
         return {"next": sorted(logits.topk(LIKELIEST).indices.tolist())}
-
-    def split_example(self, data: PolyphonicMusicDataModule, split: str) -> dict[str, Any]:
-        """Return steps of ours: those of the split are somebody's music."""
-        return {"notes": EXAMPLE}
 
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         return [f"steps: {example['notes']}", f"likeliest keys of the next: {example['next']}"]

@@ -1,15 +1,16 @@
-"""A piece of music that a model continues, step by step."""
+"""What a model makes of a piece of music: a continuation, step by step, and the probability of every key."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll
+from ctxzoo.training.scoring import in_evaluation_mode
 
 
-@torch.no_grad()
 def continue_roll(
     model: ZooPreTrainedModel,
     prompt: Roll,
@@ -47,11 +48,9 @@ def continue_roll(
         raise ValueError(f"temperature is {temperature}; expected more than 0")
     if threshold is not None and not 0 < threshold < 1:
         raise ValueError(f"threshold is {threshold}; expected more than 0, and less than 1")
-    was_training = model.training
-    model.eval()
-    try:
-        reads = torch.from_numpy(prompt.astype(np.float32)).unsqueeze(0)
-        state, found = None, np.zeros((steps, KEYS), np.bool_)
+    reads = torch.from_numpy(prompt.astype(np.float32)).unsqueeze(0)
+    state, found = None, np.zeros((steps, KEYS), np.bool_)
+    with in_evaluation_mode(model):
         for step in range(steps):
             output = model(inputs_embeds=reads.to(model.device, model.dtype), state=state, use_cache=True)
             state = output.state
@@ -62,6 +61,26 @@ def continue_roll(
                 sounds = (logits.sigmoid() >= threshold).float()
             found[step] = sounds.numpy()
             reads = sounds.view(1, 1, KEYS)
-    finally:
-        model.train(was_training)
+    return found
+
+
+def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:
+    """Return the probability of each key at each step of a piece but the first, from the true steps before it.
+
+    Args:
+        model: a head of polyphonic music; it is in evaluation mode while it reads.
+        roll: (T, 88) with T of 2 or more.
+
+    Returns:
+        (T - 1, 88).
+
+    Raises:
+        ValueError: a piece of another shape or with fewer steps.
+    """
+    if roll.ndim != 2 or roll.shape[1] != KEYS or len(roll) < 2:
+        raise ValueError(f"the piece has the shape {roll.shape}; expected (steps, {KEYS}) with two steps or more")
+    steps = torch.from_numpy(roll[:-1].astype(np.float32)).unsqueeze(0)
+    with in_evaluation_mode(model):
+        logits = model(inputs_embeds=steps.to(model.device, model.dtype)).logits[0]
+    found: NDArray[np.float32] = logits.float().sigmoid().cpu().numpy()
     return found

@@ -89,8 +89,10 @@ def piece_scores(
         ValueError: no such split; a model of another problem.
     """
     task: Any = task_of(PolyphonicMusicTask, model)
+    device = model.device
     trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
+    model.to(device)  # Lightning leaves it on the CPU
     scores = [
         PieceScore(row, steps, nll)
         for batch in batches

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, Roll
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OCTAVE = 12
 MIDDLE_C = 60 - LOWEST_PITCH
 PROMPT_COLOUR, CONTINUED_COLOUR = "#56606b", "#1f5fa8"
 LEAST_KEYS = 24  # that a picture shows
+IMAGE: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "origin": "lower"}  # of rolls as images
 
 
 def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str | None = None) -> None:
@@ -41,26 +47,69 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
         cmap=ListedColormap(["white", PROMPT_COLOUR, CONTINUED_COLOUR]),
         vmin=0,
         vmax=2,
-        aspect="auto",
-        interpolation="nearest",
-        origin="lower",
         extent=(0, len(roll), -0.5, KEYS - 0.5),
+        **IMAGE,
     )
     if len(prompt) and len(continuation):
         axes.axvline(len(prompt), color="black", linewidth=1, linestyle=":")
         axes.text(len(prompt), 1.01, " continuation", transform=axes.get_xaxis_transform(), fontsize=8)
-    low, high = _shown_keys(roll)
     axes.set_xlim(0, len(roll))
+    axes.set_xlabel("step")
+    _label_keys(axes, _shown_keys(roll))
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize=10, parse_math=False, pad=16)
+    save_figure(figure, out)
+
+
+def draw_prediction(
+    roll: Roll, probabilities: NDArray[np.float32], out: str | Path, *, title: str | None = None
+) -> None:
+    """Draw a piece from its second step on, and below it the probability that a model gave each key at each step.
+
+    Args:
+        roll: (T, 88), the piece with its first step.
+        probabilities: (T - 1, 88), see `predict_roll`.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+
+    Raises:
+        ValueError: shapes that do not fit; the name of the file does not end in .png.
+        ImportError: matplotlib is missing.
+    """
+    if probabilities.shape != (len(roll) - 1, KEYS) or len(roll) < 2:
+        raise ValueError(
+            f"probabilities of the shape {probabilities.shape} for a piece of {len(roll)} steps; expected "
+            f"({len(roll) - 1}, {KEYS}) and two steps or more"
+        )
+    figure = new_figure(min(16.0, 3.0 + 0.11 * len(roll)), 6)
+    panels = figure.subplots(2, 1, sharex=True)
+    for axes, values, name in zip(panels, (roll[1:], probabilities), ("what sounds", "probability"), strict=True):
+        image = axes.imshow(
+            values.T.astype(np.float32),
+            cmap="Blues",
+            vmin=0,
+            vmax=1,
+            extent=(1, len(roll), -0.5, KEYS - 0.5),
+            **IMAGE,
+        )
+        _label_keys(axes, _shown_keys(roll))
+        axes.set_title(name, loc="left", fontsize=10)
+    panels[1].set_xlabel("step")
+    figure.colorbar(image, ax=panels, fraction=0.03, pad=0.01).ax.tick_params(labelsize=8, length=0)
+    if title is not None:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False)
+    save_figure(figure, out)
+
+
+def _label_keys(axes: Axes, shown: tuple[int, int]) -> None:
+    """Limit axes to the keys from the lowest to the highest, and name the Cs among them."""
+    low, high = shown
     axes.set_ylim(low - 0.5, high + 0.5)
     ticks = [key for key in range(MIDDLE_C % OCTAVE, KEYS, OCTAVE) if low <= key <= high]
     axes.set_yticks(ticks, [f"C{(key - MIDDLE_C) // OCTAVE + 4}" for key in ticks])
     axes.grid(axis="y", linewidth=0.5, alpha=0.5)
-    axes.set_xlabel("step")
     axes.set_ylabel("key")
     axes.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        axes.set_title(title, loc="left", fontsize=10, parse_math=False, pad=16)
-    save_figure(figure, out)
 
 
 def _shown_keys(roll: Roll) -> tuple[int, int]:

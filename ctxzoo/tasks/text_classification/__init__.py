@@ -12,10 +12,13 @@ __all__ = [
     "TextScores",
     "TextSplitting",
     "TextVocabulary",
+    "WordGates",
     "draw_explanation",
+    "draw_word_gates",
     "evaluate",
     "explanation_html",
     "label_fields",
+    "word_gates",
     "write_explanation_page",
 ]
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.explanation import Explanation
     from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
+    from ctxzoo.tasks.text_classification.gates import WordGates, draw_word_gates, word_gates
     from ctxzoo.tasks.text_classification.splitting import TextSplitting
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores
     from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
@@ -41,10 +45,13 @@ else:
             "TextScores": "ctxzoo.tasks.text_classification.task",
             "TextSplitting": "ctxzoo.tasks.text_classification.splitting",
             "TextVocabulary": "ctxzoo.tasks.text_classification.vocabulary",
+            "WordGates": "ctxzoo.tasks.text_classification.gates",
             "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
+            "draw_word_gates": "ctxzoo.tasks.text_classification.gates",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
             "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",
             "label_fields": "ctxzoo.training.classification",
+            "word_gates": "ctxzoo.tasks.text_classification.gates",
             "write_explanation_page": "ctxzoo.tasks.text_classification.explanation_page",
         },
     )

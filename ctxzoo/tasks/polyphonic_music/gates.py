@@ -1,0 +1,190 @@
+"""What a model of music has learned of its gates: their means and their correlation, before training and after."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import lightning
+import torch
+from transformers import PreTrainedModel
+
+from ctxzoo.hub.folder_files import WEIGHTS, sha256
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.tasks.polyphonic_music.card import CARD
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
+from ctxzoo.tasks.polyphonic_music.run import MusicRun
+from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
+from ctxzoo.training.scoring import in_evaluation_mode
+from ctxzoo.training.task import model_inputs
+
+AVERAGED = ("correlation", "input_gate", "forget_gate")  # of `GateStatistics` and of `LayerGates`
+
+
+@dataclass(frozen=True)
+class LayerGates:
+    """The gates of a layer whose gates are drawn, the mean over all steps of a split.
+
+    Attributes:
+        correlation: (H,) of i and f of each unit, as they are drawn, estimated.
+        input_gate, forget_gate: (H,) E[i] and E[f].
+        dead_fraction: of the shapes, which part is so small that it has almost no gradient.
+    """
+
+    correlation: torch.Tensor
+    input_gate: torch.Tensor
+    forget_gate: torch.Tensor
+    dead_fraction: float
+
+    def metrics(self) -> dict[str, float]:
+        """Return the means over units, and how the correlation is spread over them, by name."""
+        return {
+            "correlation": float(self.correlation.mean()),
+            "correlation_sd": float(self.correlation.std()),
+            "positive_units": 100 * float((self.correlation > 0).double().mean()),
+            "input_gate": float(self.input_gate.mean()),
+            "forget_gate": float(self.forget_gate.mean()),
+            "dead_fraction": 100 * self.dead_fraction,
+        }
+
+
+def gates_of_split(
+    model: PreTrainedModel,
+    data: PolyphonicMusicDataModule,
+    split: str = "test",
+    *,
+    samples: int = 50,
+    generator: torch.Generator | None = None,
+) -> list[LayerGates]:
+    """Read all pieces of a split with the means of the gates, and return the gates of each layer.
+
+    Args:
+        model: a head of the Beta-LSTM that reads music in one direction.
+        data: after `setup`.
+        split: name of a split, as the DataModule has it.
+        samples: draws by which the correlation of each unit at each step is estimated; its mean over thousands of steps
+            needs few.
+        generator: of the draws, on the CPU; None: one of a fixed seed for each batch.
+
+    Raises:
+        ValueError: no such split; a cell whose gates are not drawn.
+    """
+    encoder: Any = model.base_model
+    sums: list[dict[str, torch.Tensor]] = []
+    dead, steps = [], 0.0
+    with in_evaluation_mode(model):
+        for batch in data.split_dataloader(split):
+            inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+            x, mask = encoder.embeddings(None, inputs["attention_mask"], inputs["inputs_embeds"])
+            found = encoder.rnn.encode(x, mask=mask).statistics(samples, generator)
+            if any(one.correlation is None for one in found):
+                raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
+            weight = float(mask.sum())
+            of_batch = [{name: getattr(one, name).double().sum(dim=(0, 1)) for name in AVERAGED} for one in found]
+            sums = of_batch if not sums else [_added(*pair) for pair in zip(sums, of_batch, strict=True)]
+            dead.append([one.dead_fraction * weight for one in found])
+            steps += weight
+    return [
+        LayerGates(**{name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
+        for layer, of_layer in zip(sums, zip(*dead, strict=True), strict=True)
+    ]
+
+
+def _added(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value + second[name] for name, value in first.items()}
+
+
+def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
+    """Return the model as a run with this seed began its training.
+
+    Args:
+        model: as the training left it.
+        seed: of the run; that of torch is set to it.
+    """
+    lightning.seed_everything(seed, verbose=False)
+    start: PreTrainedModel = PolyphonicMusicTask.auto_class.from_config(model.config)
+    return start
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatesRun(Run):
+    """The gates of a trained model, and of the same model before its training, on a split.
+
+    The results file has for each layer what `LayerGates.metrics` gives, as ``test/layer1/correlation`` after training
+    and ``test/layer1/start/correlation`` before.
+
+    Attributes:
+        recipe, commit, results_dir: see `RunSpec`.
+        trained: the run whose checkpoint is read, and whose split is.
+        samples: see `gates_of_split`.
+    """
+
+    card: ClassVar[TaskCard] = CARD
+
+    recipe: str
+    commit: str
+    trained: MusicRun
+    samples: int
+    results_dir: str = RESULTS_DIR
+
+    @property
+    def weights(self) -> Path:
+        """The file of the trained weights.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        trained = self.trained.spec
+        file = trained.checkpoint / WEIGHTS
+        if not file.is_file():
+            raise FileNotFoundError(f"no checkpoint in {trained.checkpoint}; train it with recipes/{trained.recipe}.py")
+        return file
+
+    @property
+    def spec(self) -> RunSpec:
+        """The identity of the run, to which the content of the weights belongs; raises as `weights` does."""
+        trained = self.trained.spec
+        return RunSpec(
+            recipe=self.recipe,
+            architecture=trained.architecture,
+            variant=trained.variant,
+            dataset=trained.dataset,
+            seed=trained.seed,
+            commit=self.commit,
+            settings={
+                "config_name": self.trained.data["config_name"],
+                "samples": self.samples,
+                "weights": sha256(self.weights)[:16],
+            },
+            score=trained.score,
+            tag=trained.tag,
+            output_dir=trained.output_dir,
+            results_dir=self.results_dir,
+        )
+
+    def work(self, *, resume: bool) -> None:
+        spec, started = self.spec, time.perf_counter()
+        data = self.trained.build_data()
+        data.setup()
+        after = PolyphonicMusicTask.auto_class.from_pretrained(str(self.trained.spec.checkpoint))
+        before = start_of(after, spec.seed)
+        generator = torch.Generator().manual_seed(spec.seed)
+        metrics: dict[str, float] = {}
+        for model, prefix in ((after, ""), (before, "start/")):
+            layers = gates_of_split(model, data, spec.score, samples=self.samples, generator=generator)
+            for number, layer in enumerate(layers, start=1):
+                values = layer.metrics().items()
+                metrics |= {f"{spec.score}/layer{number}/{prefix}{name}": value for name, value in values}
+        numbers = sum(parameter.numel() for parameter in after.parameters())
+        result = spec.result(
+            metrics=metrics,
+            parameters={"trainable": numbers, "total": numbers},
+            fingerprint=data.fingerprint,
+            seconds=time.perf_counter() - started,
+        )
+        write_result_file(result, spec.results_file)

@@ -1,0 +1,89 @@
+"""What the gates of the Beta-LSTM learn of music: the correlation of input and forget gate, before training and after.
+
+    python recipes/music_gates.py                                        bibeta5 with and without prior, chorales
+    python recipes/music_gates.py --dataset nottingham --cells bibeta5 bibeta3 --seeds 0 1
+    python recipes/music_gates.py --dataset sample                       no network needed
+    python recipes/music_gates.py --resume                               what is finished is kept
+
+Reads the checkpoints that recipes/music_beta_lstm.py left in --output_dir, those of its --name where one is given, and
+draws the start of the same seed anew; nothing is trained. A YAML file of settings may come first.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RESULTS_DIR, RunResult
+from ctxzoo.runs.options import score_option
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS
+from ctxzoo.tasks.polyphonic_music.gates import GatesRun
+from ctxzoo.tasks.polyphonic_music.run import CELLS, MusicSettings, music_run
+
+RECIPE, TRAINED_BY = "music_gates", "music_beta_lstm"
+START = "start/"
+
+
+@dataclass
+class Settings:
+    dataset: list[str] = field(
+        default_factory=lambda: ["jsb_chorales"], metadata={"help": f"of {', '.join(MUSIC_DATASETS)}; or any other"}
+    )
+    cells: list[str] = field(
+        default_factory=lambda: ["bibeta5", "bibeta5_prior"], metadata={"help": f"of {', '.join(CELLS)}"}
+    )
+    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of the trainings"})
+    name: str = field(default="", metadata={"help": "of the trainings"})
+    samples: int = field(default=50, metadata={"help": "draws of each unit at each step"})
+    score: str = score_option()
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    resume: bool = field(default=False, metadata={"help": "keep what is finished"})
+    output_dir: str = field(default="runs", metadata={"help": "of the trainings"})
+    results_dir: str = RESULTS_DIR
+
+
+def main(settings: Settings) -> None:
+    commit = git_commit()
+    trained = MusicSettings(data_dir=settings.data_dir, output_dir=settings.output_dir, score=settings.score)
+    runs = [
+        GatesRun(
+            recipe=RECIPE,
+            commit=commit,
+            trained=music_run(trained, dataset, cell, seed=seed, recipe=TRAINED_BY, commit=commit, tag=settings.name),
+            samples=settings.samples,
+            results_dir=settings.results_dir,
+        )
+        for dataset in settings.dataset
+        for cell in settings.cells
+        for seed in settings.seeds
+    ]
+    print(*(f"reads {run.weights}" for run in runs), sep="\n")  # where one is missing, it ends before any is read
+    table = Table("data", "cell", "seed", "layer", "correlation before", "after", title="correlation of i and f")
+    for run in runs:
+        for row in rows_of(execute(run, resume=settings.resume)):
+            table.add_row(*row)
+    Console().print(table)
+
+
+def rows_of(result: RunResult) -> list[list[str]]:
+    """Return a row for each layer of a run."""
+    rows = []
+    layer = 1
+    while (key := f"{result.split}/layer{layer}/correlation") in result.metrics:
+        start = result.metrics[f"{result.split}/layer{layer}/{START}correlation"]
+        after = result.metrics[key]
+        names = [result.tag or result.dataset, result.variant, str(result.seed)]
+        rows.append([*names, str(layer), f"{start:+.3f}", f"{after:+.3f}"])
+        layer += 1
+    return rows
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

@@ -1,0 +1,248 @@
+"""The Beta-LSTM on music: its tables, made from results files, and what is known from elsewhere.
+
+A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over the pieces of the
+test split, with the seeds that both models have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctxzoo.results.example_comparison import example_difference_cell
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    PARAMETERS_COLUMN,
+    RUN_COLUMNS,
+    Column,
+    changed_settings,
+    commands_not_run,
+    markdown_table,
+    mean_and_deviation,
+    metric,
+    refuse_mixtures,
+    refuse_repeats,
+    with_commands,
+)
+from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV
+from ctxzoo.tasks.polyphonic_music.run import CELLS, PRIOR
+
+RECIPE, FLOORS_RECIPE, GATES_RECIPE = "music_beta_lstm", "music_floors", "music_gates"
+DATASET = "ctxzoo-data/polyphonic_music"
+NLL, VALIDATION_NLL, STEPS = "test/nll", "validation/nll", "test/steps"
+SETS = {
+    "JSB chorales": "jsb_chorales",
+    "Nottingham": "nottingham",
+    "MuseData": "muse_data",
+    "Piano-midi": "piano_midi",
+}
+JSB = SETS["JSB chorales"]
+SEEDS = 3  # that a row of the chorales needs; the other sets need one
+BASE = "lstm"  # with which the others are compared
+COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")  # that all sets need
+FLOORS = {KEY_FREQUENCY: "how often each key sounds", KEY_MARKOV: "each key by whether it sounded before"}
+# The authors' cells in a loop of ours, one piece in an update, clipping behind the backward pass, at most 30 epochs,
+# one seed, on the chorales: validation and test nats of a step, and the best epoch.
+REFERENCE = {"lstm": (8.675, 8.687, 20), "bibeta5": (8.579, 8.593, 25), "bibeta5_prior": (8.390, 8.403, 30)}
+LAYERS = 2
+
+Runs = list[RunResult]
+
+
+def chorales(results: Runs) -> str:
+    """Return every cell on the chorales: scores, length and cost of the training, the difference to the lstm."""
+    headings = ["cell", *(column.heading for column in COLUMNS), f"test − `{BASE}` (p over pieces)"]
+    rows, missing = [], []
+    for cell in CELLS:
+        runs = runs_of(results, cell, JSB)
+        if len(runs) < SEEDS:
+            missing.append(cell)
+        rows.append([shown(cell), *_cells(runs, results, cell)])
+    for name in _names(results, JSB):
+        for cell in CELLS:
+            runs, plain = runs_of(results, cell, JSB, name), runs_of(results, cell, JSB)
+            if runs:
+                changes = changed_settings({"": (runs[0], plain[0])}) if plain else ""
+                rows.append([f"{shown(cell)}, {name}{changes}", *_cells(runs, results, cell, name)])
+    for cell, (validation, test, epoch) in REFERENCE.items():
+        label = f"{shown(cell)}: the authors' cell in another loop, at most 30 epochs"
+        rows.append([label, "1", f"{validation:.3f}", f"{test:.3f}", NOTHING, NOTHING, str(epoch)])
+    for floor, label in FLOORS.items():
+        floors = _floors(results, floor, JSB)
+        rows.append([label, NOTHING, NOTHING, floor_cell(floors), *_frame_accuracy(floors)])
+    commands = [f"python recipes/{RECIPE}.py --cells {' '.join(missing)} --seeds 0 1 2 --resume"] if missing else []
+    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+
+
+def sets(results: Runs) -> str:
+    """Return the test nats of a step on the four sets: what is to beat, the cells, their differences to the lstm."""
+    found = {cell: [runs_of(results, cell, name) for name in SETS.values()] for cell in CELLS}
+    found = {cell: runs for cell, runs in found.items() if cell in COMPARED or any(runs)}
+    rows = [
+        [label, *(floor_cell(_floors(results, floor, name)) for name in SETS.values())]
+        for floor, label in FLOORS.items()
+    ]
+    rows += [[shown(cell), *map(_score, runs)] for cell, runs in found.items()]
+    for cell in COMPARED[1:]:
+        pairs = zip(found[cell], found[BASE], strict=True)
+        rows.append([f"{shown(cell)} − {shown(BASE)} (p over pieces)", *(difference(*pair) for pair in pairs)])
+    commands = []
+    for column, name in enumerate(SETS.values()):
+        missing = [cell for cell in COMPARED if not found[cell][column]]
+        if missing and name != JSB:
+            commands.append(f"python recipes/{RECIPE}.py --dataset {name} --cells {' '.join(missing)} --resume")
+    return with_commands(markdown_table(["cell", *SETS], rows), commands_not_run(commands))
+
+
+def gates(results: Runs) -> str:
+    """Return the mean correlation of both gates per set, cell and layer, before training and after."""
+    headings = ["set, cell, layer", "seeds"]
+    for _, label in GATE_METRICS:
+        headings += [f"{label}, before", f"{label}, after"]
+    rows, commands = [], []
+    for label, name in SETS.items():
+        missing = []
+        for cell in GATE_CELLS:
+            runs = runs_of(results, cell, name, recipe=GATES_RECIPE)
+            if not runs and cell in GATE_CELLS[:2]:
+                missing.append(cell)
+                rows.append([f"{label}, {shown(cell)}", NOT_RUN])
+            rows += [
+                [f"{label}, {shown(cell)}, {layer}", str(len(runs)), *_gates_of_layer(runs, layer)]
+                for layer in range(1, LAYERS + 1)
+                if runs
+            ]
+        if missing:
+            commands.append(f"python recipes/{GATES_RECIPE}.py --dataset {name} --cells {' '.join(missing)} --resume")
+    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+
+
+GATE_CELLS = ("bibeta5", "bibeta5_prior", "bibeta3")  # whose gates may be correlated; the last on request
+GATE_METRICS = (
+    ("correlation", "correlation"),
+    ("positive_units", "units above 0 (%)"),
+    ("input_gate", "E[i]"),
+    ("forget_gate", "E[f]"),
+)
+
+
+def _gates_of_layer(runs: Runs, layer: int) -> list[str]:
+    cells = []
+    for name, _ in GATE_METRICS:
+        decimals = 1 if name == "positive_units" else 3
+        for start in ("start/", ""):
+            values = [run.metrics.get(f"test/layer{layer}/{start}{name}") for run in runs]
+            cells.append(mean_and_deviation(values, decimals))
+    return cells
+
+
+def runs_of(results: Sequence[RunResult], cell: str, config: str, name: str = "", recipe: str = RECIPE) -> Runs:
+    """Return the seeds of one cell on one set, without trials of a few batches.
+
+    Args:
+        results: of all recipes.
+        cell: one of `CELLS`, or of `FLOORS`.
+        config: of the dataset, one of `SETS`.
+        name: what the runs were called beside.
+        recipe: of the runs.
+
+    Raises:
+        ValueError: a seed twice, or seeds that were not made alike.
+    """
+    wanted = (recipe, cell, DATASET, "-".join(part for part in (config, name) if part))
+    found = [
+        run
+        for run in results
+        if (run.recipe, run.variant, run.dataset, run.tag) == wanted and not run.settings.get("tiny")
+    ]
+    refuse_repeats(found)
+    if recipe != GATES_RECIPE:  # whose settings tell the weights, others for each seed
+        refuse_mixtures(found)
+    return found
+
+
+def difference(ours: Runs, base: Runs) -> str:
+    """Write the difference of the nats of a step with its p over pieces, over the seeds that both have."""
+    common = {run.seed for run in ours} & {run.seed for run in base}
+    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
+    return example_difference_cell(pair[0], pair[1], NLL, STEPS)
+
+
+def shown(cell: str) -> str:
+    """Write a cell as tables do: `bibeta5` + prior."""
+    name = cell.removesuffix(PRIOR)
+    return f"`{name}`" if name == cell else f"`{name}` + prior"
+
+
+def floor_cell(floors: Runs) -> str:
+    """Write the nats of a floor, for which nothing is drawn."""
+    return f"{floors[0].metrics[NLL]:.3f}" if floors else NOT_RUN
+
+
+def best_epoch(run: RunResult) -> float | None:
+    """Return the epoch with the lowest validation nats, from 1; None where a run does not tell its epochs."""
+    ends = "/nll"
+    by_epoch = {
+        int(key.removeprefix("validation/epoch").removesuffix(ends)): value
+        for key, value in run.metrics.items()
+        if key.startswith("validation/epoch") and key.endswith(ends)
+    }
+    return min(by_epoch, key=lambda epoch: by_epoch[epoch]) if by_epoch else None
+
+
+def _seconds(run: RunResult) -> float | None:
+    epochs = run.metrics.get("epochs")
+    return run.wall_seconds / epochs if epochs else None
+
+
+COLUMNS = (
+    RUN_COLUMNS[0],
+    metric("validation", VALIDATION_NLL, 3),
+    metric("test", NLL, 3),
+    metric("frame accuracy (%)", "test/frame_accuracy"),
+    RUN_COLUMNS[1],
+    Column("best epoch", lambda runs: mean_and_deviation(map(best_epoch, runs), 0)),
+    PARAMETERS_COLUMN,
+    Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), 0)),
+)
+
+
+def _cells(runs: Runs, results: Runs, cell: str, name: str = "") -> list[str]:
+    """Return the cells of a row of the chorales behind its label."""
+    if not runs:
+        return [NOT_RUN]
+    compared = NOTHING if cell == BASE else difference(runs, runs_of(results, BASE, JSB, name))
+    cells = [column.show(runs) for column in COLUMNS]
+    if not name and len(runs) < SEEDS:
+        cells[0] = f"{cells[0]} of {SEEDS}"
+    return [*cells, compared]
+
+
+def _score(runs: Runs) -> str:
+    if not runs:
+        return NOT_RUN
+    score = mean_and_deviation([run.metrics.get(NLL) for run in runs], 3)
+    return f"{score} ({len(runs)} seeds)" if len(runs) > 1 else score
+
+
+def _floors(results: Runs, floor: str, config: str) -> Runs:
+    return runs_of(results, floor, config, recipe=FLOORS_RECIPE)
+
+
+def _frame_accuracy(floors: Runs) -> list[str]:
+    return [f"{run.metrics['test/frame_accuracy']:.2f}" for run in floors]
+
+
+def _names(results: Runs, config: str) -> list[str]:
+    """Return the names of runs with other settings than the default ones on a set, sorted."""
+    tags = {run.tag for run in results if (run.recipe, run.dataset) == (RECIPE, DATASET)}
+    parts = [tag.partition("-") for tag in tags]
+    return sorted(name for first, _, name in parts if first == config and name)
+
+
+TABLES: dict[str, Callable[[Runs], str]] = {
+    "beta-lstm-chorales": chorales,
+    "beta-lstm-music": sets,
+    "beta-lstm-gates": gates,
+}

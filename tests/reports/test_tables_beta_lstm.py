@@ -1,0 +1,152 @@
+"""The tables of the Beta-LSTM: which runs stand where, what is missing, and the tests beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ctxzoo.results.result import RunResult
+from reports import tables_beta_lstm_sentences
+from reports.tables_beta_lstm import DATASET, best_epoch, chorales, gates, sets
+from tests.support.result_tables import make_folds, make_run, rows
+
+STEPS = [10, 20, 5, 15]
+COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")
+
+
+def music(cell: str, nll: float, *, seed: int = 0, config: str = "jsb_chorales", **changes: Any) -> RunResult:
+    """A run whose pieces have, each, `nll` nats a step and a little more or less."""
+    nats = [steps * (nll + off) for steps, off in zip(STEPS, (0.1, -0.1, 0.2, 0.0), strict=True)]
+    metrics = {
+        "test/nll": nll,
+        "validation/nll": nll + 0.5,
+        "test/frame_accuracy": 30.0,
+        "validation/epoch1/nll": nll + 2,
+        "validation/epoch2/nll": nll + 0.5,
+        "validation/epoch3/nll": nll + 1,
+        "epochs": 3,
+    }
+    run = make_run(cell, seed, settings={"epochs": 100})
+    return replace(
+        run,
+        **{
+            "recipe": "music_beta_lstm",
+            "architecture": "beta_lstm",
+            "dataset": DATASET,
+            "tag": config,
+            "metrics": metrics,
+            "per_example": {"test/nll": nats, "test/steps": list(STEPS)},
+            "wall_seconds": 60.0,
+            **changes,
+        },
+    )
+
+
+def test_the_best_epoch_is_that_of_the_lowest_validation() -> None:
+    assert best_epoch(music("lstm", 8.0)) == 2
+    assert best_epoch(make_run()) is None
+
+
+def test_chorales() -> None:
+    results = [music("lstm", 8.6 + seed / 10, seed=seed) for seed in range(3)]
+    results += [music("bibeta5", 8.4 + seed / 10, seed=seed) for seed in range(2)]
+    table = rows(chorales(results))
+    assert table["`lstm`"]["seeds"] == "3"
+    assert table["`lstm`"]["test"] == "8.700 ± 0.100"
+    assert table["`lstm`"]["validation"] == "9.200 ± 0.100"
+    assert table["`lstm`"]["best epoch"] == "2 ± 0"
+    assert table["`lstm`"]["seconds an epoch"] == "20 ± 0"
+    assert table["`bibeta5`"]["seeds"] == "2 of 3"
+    # Of the seeds that both have; with four pieces that all differ alike one exchange in eight is as far.
+    assert table["`bibeta5`"]["test − `lstm` (p over pieces)"] == "-0.20 (p = 0.125)"
+    assert table["`lstm`"]["test − `lstm` (p over pieces)"] == "–"
+    assert table["`beta`"]["seeds"] == "not run yet"
+    (command,) = [line for line in chorales(results).splitlines() if line.startswith("python")]
+    assert command == (
+        "python recipes/music_beta_lstm.py --cells coupled g2 noisin beta bibeta3 bibeta5 kumaraswamy bibeta5_prior "
+        "--seeds 0 1 2 --resume --results_dir results"
+    )
+
+
+def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
+    named = music("lstm", 8.2, tag="jsb_chorales-slow")
+    named = replace(named, settings={**named.settings, "learning_rate": 1e-4})
+    table = rows(chorales([music("lstm", 8.6), named]))
+    assert table["`lstm`, slow (learning_rate 0.0001)"]["test"] == "8.200"
+    assert table["`lstm`"]["test"] == "8.600"
+
+
+def test_trials_and_other_data_are_left_out() -> None:
+    results = [
+        music("lstm", 8.6, settings={"tiny": True}),
+        music("lstm", 8.6, seed=1, dataset="sample"),
+        music("lstm", 8.6, seed=2, config="nottingham"),
+    ]
+    assert rows(chorales(results))["`lstm`"]["seeds"] == "not run yet"
+
+
+def test_seeds_that_were_not_made_alike_are_refused() -> None:
+    with pytest.raises(ValueError, match="were not made alike"):
+        chorales([music("lstm", 8.6), music("lstm", 8.6, seed=1, settings={"epochs": 5})])
+
+
+def test_four_sets() -> None:
+    results = [music(cell, 8.0 + number, config="nottingham") for number, cell in enumerate(COMPARED[:2])]
+    results += [music("bibeta5_prior", 7.5, config="nottingham"), music("kumaraswamy", 9.0, config="piano_midi")]
+    results.append(music("key_markov", 10.4914, config="jsb_chorales", recipe="music_floors"))
+    table = rows(sets(results))
+    assert table["`g2`"] == dict.fromkeys(table["`g2`"], "not run yet") | {"Nottingham": "9.000"}
+    assert table["`g2` − `lstm` (p over pieces)"]["Nottingham"] == "+1.00 (p = 0.125)"
+    assert table["`bibeta5` + prior − `lstm` (p over pieces)"]["Nottingham"] == "-0.50 (p = 0.125)"
+    assert table["`bibeta5` + prior − `lstm` (p over pieces)"]["Piano-midi"] == "–"
+    assert table["`kumaraswamy`"]["Piano-midi"] == "9.000"
+    assert "`noisin`" not in table
+    assert table["each key by whether it sounded before"]["JSB chorales"] == "10.491"
+    commands = [line for line in sets(results).splitlines() if line.startswith("python")]
+    assert "--dataset nottingham --cells beta bibeta5 --resume" in commands[0]
+    assert len(commands) == 3
+
+
+def gate_run(cell: str, seed: int, correlation: float) -> RunResult:
+    names = {"correlation": correlation, "positive_units": 40.0, "input_gate": 0.5, "forget_gate": 0.6}
+    metrics = {f"test/layer{layer}/{name}": value + layer for layer in (1, 2) for name, value in names.items()}
+    start = {f"test/layer{layer}/start/{name}": 0.25 for layer in (1, 2) for name in names}
+    settings = {"weights": f"hash{seed}"}
+    return music(cell, 0.0, seed=seed, recipe="music_gates", metrics=metrics | start, settings=settings)
+
+
+def test_gates_before_and_after() -> None:
+    table = rows(gates([gate_run("bibeta5", 0, -0.5), gate_run("bibeta5", 1, -0.3)]))
+    found = table["JSB chorales, `bibeta5`, 2"]
+    assert found["seeds"] == "2"
+    assert list(found.values())[1:4] == ["0.250 ± 0.000", "1.600 ± 0.141", "0.2 ± 0.0"]
+    assert table["JSB chorales, `bibeta5` + prior"]["seeds"] == "not run yet"
+    assert "JSB chorales, `bibeta3`, 1" not in table
+
+
+def folds(variant: str, accuracies: list[float], **changes: Any) -> list[RunResult]:
+    settings = {"hidden_size": 100} | changes.pop("settings", {})
+    return make_folds(
+        accuracies, recipe="sentence_beta_lstm", architecture="beta_lstm", variant=variant, settings=settings, **changes
+    )
+
+
+def test_sentences() -> None:
+    accuracies, better = [75.0, 76.0, 77.0, 76.5, 75.5], [76.0, 77.5, 77.0, 78.0, 77.0]
+    results = folds("lstm", accuracies) + folds("bibeta5", better, settings={"hidden_size": 63})
+    results += folds("lstm", better, tag="dropout", settings={"dropout": 0.5})
+    results += make_folds(better, recipe="sentence_linear", variant="words_characters_svm")
+    text = tables_beta_lstm_sentences.sentences(results)
+    table = rows(text)
+    assert table["`lstm`"]["CR"] == "76.00 ± 0.79"
+    assert table["`lstm`"]["MR"] == "not run yet"
+    assert (table["`lstm`"]["units"], table["`bibeta5`"]["units"]) == ("100", "63")
+    assert table["`bibeta5` − `lstm`"]["CR"].startswith("+1.10 (p = ")
+    assert table["`bibeta5` − `lstm`"]["MR"] == "–"
+    assert table["`lstm`, dropout (dropout 0.5)"]["CR"] == "77.10 ± 0.74"
+    assert "`bibeta5`, dropout" not in text
+    assert "`kumaraswamy`" not in table
+    assert table["TF-IDF of words and characters, SVM"]["CR"] == "77.10 ± 0.74"
+    assert "python recipes/sentence_beta_lstm.py --cells lstm coupled g2 beta bibeta5 --resume --results_dir" in text

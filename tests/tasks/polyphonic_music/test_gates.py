@@ -1,0 +1,96 @@
+"""The gates of models of music: what is averaged, the start of a training, and the run that writes both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import lightning
+import pytest
+import torch
+
+from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
+from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
+from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, start_of
+from tests.tasks.polyphonic_music.test_run import run
+
+
+def model(cell: str = "bibeta5") -> BetaLstmForTokenClassification:
+    torch.manual_seed(0)
+    return BetaLstmForTokenClassification(BetaLstmConfig(cell=cell, hidden_size=5, input_size=88, num_labels=88))
+
+
+def music(batch_size: int = 8) -> PolyphonicMusicDataModule:
+    data = PolyphonicMusicDataModule("sample", eval_batch_size=batch_size)
+    data.setup()
+    return data
+
+
+def test_every_step_of_every_piece_counts_once() -> None:
+    one, data = model(), music()
+    layers = gates_of_split(one, data, samples=20)
+    total, steps = torch.zeros(2, 5, dtype=torch.float64), 0
+    for row in range(len(data.pieces("test"))):
+        roll = torch.from_numpy(data.pieces("test").roll(row)[:-1]).float().unsqueeze(0)
+        found = one.eval()(inputs_embeds=roll, output_gate_statistics=True).gate_statistics
+        total += torch.stack([layer.forget_gate[0].double().sum(dim=0) for layer in found])
+        steps += roll.size(1)
+    for layer, sums in zip(layers, total, strict=True):
+        torch.testing.assert_close(layer.forget_gate, sums / steps, rtol=1e-5, atol=1e-6)
+        assert layer.correlation.shape == layer.input_gate.shape == (5,)
+    assert one.training is False
+
+
+def test_they_do_not_depend_on_batches_but_for_the_draws() -> None:
+    one = model()
+    few, many = (gates_of_split(one.train(), music(size), samples=100)[1] for size in (1, 20))
+    torch.testing.assert_close(few.input_gate, many.input_gate, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(few.correlation, many.correlation, rtol=0, atol=0.02)
+    assert one.training is True
+
+
+def test_a_new_model_has_the_correlation_of_its_cell() -> None:
+    # Of pre-activations near 0, by 6 million draws: see the page of the architecture.
+    for cell, correlation in (("bibeta5", -0.22), ("bibeta3", 0.46), ("beta", 0.0)):
+        metrics = gates_of_split(model(cell), music(), samples=100)[0].metrics()
+        assert metrics["correlation"] == pytest.approx(correlation, abs=0.05)
+        assert metrics["dead_fraction"] == 0.0
+
+
+def test_cells_that_draw_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="cell 'lstm' draws no gates"):
+        gates_of_split(model("lstm"), music())
+
+
+def test_the_start_is_that_of_the_training(tmp_path: Path) -> None:
+    training = run(tmp_path, learning_rate=0.02)
+    data = training.build_data()
+    data.setup()
+    lightning.seed_everything(training.spec.seed, verbose=False)
+    first = training.build_task(data, 1).model
+    again = start_of(first, training.spec.seed)
+    for name, value in first.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+    assert not torch.equal(start_of(first, 1).classifier.weight, first.classifier.weight)
+
+
+@pytest.mark.slow
+def test_a_run_tells_both_and_is_kept_until_the_weights_are_others(tmp_path: Path) -> None:
+    training = run(tmp_path, epochs=2, learning_rate=0.05)
+    results_dir = str(tmp_path / "results")
+    gates = GatesRun(recipe="gates", commit="0123abc", trained=training, samples=20, results_dir=results_dir)
+    with pytest.raises(FileNotFoundError, match=r"no checkpoint in .*; train it with recipes/trial\.py"):
+        execute(gates)
+    execute(training)
+    result = execute(gates)
+    assert (result.variant, result.seed, result.recipe) == ("bibeta5_prior", 0, "gates")
+    for layer in (1, 2):
+        before, after = (result.metrics[f"test/layer{layer}/{start}correlation"] for start in ("start/", ""))
+        assert before == pytest.approx(-0.22, abs=0.05)
+        assert -1 < after < 1
+        assert after != before
+    assert execute(gates, resume=True) == result
+    execute(replace(training, task={**training.task, "learning_rate": 0.04}))
+    assert execute(gates, resume=True) != result
