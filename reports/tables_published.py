@@ -74,8 +74,8 @@ def interval(run: RunResult, task: str) -> str:
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     """Say whether the run is of the strongest row in the results of its architecture and data, or a smaller cousin.
 
-    A row is a variant and tag with several runs on the same configuration of the data. Perplexities of other vocabularies
-    do not compare: there the row of the variant with the most weights is named.
+    A row is a variant and tag with several runs on the same configuration of the data. Perplexities of other
+    vocabularies do not compare: there the row of the variant with the most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)

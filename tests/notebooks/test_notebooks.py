@@ -88,3 +88,25 @@ def test_attention_cbow(tmp_path: Path) -> None:
     files, gensims, back = printed(exported).splitlines()
     assert (files, back) == ("[True, True]", "True")
     assert gensims.startswith("[('")
+
+
+@pytest.mark.slow
+def test_beta_lstm(tmp_path: Path) -> None:
+    trained, loaded, following, continued, predicted, gates, densities = run("beta_lstm.ipynb", tmp_path)
+    if not (REPOSITORY_ROOT / "model_cards" / "beta-lstm-chorales").is_dir():
+        (nats,) = re.findall(r"generated music: (\S+) nats a step", printed(trained))
+        assert float(nats) < 9  # each key by whether it sounded before: 9.16
+    layers = int(re.findall(r"weights, cell bibeta5, layers x units: (\d+) x", printed(loaded))[0])
+    probabilities = [float(line.rpartition(" ")[2]) for line in printed(following).splitlines()]
+    assert len(probabilities) == 6
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert "8 steps, and 48 more with " in printed(continued)
+    for drawn in (continued, predicted, densities):
+        assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    lines = printed(gates).splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        f"{when} training, layer {layer}" for when in ("before", "after ") for layer in range(1, layers + 1)
+    ]
+    correlations = [float(one) for one in re.findall(r"correlation (\S+) ±", printed(gates))]
+    assert correlations[:layers] == pytest.approx([-0.22] * layers, abs=0.03)
+    assert correlations[layers:] != correlations[:layers]
