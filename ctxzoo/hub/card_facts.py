@@ -36,7 +36,7 @@ class DatasetFacts:
         description: what is in it, in a sentence or two.
         licence: of the texts.
         comparable: what scores on it may be compared with.
-        language: two-letter code.
+        language: two-letter code; None for data that are no texts.
         example: inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
             without them a card shows a test example.
     """
@@ -44,7 +44,7 @@ class DatasetFacts:
     description: str
     licence: str
     comparable: str
-    language: str = "en"
+    language: str | None = "en"
     example: Mapping[str, str] | None = None
 
 
@@ -267,10 +267,12 @@ _FOLDS = (
 )
 
 
-def _of_catalogue(name: str, *, comparable: str, example: Mapping[str, str] | None = None) -> DatasetFacts:
+def _of_catalogue(
+    name: str, *, comparable: str, language: str | None = "en", example: Mapping[str, str] | None = None
+) -> DatasetFacts:
     """Return the facts of a dataset of the catalogue, which says what it is and under which licence."""
     entry = ENTRIES[name]
-    return DatasetFacts(entry.description, entry.licence, comparable, example=example)
+    return DatasetFacts(entry.description, entry.licence, comparable, language, example)
 
 
 DATASET_FACTS = {
@@ -347,6 +349,7 @@ DATASET_FACTS = {
             "negative log-likelihoods of a step compare where the first step of a piece is not predicted. The "
             "configuration tells which of the four sets it is; sets do not compare with each other."
         ),
+        language=None,
     ),
     "ctxzoo-data/ptb_sample": _of_catalogue(
         "ctxzoo-data/ptb_sample",

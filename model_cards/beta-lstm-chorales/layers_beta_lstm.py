@@ -1,0 +1,293 @@
+"""`BetaLSTM`, a layer in the place of `nn.LSTM` whose gates may be drawn."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, get_args
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from transformers import initialization as init
+
+from .layers_beta_lstm_gates import Encoding, State, reversed_steps
+from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale, without_autocast
+from .ops_beta_lstm_steps import recurrent_steps
+from .ops_dropout import dropout
+from .ops_masking import refuse_gaps
+
+GateSampling = Literal["auto", "mean", "sample"]
+GumbelNoise = Literal["step", "mask_kept", "sequence"]
+
+
+class BetaLSTM(nn.Module):
+    """An LSTM of one of several cells, with `nn.LSTM`'s calling convention.
+
+    Weights have `nn.LSTM`'s names and shapes, but for the blocks, which are those of the cell, and a single bias. A
+    second direction is a stack of its own: its layers read its own states, from the last real step to the first.
+
+    Args:
+        input_size: I.
+        hidden_size: H.
+        num_layers: layers, each over the whole sequence.
+        cell: one of `CELLS`; see `BetaLstmConfig`.
+        batch_first: tensors are (B, n, ...), not (n, B, ...).
+        bidirectional: a second stack reads from the end.
+        dropout: rate of locked dropout behind each layer, the last included: one mask for all steps of a sequence.
+        weight_dropout: rate at which recurrent weights are left out for a whole sequence.
+        gate_eps: added to the parameters of the gates' distributions, and to Gamma draws.
+        gate_sampling: "sample": gates are drawn; "mean": they take their means; "auto": drawn in training only. The
+            noise of g2 and noisin follows it too.
+        gumbel_noise: see `BetaLstmConfig`.
+        gamma_prior: shapes of the prior, one number, or one for each Gamma variable of a unit.
+
+    Raises:
+        ValueError: an unknown cell, a size below 1, a rate outside [0, 1), eps outside (0, 1), shapes that are not
+            above 0 or of another number.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        *,
+        cell: str = "bibeta5",
+        batch_first: bool = False,
+        bidirectional: bool = False,
+        dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+        gate_eps: float = 1e-3,
+        gate_sampling: GateSampling = "auto",
+        gumbel_noise: GumbelNoise = "step",
+        gamma_prior: float | Sequence[float] = 0.5,
+    ) -> None:
+        super().__init__()
+        _check_choice("cell", cell, tuple(CELLS))
+        _check_choice("gate_sampling", gate_sampling, get_args(GateSampling))
+        _check_choice("gumbel_noise", gumbel_noise, get_args(GumbelNoise))
+        _check_numbers(input_size, hidden_size, num_layers, dropout, weight_dropout, gate_eps)
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.cell = cell
+        self.batch_first, self.bidirectional = batch_first, bidirectional
+        self.dropout, self.weight_dropout = float(dropout), float(weight_dropout)
+        self.gate_eps = float(gate_eps)
+        self.gate_sampling: GateSampling = gate_sampling
+        self.gumbel_noise = gumbel_noise
+        self.generator: torch.Generator | None = None
+        self.prior = _prior(gamma_prior, CELLS[cell].blocks if CELLS[cell].gammas else 0)
+        self.ends = ("", "_reverse") if bidirectional else ("",)  # of the names of the weights of each direction
+        rows = (CELLS[cell].blocks + 2) * hidden_size
+        for layer in range(num_layers):
+            width = hidden_size if layer else input_size
+            for end in self.ends:
+                self.register_parameter(f"weight_ih_l{layer}{end}", nn.Parameter(torch.empty(rows, width)))
+                self.register_parameter(f"weight_hh_l{layer}{end}", nn.Parameter(torch.empty(rows, hidden_size)))
+                self.register_parameter(f"bias_l{layer}{end}", nn.Parameter(torch.empty(rows)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter, the bias too, from U(-1/sqrt(H), 1/sqrt(H))."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the next pass draws what the cell can draw."""
+        return self.gate_sampling == "sample" or (self.gate_sampling == "auto" and self.training)
+
+    @contextmanager
+    def sampling(self, how: GateSampling, generator: torch.Generator | None = None) -> Iterator[None]:
+        """Set how gates are made, and the generator of their draws, within a `with` block."""
+        before = self.gate_sampling, self.generator
+        self.gate_sampling, self.generator = how, generator
+        try:
+            yield
+        finally:
+            self.gate_sampling, self.generator = before
+
+    def forward(
+        self, x: torch.Tensor | PackedSequence, state: State | None = None, mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor | PackedSequence, State]:
+        """Read a batch of sequences, as `nn.LSTM` does.
+
+        Args:
+            x: (n, B, I), or (B, n, I) with `batch_first`; (n, I) for one sequence; or a PackedSequence.
+            state: h_0 and c_0, (num_layers, B, H) each, twice as many with two directions; default: 0.
+            mask: (B, n) boolean or 0 and 1, real steps first; for tensors alone; default: all real.
+
+        Returns:
+            The output of the last layer in the form of x, and the state behind the last real step.
+
+        Raises:
+            ValueError: x of another shape or type, or with values that are not finite; a state or mask of another
+                shape; a real step after padding.
+        """
+        if isinstance(x, PackedSequence):
+            if mask is not None:
+                raise ValueError("mask was given with a PackedSequence, which has its own lengths; give one of them")
+            return self._packed(x, state)
+        if x.dim() == 2:
+            one_state = None if state is None else (state[0].unsqueeze(1), state[1].unsqueeze(1))
+            encoding = self.encode(x.unsqueeze(0), one_state, None if mask is None else mask.view(1, -1))
+            hidden, memory = encoding.state
+            return encoding.outputs[-1].squeeze(0), (hidden.squeeze(1), memory.squeeze(1))
+        encoding = self.encode(x if self.batch_first else x.transpose(0, 1), state, mask)
+        output = encoding.outputs[-1]
+        return output if self.batch_first else output.transpose(0, 1), encoding.state
+
+    def _packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+        padded, lengths = pad_packed_sequence(x, batch_first=True)
+        mask = torch.arange(padded.size(1)) < lengths.unsqueeze(1)
+        encoding = self.encode(padded, state, mask.to(padded.device))
+        output, order = encoding.outputs[-1], x.sorted_indices
+        if order is not None:
+            output, lengths = output.index_select(0, order), lengths[order.cpu()]
+        packed = pack_padded_sequence(output, lengths, batch_first=True)
+        return PackedSequence(packed.data, packed.batch_sizes, order, x.unsorted_indices), encoding.state
+
+    def encode(self, x: torch.Tensor, state: State | None = None, mask: torch.Tensor | None = None) -> Encoding:
+        """Read x (B, n, I) and return all that is known of it; see `forward` for state, mask and errors."""
+        mask, lengths = self._check_input(x, state, mask)
+        if mask is not None:
+            # Not a product: what a caller has left at padding may be no number.
+            x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
+        if not (torch.compiler.is_compiling() or x.is_cuda or bool(x.isfinite().all())):
+            raise ValueError("the input of the BetaLSTM holds a value that is not finite")
+        stacks = [self._stack(x, lengths, state, direction) for direction in range(len(self.ends))]
+        outputs = []
+        for of_layer in zip(*(stack[0] for stack in stacks), strict=True):
+            output = torch.cat(of_layer, dim=-1)
+            outputs.append(output if mask is None else output * mask.unsqueeze(-1))
+        hidden, memory = (
+            torch.stack(
+                [values for of_layer in zip(*(stack[k] for stack in stacks), strict=True) for values in of_layer]
+            )
+            for k in (1, 2)
+        )
+        gates = [values for of_layer in zip(*(stack[3] for stack in stacks), strict=True) for values in of_layer]
+        return Encoding(
+            outputs, (hidden, memory), gates, mask, self.cell, self.gate_eps, tuple(self.prior), len(self.ends)
+        )
+
+    def _stack(
+        self, x: torch.Tensor, lengths: torch.Tensor | None, state: State | None, direction: int
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
+        """Run the layers of one direction; outputs are given back in the order of x."""
+        outputs, hiddens, memories, gates = [], [], [], []
+        x = reversed_steps(x, lengths) if direction else x
+        for layer in range(self.num_layers):
+            row = layer * len(self.ends) + direction
+            initial = None if state is None else (state[0][row], state[1][row])
+            x, hidden, memory, of_gates = self._layer(x, f"_l{layer}{self.ends[direction]}", lengths, initial)
+            outputs.append(reversed_steps(x, lengths) if direction else x)
+            hiddens.append(hidden)
+            memories.append(memory)
+            gates.append(of_gates)
+        return outputs, hiddens, memories, gates
+
+    def _layer(
+        self, x: torch.Tensor, suffix: str, lengths: torch.Tensor | None, state: State | None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Run a layer from left to right; return its output (B, n, H), last h and c, and the gates' pre-activations."""
+        weight_ih, weight_hh, bias = (
+            self.get_parameter(f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias")
+        )
+        size, kind = self.hidden_size, x.dtype
+        inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # for all steps at once
+        wide = torch.promote_types(inputs.dtype, torch.float32)
+        with without_autocast(x.device):
+            inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)
+            if state is None:
+                # Two tensors: a scan that carries the same one twice gives wrong values.
+                hidden, memory = inputs.new_zeros(2, x.size(0), size).unbind(0)
+            else:
+                hidden, memory = state[0].to(wide), state[1].to(wide)
+            inputs, noise, scale = self._with_noise(inputs)
+            gating = Gating(self.cell, self.gate_eps, self.draws and CELLS[self.cell].gammas, self.generator)
+            weight = dropout(weight_hh, self.weight_dropout, training=self.training).to(wide)
+            states, memories, gates = recurrent_steps(inputs, weight, hidden, memory, gating, noise, scale)
+            hidden, memory = _last(hidden, states, lengths), _last(memory, memories, lengths)
+            output = states.transpose(0, 1)
+            if self.training and self.dropout:
+                output = output * dropout(output.new_ones(x.size(0), 1, size), self.dropout, training=True)
+        return output.to(kind), hidden.to(kind), memory.to(kind), gates
+
+    def _with_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+        """Return the inputs (n, B, G, H) of a layer, what its gates are drawn from, and what states are scaled by."""
+        if not self.draws:
+            return inputs, None, None
+        length, batch, _, size = inputs.shape
+        if self.cell == "g2":
+            noise = gumbel_noise((length, batch, 2, size), inputs, self.gumbel_noise, self.generator)
+            return torch.cat([inputs[:, :, :2] + noise, inputs[:, :, 2:]], dim=2), None, None
+        if self.cell == "noisin":
+            return inputs, None, noisin_scale((length, batch, size), inputs, self.generator)
+        if self.cell == "kumaraswamy":
+            return inputs, log_uniform((length, batch, 2, size), inputs, self.generator), None
+        return inputs, None, None
+
+    def extra_repr(self) -> str:
+        """Name sizes and cell where the module is printed."""
+        return f"{self.input_size}, {self.hidden_size}, num_layers={self.num_layers}, cell={self.cell!r}"
+
+    def _check_input(
+        self, x: torch.Tensor, state: State | None, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        """Return the mask as booleans and the number of real steps of each sequence, or None and None."""
+        if x.dim() != 3 or x.size(2) != self.input_size or not x.is_floating_point():
+            raise ValueError(
+                f"input of shape {tuple(x.shape)} and type {x.dtype}: expected sequences of {self.input_size} numbers "
+                "a step, as floats"
+            )
+        batch = x.size(0)
+        if state is not None:
+            expected = (self.num_layers * len(self.ends), batch, self.hidden_size)
+            for name, value in zip(("h_0", "c_0"), state, strict=True):
+                if tuple(value.shape) != expected:
+                    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {expected}")
+        if mask is None:
+            return None, None
+        if mask.shape != x.shape[:2]:
+            raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {tuple(x.shape[:2])}, (batch, steps)")
+        mask = mask.bool()
+        refuse_gaps(mask)
+        return mask, mask.sum(dim=1)
+
+
+def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
+    """Return the value behind the last real step, (B, H), of steps (n, B, H); the initial one where there is none."""
+    if lengths is None:
+        return steps[-1] if steps.size(0) else initial
+    both = torch.cat([initial.unsqueeze(0), steps])
+    return both.gather(0, lengths.view(1, -1, 1).expand(1, -1, both.size(2))).squeeze(0)
+
+
+def _check_choice(name: str, given: Any, known: Sequence[str]) -> None:
+    if given not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+
+
+def _check_numbers(
+    input_size: int, hidden_size: int, num_layers: int, dropout: float, weight_dropout: float, gate_eps: float
+) -> None:
+    for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, got {size}")
+    for name, rate in (("dropout", dropout), ("weight_dropout", weight_dropout)):
+        if not 0 <= rate < 1:
+            raise ValueError(f"{name} must be at least 0 and below 1, got {rate}")
+    if not 0 < gate_eps < 1:
+        raise ValueError(f"gate_eps must be above 0 and below 1, got {gate_eps}")
+
+
+def _prior(given: float | Sequence[float], number: int) -> list[float]:
+    """Return the shapes of the prior, one for each of `number` Gamma variables."""
+    shapes = number * [float(given)] if isinstance(given, (int, float)) else [float(shape) for shape in given]
+    if len(shapes) != number:
+        raise ValueError(f"gamma_prior has {len(shapes)} shapes; expected {number}, one for each Gamma variable")
+    if not all(shape > 0 for shape in [*shapes, *([given] if isinstance(given, (int, float)) else [])]):
+        raise ValueError(f"gamma_prior must be above 0, got {given}")
+    return shapes

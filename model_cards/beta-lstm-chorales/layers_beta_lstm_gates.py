@@ -1,0 +1,134 @@
+"""What a `BetaLSTM` makes of a batch, and what it tells of the gates: divergence from the prior, means, correlation."""
+
+from dataclasses import dataclass
+
+import torch
+
+from .ops_beta_lstm_gates import (
+    CELLS,
+    distribution_parameters,
+    gamma_divergence,
+    gate_correlation,
+    gate_pair,
+    without_autocast,
+)
+from .ops_recurrent import reverse_within_length
+
+DEAD_SHAPE = 2e-3  # below it a shape has almost no gradient left, since softplus(u) is almost 0
+
+State = tuple[torch.Tensor, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class GateStatistics:
+    """The gates of one layer and direction at every step of a sequence; 0 at padding.
+
+    Attributes:
+        layer: number of the layer, from 0.
+        reverse: whether it reads from the end.
+        input_gate, forget_gate: (B, n, H) E[i] and E[f], given what was read before; the gates, where none are drawn.
+        correlation: (B, n, H) of i and f as they are drawn, an estimate; 0 where they are independent; None for a cell
+            whose gates are not drawn.
+        shapes: (B, n, K, H) alpha; None for a cell whose gates are not drawn.
+        divergence: (B, n) of the Gamma variables from the prior, the sum over units; None without Gamma variables.
+        dead_fraction: which part of the alpha at real steps is below `DEAD_SHAPE`; None without alpha.
+    """
+
+    layer: int
+    reverse: bool
+    input_gate: torch.Tensor
+    forget_gate: torch.Tensor
+    correlation: torch.Tensor | None = None
+    shapes: torch.Tensor | None = None
+    divergence: torch.Tensor | None = None
+    dead_fraction: float | None = None
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What a `BetaLSTM` makes of a batch.
+
+    Attributes:
+        outputs: one (B, n, D) behind each layer, 0 at padding; D = H, or 2H with two directions side by side.
+        state: h and c behind the last real step, (num_layers, B, H) each; with two directions (2 num_layers, B, H), in
+            the order of `nn.LSTM`.
+        gates: pre-activations (n, B, K, H) of the gates of each layer and direction, in the order in which it read.
+        mask: boolean (B, n), True at real steps; None where all are.
+        cell, eps, prior: of the layer.
+        directions: 1 or 2.
+    """
+
+    outputs: list[torch.Tensor]
+    state: State
+    gates: list[torch.Tensor]
+    mask: torch.Tensor | None
+    cell: str
+    eps: float
+    prior: tuple[float, ...]
+    directions: int
+
+    def divergence(self) -> torch.Tensor:
+        """Return the divergence of the Gamma variables from the prior at each step, in nats.
+
+        Returns:
+            (B, n) in float32 or wider: the sum over layers, directions, units and their Gamma variables; 0 at padding.
+
+        Raises:
+            ValueError: a cell without Gamma variables.
+        """
+        if not CELLS[self.cell].gammas:
+            raise ValueError(f"cell {self.cell!r} has no Gamma variables, so no divergence from a prior")
+        every = [self._ordered(self._divergence(gates), number) for number, gates in enumerate(self.gates)]
+        return torch.stack(every).sum(dim=0)
+
+    @torch.no_grad()
+    def statistics(self, samples: int = 200, generator: torch.Generator | None = None) -> list[GateStatistics]:
+        """Return the gates of each layer and direction, in the order of the state.
+
+        Args:
+            samples: draws for the estimate of each correlation, whose standard error is about 1 / sqrt(samples).
+            generator: of these draws; None: one of a fixed seed, so that nothing else is drawn differently.
+        """
+        if generator is None:
+            generator = torch.Generator(self.gates[0].device).manual_seed(0)
+        return [self._statistics(gates, number, samples, generator) for number, gates in enumerate(self.gates)]
+
+    def _statistics(self, gates: torch.Tensor, number: int, samples: int, generator: torch.Generator) -> GateStatistics:
+        cell = CELLS[self.cell]
+        pair = self._ordered(gate_pair(self.cell, gates, self.eps), number)
+        write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)
+        where = number // self.directions, bool(number % self.directions)
+        if not cell.drawn:
+            return GateStatistics(*where, write, keep)
+        alpha = distribution_parameters(gates, self.eps)
+        shapes, correlation, divergence = self._ordered(alpha, number), torch.zeros_like(write), None
+        if cell.gammas:
+            found = gate_correlation(self.cell, alpha, self.eps, samples, generator)
+            correlation, divergence = self._ordered(found, number), self._ordered(self._divergence(gates), number)
+        real = shapes if self.mask is None else shapes[self.mask]
+        dead = float((real < DEAD_SHAPE).double().mean()) if real.numel() else 0.0
+        return GateStatistics(*where, write, keep, correlation, shapes, divergence, dead)
+
+    def _divergence(self, gates: torch.Tensor) -> torch.Tensor:
+        """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
+        with without_autocast(gates.device):
+            alpha = distribution_parameters(gates, self.eps)
+            prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)
+            return gamma_divergence(alpha, prior).sum(dim=(2, 3))
+
+    def _ordered(self, values: torch.Tensor, number: int) -> torch.Tensor:
+        """Return values (n, B, ...) of these gates as (B, n, ...), in the order of the sequence, 0 at padding."""
+        values = values.transpose(0, 1)
+        if number % self.directions:
+            lengths = None if self.mask is None else self.mask.sum(dim=1)
+            values = reversed_steps(values.flatten(2) if values.dim() > 2 else values.unsqueeze(2), lengths).view(
+                values.shape
+            )
+        if self.mask is None:
+            return values
+        return values * self.mask.view(*self.mask.shape, *[1] * (values.dim() - 2))
+
+
+def reversed_steps(x: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
+    """Return x (B, n, d) from the last real step to the first; without lengths all steps are real."""
+    return x.flip(1) if lengths is None else reverse_within_length(x, lengths)

@@ -1,0 +1,398 @@
+"""The bivariate Beta-LSTM and the cells beside it, as an encoder, a classifier, a model of rolls and of language.
+
+docs/models/beta_lstm.md lists which function computes which equation, and the deviations.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import GenerationMixin
+from transformers.utils import ModelOutput
+
+from .configuration_beta_lstm import BetaLstmConfig
+from .layers_beta_lstm import BetaLSTM
+from .layers_beta_lstm_gates import GateStatistics
+from .layers_beta_lstm_input import StepInput
+from .layers_text_input import TextInput
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
+from .ops_beta_lstm_losses import label_losses
+from .ops_losses import IGNORED, token_classification_loss
+from .ops_masking import refuse_gaps
+from .ops_text_checks import word_mask
+
+# h and c (B, H) of each layer; with two directions, both of a layer one after the other.
+LayerStates = tuple[tuple[torch.Tensor, torch.Tensor], ...]
+
+
+@dataclass
+class BetaLstmModelOutput(ModelOutput):
+    """The output of the encoder.
+
+    Attributes:
+        last_hidden_state: (B, n, D) the states of the last layer, 0 at padding.
+        pooler_output: (B, D) the state at the last real step, of a second direction at the first; 0 without a step.
+        state: where `use_cache` requests it, h and c (B, H) of each layer behind the last real step, with which the
+            next steps of the sequences can be read.
+        kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
+            padding; where there is a prior, or gate statistics are requested.
+        gate_statistics: on request, one `GateStatistics` for each layer and direction.
+        hidden_states: on request, the steps as they enter (B, n, I) and as each layer gives them (B, n, D).
+        attentions: None; there is no attention.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    pooler_output: torch.Tensor | None = None
+    state: LayerStates | None = None
+    kl: torch.Tensor | None = None
+    gate_statistics: tuple[GateStatistics, ...] | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class BetaLstmStepsOutput(ModelOutput):
+    """The output of a head that scores every step.
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        logits: (B, n, L).
+        state, kl, gate_statistics, hidden_states, attentions: see `BetaLstmModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    state: LayerStates | None = None
+    kl: torch.Tensor | None = None
+    gate_statistics: tuple[GateStatistics, ...] | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class BetaLstmPreTrainedModel(TextPreTrainedModel):
+    """The base of the Beta-LSTMs."""
+
+    config: BetaLstmConfig
+    base_model_prefix = "encoder"
+    _is_stateful = True
+
+    def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the probabilities that a head's logits stand for, of the same shape."""
+        return logits.softmax(dim=-1)
+
+    @torch.no_grad()
+    def sampled_probabilities(
+        self, num_samples: int, generator: torch.Generator | None = None, **inputs: Any
+    ) -> torch.Tensor:
+        """Return the probabilities of a head with drawn gates, the mean over `num_samples` passes.
+
+        Args:
+            num_samples: S, passes; each draws its gates anew.
+            generator: of the draws, on the model's device; None: torch's own. Replicas on several devices need one
+                each.
+            inputs: of `forward`.
+
+        Returns:
+            What `class_probabilities` makes of the logits, of their shape.
+
+        Raises:
+            ValueError: num_samples below 1; see also `forward`.
+        """
+        if num_samples < 1:
+            raise ValueError(f"num_samples must be at least 1, got {num_samples}")
+        total = torch.zeros(())
+        with self.base_model.rnn.sampling("sample", generator):
+            for _ in range(num_samples):
+                total = self.class_probabilities(self(**{**inputs, "return_dict": True}).logits) + total
+        return total / num_samples
+
+
+class BetaLstmModel(BetaLstmPreTrainedModel):
+    """The encoder: a stack of LSTM layers whose gates may be drawn, over words or over steps of other sequences."""
+
+    def __init__(self, config: BetaLstmConfig) -> None:
+        super().__init__(config)
+        self.embeddings: TextInput | StepInput = (
+            self.text_input(config.dropout) if config.vocab_size else StepInput(config.input_size, config.dropout)
+        )
+        self.rnn = BetaLSTM(
+            config.step_size,
+            config.hidden_size,
+            config.num_layers,
+            cell=config.cell,
+            batch_first=True,
+            bidirectional=config.bidirectional,
+            dropout=config.locked_dropout,
+            weight_dropout=config.weight_dropout,
+            gate_eps=config.gate_eps,
+            gate_sampling=config.gate_sampling,
+            gumbel_noise=config.gumbel_noise,
+            gamma_prior=config.gamma_prior,
+        )
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        state: LayerStates | None = None,
+        use_cache: bool | None = None,
+        output_gate_statistics: bool = False,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> BetaLstmModelOutput | tuple[Any, ...]:
+        """Read a batch of sequences.
+
+        Args:
+            input_ids: (B, n) words, where the model has a table.
+            attention_mask: (B, n), 1 at real steps, 0 after them; default: all 1.
+            inputs_embeds: in place of input_ids, (B, n, I) steps; with a table (B, n, v) word vectors, or (B, n, v + p)
+                with positions.
+            state: of the steps before, as `use_cache` returned it; default: 0.
+            use_cache: return the state; default: what the config says, otherwise False.
+            output_gate_statistics: return the statistics of the gates; costs draws for their correlation.
+            output_attentions: accepted as in other models; there are none.
+
+        Raises:
+            ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a mask with a real step after
+                padding; a state of other shapes.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        refuse_gaps(mask)
+        encoding = self.rnn.encode(x, None if state is None else _stacked(state), mask)
+        states = encoding.outputs[-1]
+        statistics = tuple(encoding.statistics()) if output_gate_statistics else None
+        has_divergence = bool(self.config.gamma_prior) and (self.config.kl_lambda > 0 or output_gate_statistics)
+        if use_cache is None:
+            use_cache = bool(getattr(self.config, "use_cache", False))
+        output = BetaLstmModelOutput(
+            last_hidden_state=states,
+            pooler_output=_ends(states, mask, self.config.hidden_size),
+            state=tuple(zip(*(each.unbind(0) for each in encoding.state), strict=True)) if use_cache else None,
+            kl=encoding.divergence() if has_divergence else None,
+            gate_statistics=statistics,
+            hidden_states=(x, *encoding.outputs) if self.wants(output_hidden_states, "hidden_states") else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierPreTrainedModel):
+    """The encoder as a classifier of texts: a linear layer scores the classes from the state at the end of a text.
+
+    Inputs and `hidden_states` are those of `BetaLstmModel.forward`. With a prior the loss holds an `auxiliary_loss`,
+    `kl_lambda` times the divergence summed over the steps, the mean over the texts.
+    """
+
+    def __init__(self, config: BetaLstmConfig) -> None:
+        super().__init__(config)
+        self.encoder = BetaLstmModel(config)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
+        self.post_init()
+
+    def scores(self, outputs: Any) -> torch.Tensor:
+        logits: torch.Tensor = self.classifier(outputs.pooler_output)
+        return logits
+
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """Return the `auxiliary_loss` of the prior, where there is one."""
+        if not self.config.kl_lambda:
+            return {}
+        return {"auxiliary_loss": self.config.kl_lambda * outputs.kl.sum(dim=1).mean()}
+
+
+class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
+    """The encoder with several labels at once for each step: the probability of each is a sigmoid of its own.
+
+    With the roll of a piece of music as steps, the labels of a step are the keys that sound at the next one.
+    """
+
+    zoo_task = "polyphonic-music"
+
+    def __init__(self, config: BetaLstmConfig) -> None:
+        super().__init__(config)
+        self.encoder = BetaLstmModel(config)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
+        self.post_init()
+
+    def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits.sigmoid()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        state: LayerStates | None = None,
+        use_cache: bool | None = None,
+        output_gate_statistics: bool = False,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> BetaLstmStepsOutput | tuple[Any, ...]:
+        """Score the labels of each step; inputs as in `BetaLstmModel.forward`.
+
+        Args:
+            labels: (B, n, L) numbers from 0 to 1, how much of each label a step has; padding does not count.
+
+        Returns:
+            `logits` (B, n, L). The loss is the binary cross-entropy summed over the labels, plus with a prior
+            `kl_lambda` times the divergence; in nats a step, the mean over the real steps of the batch, 0 without any.
+
+        Raises:
+            ValueError: labels of another shape or type, or beyond 0 and 1; see also `BetaLstmModel.forward`.
+        """
+        outputs = self.encoder(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            state=state,
+            use_cache=use_cache,
+            output_gate_statistics=output_gate_statistics,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(outputs.last_hidden_state)
+        loss = None
+        if labels is not None:
+            mask = word_mask(logits, attention_mask)
+            summed = label_losses(logits, labels, mask).sum()
+            if self.config.kl_lambda:
+                summed = summed + self.config.kl_lambda * outputs.kl.sum()
+            loss = summed / mask.sum().clamp(min=1)
+        output = _steps_output(loss, logits, outputs)
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
+    """The encoder as a language model: a softmax over the words for the next one. It streams, and `generate` works.
+
+    The state that `use_cache` returns stands for all words before; a step of `generate` reads one word.
+    """
+
+    def __init__(self, config: BetaLstmConfig) -> None:
+        super().__init__(config)
+        if not config.vocab_size:
+            raise ValueError("vocab_size is 0: a language model needs words")
+        if config.bidirectional:
+            raise ValueError("bidirectional=True: a language model must not read the words that it predicts")
+        self.encoder = BetaLstmModel(config)
+        self.lm_head = nn.Linear(config.output_size, config.num_words)
+        self.post_init()
+
+    def get_output_embeddings(self) -> nn.Linear:
+        return self.lm_head
+
+    def set_output_embeddings(self, value: nn.Linear) -> None:
+        self.lm_head = value
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        state: LayerStates | None = None,
+        use_cache: bool | None = None,
+        output_gate_statistics: bool = False,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> BetaLstmStepsOutput | tuple[Any, ...]:
+        """Score the word after each word; inputs as in `BetaLstmModel.forward`.
+
+        Args:
+            labels: (B, n) the words themselves, mostly `input_ids`: those of the next position are compared with the
+                scores of each; -100 at words that are not predicted; padding never is.
+
+        Returns:
+            `logits` (B, n, V) of the next word. The loss is the cross-entropy, plus with a prior `kl_lambda` times the
+            divergence of all steps; in nats a word, the mean over the predicted words, 0 without any.
+
+        Raises:
+            ValueError: labels of another shape, or other numbers; see also `BetaLstmModel.forward`.
+        """
+        outputs = self.encoder(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            state=state,
+            use_cache=use_cache,
+            output_gate_statistics=output_gate_statistics,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.lm_head(outputs.last_hidden_state)
+        loss = None
+        if labels is not None:
+            mask = word_mask(logits, attention_mask)
+            has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
+            following = labels.roll(-1, dims=-1)
+            loss = token_classification_loss(logits, following, has_next)
+            if self.config.kl_lambda:
+                predicted = (has_next & (following != IGNORED)).sum().clamp(min=1)
+                loss = loss + self.config.kl_lambda * outputs.kl.sum() / predicted
+        output = _steps_output(loss, logits, outputs)
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False  # the state is not one of keys and values
+
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: torch.Tensor,
+        state: LayerStates | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
+
+        Raises:
+            ValueError: prompts with padding.
+        """
+        if attention_mask is not None and not bool(attention_mask.all()):
+            raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
+        inputs = {"state": state, "use_cache": use_cache}
+        if state is not None:
+            return {"input_ids": input_ids[:, -1:], **inputs}
+        if inputs_embeds is not None:
+            return {"inputs_embeds": inputs_embeds, **inputs}
+        return {"input_ids": input_ids, **inputs}
+
+    def _reorder_cache(self, state: LayerStates, beam_idx: torch.Tensor) -> LayerStates:
+        return tuple((hidden.index_select(0, beam_idx), memory.index_select(0, beam_idx)) for hidden, memory in state)
+
+
+def _steps_output(loss: torch.Tensor | None, logits: torch.Tensor, outputs: BetaLstmModelOutput) -> BetaLstmStepsOutput:
+    return BetaLstmStepsOutput(
+        loss=loss,
+        logits=logits,
+        state=outputs.state,
+        kl=outputs.kl,
+        gate_statistics=outputs.gate_statistics,
+        hidden_states=outputs.hidden_states,
+    )
+
+
+def _stacked(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return h and c of all layers, (layers, B, H) each."""
+    hidden, memory = zip(*state, strict=True)
+    return torch.stack(hidden), torch.stack(memory)
+
+
+def _ends(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+    """Return (B, D): the first H numbers of the last real step and the others, of a second direction, of the first."""
+    if not torch.compiler.is_compiling() and states.size(1) == 0:
+        return states.new_zeros(states.size(0), states.size(2))
+    last = (mask.sum(dim=1) - 1).clamp(min=0)
+    at_last = states.gather(1, last.view(-1, 1, 1).expand(-1, 1, size)).squeeze(1)
+    return torch.cat([at_last, states[:, 0, size:]], dim=1)

@@ -1,0 +1,231 @@
+"""The input gate i and the forget gate f of an LSTM: sigmoids, Beta variables drawn together or apart, and others.
+
+A cell maps K blocks of H pre-activations to i and f. With drawn gates the blocks are parameters of distributions,
+alpha_k = softplus(u_k) + eps. The Beta cells divide sums of Gamma variables U_k ~ Gamma(alpha_k, 1); their means are
+the same ratios of the alpha_k, since sums of independent Gamma variables of one scale are Gamma variables again:
+
+    beta      i = U1/(U1+U2)                 f = U3/(U3+U4)
+    bibeta3   i = U1/(U1+U2)                 f = U0/(U0+U2)
+    bibeta5   i = (U1+U3)/(U1+U3+U4+U5)      f = (U2+U4)/(U2+U4+U3+U5)
+
+Every function is differentiable, in the Gamma draws by implicit reparameterisation (torch's `_standard_gamma`).
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import reduce
+
+import torch
+from torch.nn import functional as F
+
+GUMBEL_RATE = 0.2  # of the gates of G2-LSTM that get noise
+GUMBEL_EPS = 1e-3
+SIGMOID_TEMPERATURE = 0.9
+NOISIN_RATE = 0.41  # of the states of Noisin that are kept
+# A gate of a Kumaraswamy variable stays as far from 0 and 1; so do the uniform draws.
+CLOSEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How a cell makes its two gates.
+
+    Attributes:
+        blocks: K, blocks of pre-activations that the gates are made of; those of o and g follow them.
+        ratios: of a Beta cell, which Gamma variables are added to numerator and denominator: K numbers for each of
+            those of i, of f, of 1 / i, of 1 / f.
+        input_first: i stands before f in `gate_pair`.
+        drawn: the blocks are parameters of distributions, from which gates are drawn.
+    """
+
+    blocks: int
+    ratios: tuple[tuple[int, ...], ...] = ()
+    input_first: bool = True
+    drawn: bool = False
+
+    @property
+    def gammas(self) -> bool:
+        """Whether the blocks are shapes of Gamma variables."""
+        return bool(self.ratios)
+
+    def matrix(self, like: torch.Tensor) -> torch.Tensor:
+        """Return `ratios` as (4, K), of the type and on the device of another tensor."""
+        return torch.tensor(self.ratios, dtype=like.dtype, device=like.device)
+
+
+CELLS: dict[str, Cell] = {
+    "lstm": Cell(2, input_first=False),
+    "coupled": Cell(1),
+    "g2": Cell(2, input_first=False),
+    "noisin": Cell(2, input_first=False),
+    "beta": Cell(4, ratios=((1, 0, 0, 0), (0, 0, 1, 0), (1, 1, 0, 0), (0, 0, 1, 1)), drawn=True),
+    "bibeta3": Cell(3, ratios=((0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1)), drawn=True),
+    "bibeta5": Cell(5, ratios=((1, 0, 1, 0, 0), (0, 1, 0, 1, 0), (1, 0, 1, 1, 1), (0, 1, 1, 1, 1)), drawn=True),
+    "kumaraswamy": Cell(4, drawn=True),
+}
+
+
+@dataclass(frozen=True)
+class Gating:
+    """How the gates of all steps are made.
+
+    Attributes:
+        cell: name of the cell.
+        eps: see `distribution_parameters`.
+        draw_gammas: Gamma variables are drawn, not replaced by their means.
+        generator: of these draws; None: torch's own.
+    """
+
+    cell: str
+    eps: float
+    draw_gammas: bool = False
+    generator: torch.Generator | None = None
+
+
+def gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
+    """Return i and f, (..., 2, H), of the Gamma variables of a cell, or of their shapes, (..., K, H)."""
+    # Sums of blocks, not a product with `matrix`: exported programs must not hold a tensor of their own.
+    sums = [
+        reduce(torch.add, (weights.select(-2, block) for block, added in enumerate(row) if added))
+        for row in cell.ratios
+    ]
+    return torch.stack(sums[:2], dim=-2) / torch.stack(sums[2:], dim=-2)
+
+
+def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
+    """Return E[X] = b B(1 + 1/a, b) of both gates, (..., 2, H), from a and b of each, (..., 4, H)."""
+    inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]
+    log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
+    return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
+
+
+def is_exporting() -> bool:
+    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
+    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
+    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
+
+
+def distribution_parameters(blocks: torch.Tensor, eps: float) -> torch.Tensor:
+    """Return alpha = softplus(u) + eps of pre-activations u of any shape."""
+    return F.softplus(blocks) + eps
+
+
+def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.Tensor:
+    """Return draws X = (1 - V^(1/b))^(1/a) of Kumaraswamy variables, (..., 2, H).
+
+    The distribution (Kumaraswamy 1980) has the density a b x^(a-1) (1 - x^a)^(b-1), close to that of a Beta variable,
+    and an inverse distribution function in closed form, which is differentiable in a and b.
+
+    Args:
+        shapes: (..., 4, H): a and b of i, a and b of f.
+        log_uniform: (..., 2, H): log V of V ~ U(0, 1).
+    """
+    a, b = shapes[..., 0::2, :], shapes[..., 1::2, :]
+    # V^(1/b) next to 1 or 0 would leave no digits of 1 - V^(1/b), or no gradient.
+    exponent = (log_uniform / b).clamp(-60.0, -1e-30)
+    return (torch.log(-torch.expm1(exponent)) / a).exp().clamp(CLOSEST, 1 - CLOSEST)
+
+
+def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor | None = None) -> torch.Tensor:
+    """Return the gates (..., 2, H) of a cell, in the order that `input_first` says.
+
+    Args:
+        name: one of `CELLS`.
+        blocks: (..., K, H) pre-activations.
+        eps: see `distribution_parameters`.
+        noise: what the gates are drawn from: Gamma draws (..., K, H) for the Beta cells, log V (..., 2, H) for
+            kumaraswamy; None: the means of the gates, or a cell without drawn gates.
+    """
+    cell = CELLS[name]
+    if cell.gammas:
+        # The constant on draws keeps ratios of two tiny draws apart from 0/0; means do without it.
+        weights = distribution_parameters(blocks, eps) if noise is None else noise + eps
+        return gamma_ratios(cell, weights)
+    if name == "kumaraswamy":
+        shapes = distribution_parameters(blocks, eps)
+        return kumaraswamy_means(shapes) if noise is None else kumaraswamy_pair(shapes, noise)
+    if name == "coupled":
+        return torch.sigmoid(torch.cat([blocks, -blocks], dim=-2))  # 1 - sigmoid(u) = sigmoid(-u)
+    return torch.sigmoid(blocks / SIGMOID_TEMPERATURE if name == "g2" else blocks)
+
+
+def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
+    """Return draws of Gamma(alpha, 1), differentiable in alpha; float32 or wider."""
+    # `torch.distributions.Gamma` calls this too, but checks its arguments and expands a rate at every step.
+    return torch._standard_gamma(alpha, generator=generator)
+
+
+def in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return i and f, (..., H) each, of gates (..., 2, H)."""
+    first, second = pair.unbind(-2)
+    return (first, second) if cell.input_first else (second, first)
+
+
+def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
+
+
+def gumbel_noise(
+    shape: tuple[int, ...], like: torch.Tensor, how: str, generator: torch.Generator | None
+) -> torch.Tensor:
+    """Return the noise m (log(u + e) - log(1 + e - u)) of G2-LSTM, u ~ U(0, 1), m ~ Bernoulli(0.2), for tau = 1.
+
+    Args:
+        shape: (n, B, 2, H); steps first.
+        like: tensor whose type and device the noise has.
+        how: step: u and m are drawn for every step; mask_kept: m is drawn once for all steps; sequence: both are.
+    """
+    once = (min(shape[0], 1), *shape[1:])
+    uniform = _uniform(once if how == "sequence" else shape, like, generator)
+    mask = _uniform(shape if how == "step" else once, like, generator) < GUMBEL_RATE
+    noise = torch.log(uniform + GUMBEL_EPS) - torch.log(1 + GUMBEL_EPS - uniform)
+    return (noise * mask).expand(shape)
+
+
+def noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Return eta / p, eta ~ Bernoulli(p), by which Noisin multiplies states (n, B, H) in training."""
+    uniform = _uniform(shape, like, generator)
+    return (uniform < NOISIN_RATE).to(like.dtype) / NOISIN_RATE
+
+
+def log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+    """Return log V of V ~ U(0, 1), kept off 0 and 1."""
+    uniform = _uniform(shape, like, generator)
+    return uniform.clamp_(CLOSEST, 1 - CLOSEST).log_()
+
+
+def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+    """Return KL(Gamma(alpha, 1) || Gamma(alpha_0, 1)) = (alpha - alpha_0) digamma(alpha) - lgamma(alpha) +
+    lgamma(alpha_0), at least 0, in nats.
+
+    Args:
+        alpha: shapes of any size, float32 or wider: halves lose digits of digamma and lgamma.
+        prior: shapes alpha_0, broadcast against alpha.
+    """
+    return (alpha - prior) * torch.digamma(alpha) - torch.lgamma(alpha) + torch.lgamma(prior)
+
+
+def gate_correlation(
+    name: str, alpha: torch.Tensor, eps: float, samples: int, generator: torch.Generator | None = None
+) -> torch.Tensor:
+    """Return the correlation of i and f of a Beta cell, estimated from `samples` draws of both, (..., H).
+
+    There is no closed form. The standard error of each is about 1 / sqrt(samples).
+
+    Args:
+        alpha: (..., K, H) shapes.
+    """
+    totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
+    with torch.no_grad():
+        for _ in range(samples):
+            first, second = gamma_ratios(CELLS[name], draw_gammas(alpha, generator) + eps).unbind(-2)
+            for total, value in zip(totals, (first, second, first**2, second**2, first * second), strict=True):
+                total += value / samples
+    mean_first, mean_second, square_first, square_second, product = totals
+    variances = (square_first - mean_first**2).clamp(min=0) * (square_second - mean_second**2).clamp(min=0)
+    covariance = product - mean_first * mean_second
+    return torch.where(variances > 0, covariance / variances.sqrt(), torch.zeros_like(covariance)).clamp(-1, 1)

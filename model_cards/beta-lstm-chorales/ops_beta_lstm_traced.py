@@ -1,0 +1,87 @@
+"""The steps of a Beta-LSTM in operations that torch traces and differentiates itself.
+
+For `torch.compile` they are unrolled, for `torch.export` they are a scan, which keeps any length. Arguments and results
+are those of `recurrent_steps`, which is faster where nothing is traced.
+"""
+
+import torch
+from torch.nn import functional as F
+
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order
+
+Steps = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def _step(
+    hidden: torch.Tensor,
+    memory: torch.Tensor,
+    given: torch.Tensor,
+    weight: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+) -> Steps:
+    """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
+    cell = CELLS[gating.cell]
+    here = given + F.linear(hidden, weight).view(given.shape)
+    gates = here[:, : cell.blocks]
+    if gating.draw_gammas:
+        noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
+    pair = gate_pair(gating.cell, gates, gating.eps, noise)
+    write, keep = in_order(pair, cell)
+    memory = keep * memory + write * torch.tanh(here[:, -1])
+    hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
+    return hidden if scale is None else hidden * scale, memory, gates
+
+
+def unrolled_steps(
+    inputs: torch.Tensor,
+    weight: torch.Tensor,
+    hidden: torch.Tensor,
+    memory: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+) -> Steps:
+    """Run the steps one after the other; an empty sequence has none."""
+    length, batch, _, size = inputs.shape
+    if length == 0:
+        empty = inputs.new_zeros(0, batch, size)
+        return empty, empty, inputs[:, :, : CELLS[gating.cell].blocks]
+    kept = []
+    for step in range(length):
+        of_step = (None if each is None else each[step] for each in (noise, scale))
+        kept.append(_step(hidden, memory, inputs[step], weight, gating, *of_step))
+        hidden, memory = kept[-1][:2]
+    states, memories, gates = (torch.stack(values) for values in zip(*kept, strict=True))
+    return states, memories, gates
+
+
+def scanned_steps(
+    inputs: torch.Tensor,
+    weight: torch.Tensor,
+    hidden: torch.Tensor,
+    memory: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+) -> Steps:
+    """Run the steps as a scan; for values alone: with torch 2.11 the gradients of a scan are wrong."""
+    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
+    from torch._higher_order_ops.scan import scan
+
+    given = {"inputs": inputs} | {
+        name: value for name, value in (("noise", noise), ("scale", scale)) if value is not None
+    }
+
+    def step(
+        state: tuple[torch.Tensor, torch.Tensor], at_step: dict[str, torch.Tensor]
+    ) -> tuple[tuple[torch.Tensor, torch.Tensor], Steps]:
+        hidden, memory, gates = _step(
+            *state, at_step["inputs"], weight, gating, at_step.get("noise"), at_step.get("scale")
+        )
+        # What a scan carries and what it collects must not be one tensor.
+        return (hidden, memory), (hidden.clone(), memory.clone(), gates.clone())
+
+    steps: Steps = scan(step, (hidden, memory), given)[1]
+    return steps

@@ -1,0 +1,250 @@
+"""One step of the Beta-LSTM between its products, forward and backward, as a Triton kernel each.
+
+On a GPU a step is a product and a dozen small operations, and starting an operation takes longer than it does. Here all
+but the product are one operation, the rejection method for Gamma variables (Marsaglia and Tsang 2000) included: each
+variable has a counter-based generator of its own, whose seed is drawn from torch's.
+
+Triton is optional: without it this file imports, and `available` is False.
+"""
+
+from typing import Any
+
+import torch
+
+from .ops_beta_lstm_gates import CELLS, CLOSEST, SIGMOID_TEMPERATURE, Gating
+
+try:
+    import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+except ImportError:  # mostly on a machine without a GPU
+    triton = None
+
+BLOCK = 128  # units of a program
+
+if triton is not None:
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _tanh(x):  # type: ignore[no-untyped-def]
+        """Return tanh x; where e^(2x) is infinite, 1."""
+        return 1 - 2 / (tl.exp(2 * x) + 1)
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _shape(base, block, size, inside, eps):  # type: ignore[no-untyped-def]
+        """Return alpha = softplus(u) + eps of a block of pre-activations."""
+        u = tl.load(base + block * size, mask=inside, other=0.0)
+        y = tl.exp(-tl.abs(u))
+        above_one = 1 + y
+        # ln(1 + y), also where 1 + y has lost digits of y.
+        log = tl.where(above_one == 1, y, tl.log(above_one) * (y / tl.where(above_one == 1, 1.0, above_one - 1)))
+        return tl.maximum(u, 0.0) + log + eps
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _gamma(alpha, inside, counter, stride, seed):  # type: ignore[no-untyped-def]
+        """Return draws of Gamma(alpha, 1): of Gamma(alpha + 1, 1), times V^(1 / alpha)."""
+        d = alpha + 2 / 3
+        c = 1 / tl.sqrt(9 * d)
+        drawn = alpha
+        left = inside.to(tl.int32)
+        while tl.max(left, axis=0) > 0:
+            first, second, accepting, boosting = tl.rand4x(seed, counter)
+            normal, _ = tl.pair_uniform_to_normal(first, second)
+            v = 1 + c * normal
+            v = v * v * v
+            # A uniform variable of Triton may be 0, whose logarithm accepts, and boosts to 0.
+            limit = tl.log(accepting) - normal * normal / 2
+            accepted = (v > 0) & (d * (1 - v + tl.log(tl.where(v > 0, v, 1.0))) > limit)
+            drawn = tl.where((left > 0) & accepted, d * v * tl.exp(tl.log(boosting) / alpha), drawn)
+            left = tl.where(accepted, 0, left)
+            counter += stride
+        return tl.maximum(drawn, 1.1754944e-38)  # the smallest normal number, as torch's draws
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _weight(  # type: ignore[no-untyped-def]
+        base, draws, block, size, inside, eps, counter, stride, seed, DRAW: tl.constexpr, KEEP: tl.constexpr
+    ):
+        """Return alpha of a block, or a draw with it plus eps, which is stored without eps if KEEP."""
+        alpha = _shape(base, block, size, inside, eps)
+        if DRAW:
+            drawn = _gamma(alpha, inside, counter + block * size, stride, seed)
+            if KEEP:
+                tl.store(draws + block * size, drawn, mask=inside)
+            alpha = drawn + eps
+        return alpha
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _kumaraswamy(base, block, size, inside, eps, log_uniform, CLOSE: tl.constexpr):  # type: ignore[no-untyped-def]
+        """Return (1 - V^(1/b))^(1/a), kept off 0 and 1."""
+        a = _shape(base, block, size, inside, eps)
+        b = _shape(base, block + 1, size, inside, eps)
+        exponent = tl.minimum(tl.maximum(log_uniform / b, -60.0), -1e-30)
+        # 1 - e^x; near 0 by its series, of which the next term is below a float's precision.
+        complement = tl.where(
+            exponent > -0.01,
+            -exponent * (1 + exponent / 2 * (1 + exponent / 3 * (1 + exponent / 4))),
+            1 - tl.exp(exponent),
+        )
+        return tl.minimum(tl.maximum(tl.exp(tl.log(complement) / a), CLOSE), 1 - CLOSE)
+
+    @triton.jit(do_not_specialize=["seed", "count"])  # type: ignore[untyped-decorator, unused-ignore]
+    def _forward_kernel(  # type: ignore[no-untyped-def]
+        blocks_ptr, noise_ptr, scale_ptr, memory_ptr, new_memory_ptr, state_ptr, draws_ptr,
+        seed, eps, count, size,
+        CELL: tl.constexpr, K: tl.constexpr, DRAW: tl.constexpr, KEEP: tl.constexpr, SCALE: tl.constexpr,
+        TEMPERATURE: tl.constexpr, CLOSE: tl.constexpr, BLOCK: tl.constexpr,
+    ):  # fmt: skip
+        """Compute c_t and h_t of `count` units from their pre-activations."""
+        element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        inside = element < count
+        row, unit = element // size, element % size
+        base = blocks_ptr + row * ((K + 2) * size) + unit
+        if CELL == "lstm":
+            keep = tl.sigmoid(tl.load(base, mask=inside, other=0.0) / TEMPERATURE)
+            write = tl.sigmoid(tl.load(base + size, mask=inside, other=0.0) / TEMPERATURE)
+        elif CELL == "coupled":
+            u = tl.load(base, mask=inside, other=0.0)
+            write, keep = tl.sigmoid(u), tl.sigmoid(-u)
+        elif CELL == "kumaraswamy":
+            noise = noise_ptr + row * (2 * size) + unit
+            write = _kumaraswamy(base, 0, size, inside, eps, tl.load(noise, mask=inside, other=-1.0), CLOSE)
+            keep = _kumaraswamy(base, 2, size, inside, eps, tl.load(noise + size, mask=inside, other=-1.0), CLOSE)
+        else:
+            offset = row * (K * size) + unit
+            draws = draws_ptr + offset
+            stride = count * K  # each try of a variable has a number that no other has
+            w0 = _weight(base, draws, 0, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+            w1 = _weight(base, draws, 1, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+            w2 = _weight(base, draws, 2, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+            if CELL == "bibeta3":
+                write, keep = w1 / (w1 + w2), w0 / (w0 + w2)
+            else:
+                w3 = _weight(base, draws, 3, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+                if CELL == "beta":
+                    write, keep = w0 / (w0 + w1), w2 / (w2 + w3)
+                else:
+                    w4 = _weight(base, draws, 4, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+                    write = (w0 + w2) / (w0 + w2 + w3 + w4)
+                    keep = (w1 + w3) / (w1 + w2 + w3 + w4)
+        output = tl.sigmoid(tl.load(base + K * size, mask=inside, other=0.0))
+        candidate = _tanh(tl.load(base + (K + 1) * size, mask=inside, other=0.0))
+        memory = keep * tl.load(memory_ptr + element, mask=inside, other=0.0) + write * candidate
+        state = output * _tanh(memory)
+        if SCALE:
+            state *= tl.load(scale_ptr + element, mask=inside, other=0.0)
+        tl.store(new_memory_ptr + element, memory, mask=inside)
+        tl.store(state_ptr + element, state, mask=inside)
+
+    @triton.jit(do_not_specialize=["count"])  # type: ignore[untyped-decorator, unused-ignore]
+    def _backward_kernel(  # type: ignore[no-untyped-def]
+        of_hidden_ptr, of_memory_ptr, of_memories_ptr, of_gates_ptr,
+        slopes_ptr, output_slopes_ptr, to_memory_ptr, keep_ptr, count, size,
+        K: tl.constexpr, MEMORIES: tl.constexpr, GATES: tl.constexpr, BLOCK: tl.constexpr,
+    ):  # fmt: skip
+        """Turn the slopes of a step into the gradient of its pre-activations, and that of c_t into that of c_(t-1)."""
+        element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        inside = element < count
+        row, unit = element // size, element % size
+        of_hidden = tl.load(of_hidden_ptr + element, mask=inside, other=0.0)
+        of_memory = tl.load(of_memory_ptr + element, mask=inside, other=0.0)
+        of_memory += of_hidden * tl.load(to_memory_ptr + element, mask=inside, other=0.0)
+        if MEMORIES:
+            of_memory += tl.load(of_memories_ptr + element, mask=inside, other=0.0)
+        slopes = slopes_ptr + row * ((K + 2) * size) + unit
+        for block in tl.static_range(K):
+            gradient = tl.load(slopes + block * size, mask=inside, other=0.0) * of_memory
+            if GATES:
+                gradient += tl.load(of_gates_ptr + row * (K * size) + unit + block * size, mask=inside, other=0.0)
+            tl.store(slopes + block * size, gradient, mask=inside)
+        of_output = tl.load(output_slopes_ptr + element, mask=inside, other=0.0) * of_hidden
+        tl.store(slopes + K * size, of_output, mask=inside)
+        of_candidate = tl.load(slopes + (K + 1) * size, mask=inside, other=0.0) * of_memory
+        tl.store(slopes + (K + 1) * size, of_candidate, mask=inside)
+        of_memory *= tl.load(keep_ptr + element, mask=inside, other=0.0)
+        tl.store(of_memory_ptr + element, of_memory, mask=inside)
+
+
+def available(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool:
+    """Return whether the kernels can run a cell on x.
+
+    They need Triton, float32 and a CUDA device; under Triton's interpreter (TRITON_INTERPRET=1 before triton is
+    imported) the device is the CPU instead. The means of Kumaraswamy variables, which only an evaluation takes, have no
+    kernel, nor has a generator of a caller's own, whose draws must be those of torch.
+    """
+    if triton is None or x.dtype != torch.float32 or x.numel() == 0:
+        return False
+    if (gating.cell == "kumaraswamy" and noise is None) or gating.generator is not None:
+        return False
+    if not isinstance(_forward_kernel, triton.runtime.JITFunction):
+        return x.device.type == "cpu"
+    return x.is_cuda and torch.version.hip is None
+
+
+def new_seed() -> int:
+    """Return a seed for the draws of a sequence, of torch's generator of the CPU: asking a device would wait for it."""
+    return int(torch.randint(2**31 - 1, ()))
+
+
+def forward_step(
+    blocks: torch.Tensor,
+    memory: torch.Tensor,
+    new_memory: torch.Tensor,
+    state: torch.Tensor,
+    gating: Gating,
+    seed: int,
+    noise: torch.Tensor | None = None,
+    scale: torch.Tensor | None = None,
+    draws: torch.Tensor | None = None,
+) -> None:
+    """Compute c_t into `new_memory` and h_t into `state`, all (B, H) and contiguous, as every tensor here.
+
+    Args:
+        blocks: (B, K + 2, H) all pre-activations.
+        memory: (B, H) c_(t-1).
+        gating: how i and f are made.
+        seed: of the Gamma draws of this step.
+        noise: (B, 2, H) log V of a Kumaraswamy cell.
+        scale: (B, H) that the state is multiplied by, or None.
+        draws: (B, K, H) into which Gamma draws are written, or None.
+    """
+    cell, count, size = CELLS[gating.cell], memory.numel(), memory.size(-1)
+    like_lstm = {"noisin": 1.0, "g2": SIGMOID_TEMPERATURE}
+    _launch(
+        _forward_kernel, count, blocks, _or(noise, blocks), _or(scale, blocks), memory, new_memory, state,
+        _or(draws, blocks), seed, gating.eps, count, size,
+        CELL="lstm" if gating.cell in like_lstm else gating.cell, K=cell.blocks, DRAW=gating.draw_gammas,
+        KEEP=draws is not None, SCALE=scale is not None, TEMPERATURE=like_lstm.get(gating.cell, 1.0), CLOSE=CLOSEST,
+    )  # fmt: skip
+
+
+def backward_step(
+    of_hidden: torch.Tensor,
+    of_memory: torch.Tensor,
+    slopes: torch.Tensor,
+    output_slopes: torch.Tensor,
+    to_memory: torch.Tensor,
+    keep: torch.Tensor,
+    of_memories: torch.Tensor | None = None,
+    of_gates: torch.Tensor | None = None,
+) -> None:
+    """Turn `slopes` (B, K + 2, H) into the gradient of the pre-activations, `of_memory` into that of c_(t-1).
+
+    Args:
+        of_hidden, of_memory: (B, H) the gradients of h_t, and of c_t by way of c_(t+1).
+        output_slopes, to_memory, keep: (B, H) derivatives of h_t by the block of o and by c_t, and of c_t by c_(t-1).
+        of_memories: (B, H) what else c_t is used for, or None.
+        of_gates: (B, K, H) what else the pre-activations of the gates are used for, or None.
+    """
+    count, size = of_hidden.numel(), of_hidden.size(-1)
+    _launch(
+        _backward_kernel, count, of_hidden, of_memory, _or(of_memories, of_memory), _or(of_gates, slopes), slopes,
+        output_slopes, to_memory, keep, count, size,
+        K=slopes.size(-2) - 2, MEMORIES=of_memories is not None, GATES=of_gates is not None,
+    )  # fmt: skip
+
+
+def _or(given: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
+    """Return a tensor for an argument that the kernel does not read."""
+    return unread if given is None else given.contiguous()
+
+
+def _launch(kernel: Any, count: int, *arguments: Any, **constants: Any) -> None:
+    kernel[(triton.cdiv(count, BLOCK),)](*arguments, **constants, BLOCK=BLOCK)
