@@ -88,6 +88,7 @@ class Case:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton")
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that it starts")
 def test_under_the_interpreter() -> None:

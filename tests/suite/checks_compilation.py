@@ -48,7 +48,7 @@ class CompilationChecks:
     def test_inductor_equals_eager(self, family: Subject) -> None:
         _assert_compiled_equals_eager(family, "inductor", (3, 1, 2))
 
-    @costly
+    @pytest.mark.slow
     def test_exported_program_runs_at_other_sizes(self, subject: Subject, tmp_path: Path) -> None:
         model = subject.model()
         torch.export.save(_export(subject, model), tmp_path / "model.pt2")
