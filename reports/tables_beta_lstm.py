@@ -96,10 +96,8 @@ def sets(results: Runs) -> str:
 
 
 def gates(results: Runs) -> str:
-    """Return the mean correlation of both gates per set, cell and layer, before training and after."""
-    headings = ["set, cell, layer", "seeds"]
-    for _, label in GATE_METRICS:
-        headings += [f"{label}, before", f"{label}, after"]
+    """Return what the gates are per set, cell and layer, before training and after."""
+    headings = ["set, cell, layer", "seeds", *(label for _, label in GATE_METRICS)]
     rows, commands = [], []
     for label, name in SETS.items():
         missing = []
@@ -124,6 +122,8 @@ GATE_METRICS = (
     ("positive_units", "units above 0 (%)"),
     ("input_gate", "E[i]"),
     ("forget_gate", "E[f]"),
+    ("input_gate_deviation", "sd of E[i] over steps"),
+    ("forget_gate_deviation", "sd of E[f] over steps"),
 )
 
 
@@ -131,9 +131,11 @@ def _gates_of_layer(runs: Runs, layer: int) -> list[str]:
     cells = []
     for name, _ in GATE_METRICS:
         decimals = 1 if name == "positive_units" else 3
-        for start in ("start/", ""):
-            values = [run.metrics.get(f"test/layer{layer}/{start}{name}") for run in runs]
-            cells.append(mean_and_deviation(values, decimals))
+        before, after = (
+            mean_and_deviation([run.metrics.get(f"test/layer{layer}/{start}{name}") for run in runs], decimals)
+            for start in ("start/", "")
+        )
+        cells.append(f"{before} → {after}")
     return cells
 
 

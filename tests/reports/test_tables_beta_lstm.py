@@ -121,7 +121,7 @@ def test_gates_before_and_after() -> None:
     table = rows(gates([gate_run("bibeta5", 0, -0.5), gate_run("bibeta5", 1, -0.3)]))
     found = table["JSB chorales, `bibeta5`, 2"]
     assert found["seeds"] == "2"
-    assert list(found.values())[1:4] == ["0.250 ± 0.000", "1.600 ± 0.141", "0.2 ± 0.0"]
+    assert list(found.values())[1:3] == ["0.250 ± 0.000 → 1.600 ± 0.141", "0.2 ± 0.0 → 42.0 ± 0.0"]
     assert table["JSB chorales, `bibeta5` + prior"]["seeds"] == "not run yet"
     assert "JSB chorales, `bibeta3`, 1" not in table
 

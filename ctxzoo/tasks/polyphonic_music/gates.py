@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.hub.folder_files import WEIGHTS, sha256
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.layers_beta_lstm_gates import GateStatistics
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
@@ -23,7 +24,9 @@ from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
 from ctxzoo.training.scoring import in_evaluation_mode
 from ctxzoo.training.task import model_inputs
 
-AVERAGED = ("correlation", "input_gate", "forget_gate")  # of `GateStatistics` and of `LayerGates`
+GATES = ("input_gate", "forget_gate")
+AVERAGED = ("correlation", *GATES)  # of `GateStatistics` and of `LayerGates`
+SQUARED = "_squared"
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,16 @@ class LayerGates:
     Attributes:
         correlation: (H,) of i and f of each unit, as they are drawn, estimated.
         input_gate, forget_gate: (H,) E[i] and E[f].
+        input_gate_deviation, forget_gate_deviation: (H,) standard deviation over the steps of E[i] and E[f]: how far a
+            gate follows what was read; 0 for one that is the same at every step.
         dead_fraction: of the shapes, which part is so small that it has almost no gradient.
     """
 
     correlation: torch.Tensor
     input_gate: torch.Tensor
     forget_gate: torch.Tensor
+    input_gate_deviation: torch.Tensor
+    forget_gate_deviation: torch.Tensor
     dead_fraction: float
 
     def metrics(self) -> dict[str, float]:
@@ -49,6 +56,8 @@ class LayerGates:
             "positive_units": 100 * float((self.correlation > 0).double().mean()),
             "input_gate": float(self.input_gate.mean()),
             "forget_gate": float(self.forget_gate.mean()),
+            "input_gate_deviation": float(self.input_gate_deviation.mean()),
+            "forget_gate_deviation": float(self.forget_gate_deviation.mean()),
             "dead_fraction": 100 * self.dead_fraction,
         }
 
@@ -85,14 +94,29 @@ def gates_of_split(
             if any(one.correlation is None for one in found):
                 raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
             weight = float(mask.sum())
-            of_batch = [{name: getattr(one, name).double().sum(dim=(0, 1)) for name in AVERAGED} for one in found]
+            of_batch = [_sums(one) for one in found]
             sums = of_batch if not sums else [_added(*pair) for pair in zip(sums, of_batch, strict=True)]
             dead.append([one.dead_fraction * weight for one in found])
             steps += weight
     return [
-        LayerGates(**{name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
+        _layer_gates({name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
         for layer, of_layer in zip(sums, zip(*dead, strict=True), strict=True)
     ]
+
+
+def _sums(statistics: GateStatistics) -> dict[str, torch.Tensor]:
+    """Return the sums over steps, (H,) in float64, of what is averaged and of the gates' squares; padding is 0."""
+    values = {name: getattr(statistics, name).double() for name in AVERAGED}
+    values |= {f"{name}{SQUARED}": values[name].square() for name in GATES}
+    return {name: value.sum(dim=(0, 1)) for name, value in values.items()}
+
+
+def _layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> LayerGates:
+    deviations = {
+        f"{name}_deviation": (means.pop(f"{name}{SQUARED}") - means[name].square()).clamp(min=0).sqrt()
+        for name in GATES
+    }
+    return LayerGates(**means, **deviations, dead_fraction=dead_fraction)
 
 
 def _added(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

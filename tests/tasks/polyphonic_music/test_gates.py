@@ -31,14 +31,17 @@ def music(batch_size: int = 8) -> PolyphonicMusicDataModule:
 def test_every_step_of_every_piece_counts_once() -> None:
     one, data = model(), music()
     layers = gates_of_split(one, data, samples=20)
-    total, steps = torch.zeros(2, 5, dtype=torch.float64), 0
+    steps: list[list[torch.Tensor]] = [[], []]
     for row in range(len(data.pieces("test"))):
         roll = torch.from_numpy(data.pieces("test").roll(row)[:-1]).float().unsqueeze(0)
         found = one.eval()(inputs_embeds=roll, output_gate_statistics=True).gate_statistics
-        total += torch.stack([layer.forget_gate[0].double().sum(dim=0) for layer in found])
-        steps += roll.size(1)
-    for layer, sums in zip(layers, total, strict=True):
-        torch.testing.assert_close(layer.forget_gate, sums / steps, rtol=1e-5, atol=1e-6)
+        for number, layer_found in enumerate(found):
+            steps[number].append(layer_found.forget_gate[0].double())
+    for layer, of_layer in zip(layers, map(torch.cat, steps), strict=True):
+        torch.testing.assert_close(layer.forget_gate, of_layer.mean(dim=0), rtol=1e-5, atol=1e-6)
+        deviation = of_layer.std(dim=0, correction=0)
+        torch.testing.assert_close(layer.forget_gate_deviation, deviation, rtol=1e-4, atol=1e-6)
+        assert deviation.min() > 1e-4
         assert layer.correlation.shape == layer.input_gate.shape == (5,)
     assert one.training is False
 
