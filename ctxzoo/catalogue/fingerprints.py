@@ -71,6 +71,11 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "validation": "28c22d673bf1d5b31780939fe4aef656499e517fbb4a299714a7751a250bb0fc",
         "test": "6d549f766228837292565b4b6193c292b556f0cb565459c7fb325dd852dde4c4",
     },
+    "ctxzoo-data/ptb_text": {
+        "train": "6c2db70efdc11bf1fd16517bcb07c008524851abe98880f947e465505b4388b6",
+        "validation": "1bb55925e3c2605ac5dbdc708911d422841e51e40b01d6b5ee0f7d58d15551c8",
+        "test": "e362bbab9e05f03d9ce9e235f744c9e5737d98d1c946cf13c9e2edf7d59da772",
+    },
     "ctxzoo-data/ud_english_ewt": {
         "train": "0907cf7c4a0251be4f40a456c3d349638db1021d7b80aa86467beeae09b100c9",
         "validation": "1b7905ee479189e8e2763a82bf904060bf2cd3093151b85877808c1ec477703b",

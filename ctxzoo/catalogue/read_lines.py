@@ -1,10 +1,10 @@
-"""Labelled texts, one a line, and reviews that are a file each."""
+"""Texts, one a line, with labels and without, and reviews that are a file each."""
 
 from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,25 @@ def texts_by_file(
         return {"train": {**rows, "label_text": names} if label_text else rows}
 
     return convert
+
+
+def sentences_by_file(files_of_splits: Mapping[str, str]) -> Callable[[Files], Splits]:
+    """Return a converter of files of one sentence a line, without the blanks around it.
+
+    Args:
+        files_of_splits: name of the split -> name of its file.
+
+    Raises:
+        RawFileError: when it converts, a line is blank, which no file of the source has.
+    """
+
+    def rows_of(path: Path) -> Rows:
+        sentences = [line.strip() for line in lines_of(path)]
+        if "" in sentences:
+            raise RawFileError(f"{path.name}, line {sentences.index('') + 1}: blank; expected a sentence")
+        return {"sentence": sentences}
+
+    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits.items()}
 
 
 def sentence_polarity(files: Files) -> Splits:

@@ -106,7 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
-    sub = add("predict", predict, "Answer questions, label texts, tag words, fill a masked word, or continue music.")
+    sub = add("predict", predict, "Answer questions, label texts, tag words, fill in words, continue text or music.")
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file",

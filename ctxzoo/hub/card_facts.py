@@ -356,6 +356,15 @@ DATASET_FACTS = {
         comparable=OWN_STUDY.format(name="Penn Treebank"),
         example={"text": "The company said it will close two plants next year ."},
     ),
+    "ctxzoo-data/ptb_text": _of_catalogue(
+        "ctxzoo-data/ptb_text",
+        comparable=(
+            "Trained, chosen and scored on the splits of Mikolov et al. (2010) with their 10,000 words, one end mark "
+            "behind each line and every token scored once, so published perplexities of words on this text compare, "
+            "where the weights stay as they are while test is read."
+        ),
+        example={"prompt": "the company said it will"},
+    ),
     "ctxzoo-data/ud_english_ewt": _of_catalogue(
         "ctxzoo-data/ud_english_ewt",
         comparable=(

@@ -17,6 +17,7 @@ from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
+GENERATION_CONFIG = "generation_config.json"
 _HALF = "F16"  # as safetensors calls it
 
 
@@ -97,6 +98,7 @@ def _fill(
     half: bool,
 ) -> None:
     save_weights(model, folder, half=half)
+    (folder / GENERATION_CONFIG).unlink(missing_ok=True)  # transformers makes it again from the configuration
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     # A model that was loaded with remote code may have copied the files of another release.

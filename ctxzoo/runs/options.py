@@ -99,7 +99,7 @@ RANGES = {
                 "samples",
             ),
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
-            *("word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
+            *("bptt", "word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
         ),
         SIZE,
     ),

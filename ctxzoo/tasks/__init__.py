@@ -16,6 +16,7 @@ PROBLEMS = {
     "text-classification": "ctxzoo.tasks.text_classification",
     "token-classification": "ctxzoo.tasks.token_classification",
     "polyphonic-music": "ctxzoo.tasks.polyphonic_music",
+    "language-modelling": "ctxzoo.tasks.language_modelling",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 

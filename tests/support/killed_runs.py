@@ -12,6 +12,7 @@ import torch
 
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import TrainingRun
+from ctxzoo.tasks.language_modelling.run import LanguageModelRun
 from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import BEST, LAST
@@ -45,7 +46,16 @@ class KilledClassifierRun(Killed, ClassifierRun):
     kill_at: int
 
 
-KINDS: dict[type[TrainingRun], Any] = {MusicRun: KilledMusicRun, ClassifierRun: KilledClassifierRun}
+@dataclass(frozen=True, kw_only=True)
+class KilledLanguageModelRun(Killed, LanguageModelRun):
+    kill_at: int
+
+
+KINDS: dict[type[TrainingRun], Any] = {
+    MusicRun: KilledMusicRun,
+    ClassifierRun: KilledClassifierRun,
+    LanguageModelRun: KilledLanguageModelRun,
+}
 
 
 def killed_at(run: TrainingRun, step: int) -> TrainingRun:

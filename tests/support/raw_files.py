@@ -17,7 +17,7 @@ import numpy as np
 from scipy.io import savemat
 
 from ctxzoo.catalogue.entries_music import MUSIC_SETS
-from ctxzoo.catalogue.entries_words import WORD_PAIR_SETS
+from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
 from ctxzoo.catalogue.read_samples import CATEGORIES, STARS
@@ -344,6 +344,11 @@ def _music(read: Read) -> dict[str, bytes]:
     return found
 
 
+def _penn(read: Read) -> dict[str, bytes]:
+    splits = read("ctxzoo-data/ptb_text")
+    return {file: _lines(f" {row['sentence']} " for row in splits[split]) for split, (file, _) in PENN_FILES.items()}
+
+
 MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "cornell-movie-review-data/rotten_tomatoes": _polarity,
     "SetFit/CR": _by_label("SetFit/CR", {"custrev.neg": 0, "custrev.pos": 1}),
@@ -355,6 +360,7 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "Yelp/yelp_review_full": _yelp,
     "ctxzoo-data/news_aggregator": _news,
     "ctxzoo-data/ptb_sample": _treebank,
+    "ctxzoo-data/ptb_text": _penn,
     "ctxzoo-data/ud_english_ewt": _ewt,
     "ctxzoo-data/polyphonic_music": _music,
     "ctxzoo-data/brown_pos": _brown,

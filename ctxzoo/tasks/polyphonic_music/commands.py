@@ -25,7 +25,7 @@ class PolyphonicMusicCommands(TaskCommands):
         Option("steps", f"to add; default: {STEPS}", positive),
         Option("prompt_steps", "read only so many of the file's first steps", positive),
         Option("row", "piece of a .jsonl or .parquet file, from 0; default: 0", int),
-        Option("temperature", "below 1: likely keys become likelier; default: 1", float),
+        Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("threshold", "probability from which a key sounds; nothing is drawn then", probability),
         Option("draw_seed", "of the draws; default: 0", int),
         Option("picture", "PNG file of the roll", Path),

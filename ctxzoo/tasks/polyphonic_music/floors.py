@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,15 +11,12 @@ import numpy.typing as npt
 import torch
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RESULTS_DIR, write_result_file
-from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.counted import CountedRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
 from ctxzoo.tasks.polyphonic_music.task import MusicScores
 
-ARCHITECTURE = "counts"
 KEY_FREQUENCY, KEY_MARKOV = "key_frequency", "key_markov"
 FLOORS = (KEY_FREQUENCY, KEY_MARKOV)
 ADDED = 0.5  # to each count, so that no key is certain (Krichevsky and Trofimov 1981)
@@ -70,56 +67,16 @@ def score_floor(logits: Logits, rolls: Rolls) -> dict[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FloorRun(Run):
-    """Counts in `train`, scored on `score`.
-
-    Attributes:
-        recipe, seed, commit, score, tag, results_dir: see `RunSpec`; nothing is drawn.
-        variant: one of `FLOORS`.
-        data: arguments of the DataModule, `dataset` among them.
-    """
+class FloorRun(CountedRun):
+    """One of `FLOORS`; see `CountedRun`."""
 
     card: ClassVar[TaskCard] = CARD
+    data_class: ClassVar[Any] = PolyphonicMusicDataModule
 
-    recipe: str
-    variant: str
-    commit: str
-    seed: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
-    score: str = "test"
-    tag: str = ""
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
+    def settings(self) -> Mapping[str, Any]:
+        return {"config_name": self.data.get("config_name"), "added_to_counts": ADDED}
 
-    @property
-    def spec(self) -> RunSpec:
-        settings = {"config_name": self.data.get("config_name"), "added_to_counts": ADDED}
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=ARCHITECTURE,
-            variant=self.variant,
-            dataset=self.data["dataset"],
-            seed=self.seed,
-            commit=self.commit,
-            settings=settings,
-            score=self.score,
-            tag=self.tag,
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
-
-    def work(self, *, resume: bool) -> None:
-        data = PolyphonicMusicDataModule(**self.data)
-        data.setup()
-        scored = data.pieces(self.score)
-        started = time.perf_counter()
+    def count(self, data: PolyphonicMusicDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
         logits = fit_floor(self.variant, data.pieces("train"))
-        seconds = time.perf_counter() - started
         numbers = KEYS if self.variant == KEY_FREQUENCY else logits.size
-        result = self.spec.result(
-            metrics={f"{self.score}/{name}": value for name, value in score_floor(logits, scored).items()},
-            parameters={"trainable": numbers, "total": numbers},
-            fingerprint=data.fingerprint,
-            seconds=seconds,
-        )
-        write_result_file(result, self.spec.results_file)
+        return numbers, lambda split: score_floor(logits, data.pieces(split))

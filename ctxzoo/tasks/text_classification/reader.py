@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,16 +10,16 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.notices import warn_of_lookalikes
+from ctxzoo.data.row_files import read_delimited, refuse_repeated
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.text_columns import TEXT_COLUMNS, are_blank, find_column, refuse_row, texts_of
 from ctxzoo.data.text_files import json_object, read_utf8
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
-TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")
 LABEL_COLUMNS = ("label", "labels", "category", "class", "target")
 LABEL_TEXT = "label_text"
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -140,20 +139,17 @@ class _Columns:
         if len(split) == 0:
             raise TextFormatError(f"{where}: no rows; expected at least one text with its label")
         table: pa.Table = split.with_format("arrow")[:]
-        text_name = _column(where, split.column_names, "text", text_column, TEXT_COLUMNS)
-        label_name = _column(where, split.column_names, "label", label_column, LABEL_COLUMNS)
-        texts = plain_column(table.column(text_name))
-        if texts.type != pa.string():
-            raise TextFormatError(f"{where}: column {text_name!r} has the type {texts.type}; expected text")
-        _refuse(where, pc.is_null(texts), texts, f"no text in column {text_name!r}; leave the row out")
-        blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
-        _refuse(where, blank, texts, f"the text in column {text_name!r} is empty: {{value!r}}; leave the row out")
+        text_name = find_column(where, split.column_names, "text", text_column, TEXT_COLUMNS)
+        label_name = find_column(where, split.column_names, "label", label_column, LABEL_COLUMNS)
+        texts = texts_of(where, table, text_name)
+        blank = f"the text in column {text_name!r} is empty: {{value!r}}; leave the row out"
+        refuse_row(where, are_blank(texts), texts, blank)
         labels = plain_column(table.column(label_name))
-        _refuse(where, pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
+        refuse_row(where, pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
         if pa.types.is_integer(labels.type):
             numbers = labels.cast(pa.int64(), safe=False)
             if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
-                _refuse(where, pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
+                refuse_row(where, pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
             labels = numbers
         if any_labels and pa.types.is_boolean(labels.type):
             labels = labels.cast(pa.string())
@@ -162,13 +158,12 @@ class _Columns:
         if class_names is not None:
             known = f"expected 0..{len(class_names) - 1} for {class_names}"
             unknown = pc.or_(pc.less(labels, 0), pc.greater_equal(labels, len(class_names)))
-            _refuse(where, unknown, labels, f"label {{value}} in column {label_name!r}; {known}")
+            refuse_row(where, unknown, labels, f"label {{value}} in column {label_name!r}; {known}")
         elif pa.types.is_integer(labels.type):
             bad = pc.and_(pc.less(labels, 0), not any_labels)
-            _refuse(where, bad, labels, f"label {{value}} in column {label_name!r}; expected 0 or more")
+            refuse_row(where, bad, labels, f"label {{value}} in column {label_name!r}; expected 0 or more")
         elif labels.type == pa.string():
-            blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(labels)), 0)
-            _refuse(where, blank, labels, f"the label in column {label_name!r} is empty: {{value!r}}")
+            refuse_row(where, are_blank(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}")
         else:
             first = labels[0].as_py()
             raise TextFormatError(
@@ -186,24 +181,6 @@ class _Columns:
             labels = pc.index_in(labels, pa.array(names))
         table = pa.table({"text": self.texts, "label": labels.cast(pa.int64())})
         return datasets.Dataset(datasets.table.InMemoryTable(table))
-
-
-def _column(where: str, present: Sequence[str], what: str, requested: str | None, usual: Sequence[str]) -> str:
-    for name in usual if requested is None else [requested]:
-        if name in present:
-            return name
-    missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
-    header = ", which its first line says" if where.endswith((".csv", ".tsv")) else ""
-    raise TextFormatError(
-        f"{where}: {missing} for the {what}; rename one of {list(present)}{header} (or set `{what}_column`)"
-    )
-
-
-def _refuse(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: str) -> None:
-    """Raise for the first row for which `bad` is true; `reason` may hold {value}."""
-    row = pc.index(bad, True).as_py()
-    if row >= 0:
-        raise TextFormatError(f"{where}, row {row}: {reason.format(value=values[row].as_py())}")
 
 
 def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
@@ -269,37 +246,14 @@ def _read_file(path: Path, text_column: str | None, label_column: str | None) ->
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
     try:
         if kind == ".parquet":
-            _refuse_repeated(path, pa.parquet.read_schema(path).names)
+            refuse_repeated(path, pa.parquet.read_schema(path).names)
             table: pa.Table = pa.parquet.read_table(path)
             return table.replace_schema_metadata()
         if kind == ".jsonl":
             return _read_json_lines(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, text_column, label_column})
-        read_utf8(path)
-        return _read_delimited(path, "," if kind == ".csv" else "\t", text_column)
+        return read_delimited(path, (*TEXT_COLUMNS, text_column))
     except (pa.ArrowException, OSError) as error:
-        hint = "; put a text that holds the separator in quotes" if " columns, got " in str(error) else ""
-        raise DatasetFileError(f"{path} cannot be read: {error}{hint}") from error
-
-
-def _read_delimited(path: Path, delimiter: str, text_column: str | None) -> pa.Table:
-    """Read a file of delimited columns; numbers are recognised, but not in the column of the texts."""
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    with pa.csv.open_csv(path, parse_options=parse) as reader:
-        names = reader.schema.names
-    if len(names) == 1 and ";" in names[0] and delimiter == ",":
-        raise DatasetFileError(
-            f"{path}: its columns are set apart by semicolons; save it with commas, or as .tsv with tabs"
-        )
-    _refuse_repeated(path, names)
-    texts = [name for name in (*TEXT_COLUMNS, text_column) if name in names]
-    convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
-    return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
-
-
-def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise DatasetFileError(f"{path}: several columns are called {repeated[0]!r}; give each a name of its own")
+        raise DatasetFileError(f"{path} cannot be read: {error}") from error
 
 
 def _read_json_lines(path: Path, requested: Container[str | None]) -> pa.Table:

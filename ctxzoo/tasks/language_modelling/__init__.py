@@ -1,0 +1,34 @@
+"""Language modelling: which word comes next."""
+
+from typing import TYPE_CHECKING
+
+from ctxzoo.lazy_exports import lazy_exports
+
+__all__ = [
+    "LanguageModellingDataModule",
+    "LanguageModellingScores",
+    "LanguageModellingTask",
+    "LineScore",
+    "continue_text",
+    "evaluate",
+    "line_scores",
+]
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.language_modelling.continuation import continue_text
+    from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
+    from ctxzoo.tasks.language_modelling.evaluation import LineScore, evaluate, line_scores
+    from ctxzoo.tasks.language_modelling.task import LanguageModellingScores, LanguageModellingTask
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "LanguageModellingDataModule": "ctxzoo.tasks.language_modelling.data",
+            "LanguageModellingScores": "ctxzoo.tasks.language_modelling.task",
+            "LanguageModellingTask": "ctxzoo.tasks.language_modelling.task",
+            "LineScore": "ctxzoo.tasks.language_modelling.evaluation",
+            "continue_text": "ctxzoo.tasks.language_modelling.continuation",
+            "evaluate": "ctxzoo.tasks.language_modelling.evaluation",
+            "line_scores": "ctxzoo.tasks.language_modelling.evaluation",
+        },
+    )

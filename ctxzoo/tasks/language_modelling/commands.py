@@ -1,0 +1,85 @@
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for language models."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ctxzoo.tasks.commands import (
+    TEXT,
+    Option,
+    TaskCommands,
+    check_output,
+    check_text_or_file,
+    how_to_score,
+    positive,
+    write_json,
+)
+
+TEXT_COLUMN = Option("text_column", "default: text or the like")
+WORDS = 30  # that are added at most
+
+
+class LanguageModellingCommands(TaskCommands):
+    title = "language modelling"
+    train_options = (
+        TEXT_COLUMN,
+        Option("min_word_count", "occurrences in the training texts that a word needs", positive),
+        Option(
+            "cutter",
+            "texts are cut into words by blanks, or by rules for English",
+            choices=("whitespace", "english"),
+        ),
+        Option("hidden_size", "units of a layer", positive),
+    )
+    evaluate_options = (TEXT_COLUMN,)
+    predict_options = (
+        TEXT,
+        Option("words", f"to add at most; default: {WORDS}", positive),
+        Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
+        Option("draw_seed", "of the draws; default: 0", int),
+    )
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
+
+        train_own_data(LanguageModelTraining(), request_of(options, own, columns=(TEXT_COLUMN.name,)))
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.language_modelling.evaluation import evaluate
+
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_text_or_file(options, own["text"])
+        check_output(options)
+
+        from ctxzoo.data.text_files import read_text_lines
+        from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.language_modelling.continuation import continue_text
+
+        prompts = [own["text"]] if options.file is None else read_text_lines(options.file)
+        model, tokenizer = load_saved_model(options.checkpoint)
+        found = [
+            continue_text(
+                model,
+                tokenizer,
+                prompt,
+                own["words"] or WORDS,
+                temperature=1.0 if own["temperature"] is None else own["temperature"],
+                seed=(own["draw_seed"] or 0) + number,
+            )
+            for number, prompt in enumerate(prompts)
+        ]
+        if options.file is None:
+            print(f"{prompts[0]} {found[0]}".rstrip())
+            return
+        pairs = [{"prompt": one, "continuation": other} for one, other in zip(prompts, found, strict=True)]
+        write_json(options.output, pairs)
+        print(f"{len(pairs)} continuations: {options.output}")
+
+
+COMMANDS = LanguageModellingCommands()

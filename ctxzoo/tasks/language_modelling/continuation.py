@@ -1,0 +1,64 @@
+"""What a language model makes of the beginning of a line: a continuation, drawn word by word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ctxzoo.models.tokenization_word import WordTokenizer
+from ctxzoo.training.scoring import in_evaluation_mode
+
+
+def continue_text(
+    model: Any,
+    tokenizer: WordTokenizer,
+    prompt: str,
+    words: int,
+    *,
+    temperature: float | None = 1.0,
+    seed: int | None = None,
+) -> str:
+    """Return the words that a model gives behind the beginning of a line, until it ends the line.
+
+    The model reads an end mark first, as before every line of its training. It is in evaluation mode while it reads,
+    and never gives padding or the unknown word.
+
+    Args:
+        model: a language model with `generate`.
+        tokenizer: of the model.
+        prompt: the beginning of a line; empty: a new line.
+        words: to add at most, 1 or more.
+        temperature: by which the logits are divided before a word is drawn: below 1 likely words become likelier; None:
+            the likeliest word is taken, nothing is drawn.
+        seed: of the draws; None: torch's own state is used and goes on.
+
+    Returns:
+        The words with blanks between them, without the prompt and the end mark.
+
+    Raises:
+        ValueError: words below 1, or temperature not above 0.
+    """
+    if words < 1:
+        raise ValueError(f"words is {words}; expected 1 or more")
+    if temperature is not None and not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; expected more than 0, or None")
+    end = tokenizer.eos_token_id
+    ids = torch.tensor([[end, *(tokenizer(prompt)["input_ids"] if prompt.strip() else [])]], device=model.device)
+    draws: dict[str, Any] = {"do_sample": False}
+    if temperature is not None:
+        draws = {"do_sample": True, "temperature": temperature, "top_k": 0}
+    with in_evaluation_mode(model), torch.random.fork_rng(enabled=seed is not None):
+        if seed is not None:
+            torch.manual_seed(seed)
+        found = model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=words,
+            eos_token_id=end,
+            pad_token_id=tokenizer.pad_token_id,
+            suppress_tokens=[tokenizer.pad_token_id, tokenizer.unk_token_id],
+            **draws,
+        )
+    added = [index for index in found[0, ids.size(1) :].tolist() if index != end]
+    return " ".join(tokenizer.convert_ids_to_tokens(added))

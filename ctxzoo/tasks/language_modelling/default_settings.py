@@ -1,0 +1,48 @@
+"""The settings of `ctxzoo train language-modelling` where nothing else is asked for, and what `--tune` tries.
+
+Sizes are those of the recipe for the Penn Treebank, with stronger dropout for smaller texts, and words that occur twice
+so that the unknown word is learned. These are ours; no table has chosen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxzoo.runs.preset import Preset
+
+ARCHITECTURE, VARIANT = "beta_lstm", "lstm"
+
+# Of every variant, beside the fields of its own.
+CONFIG: Mapping[str, Any] = {
+    **{"num_layers": 2, "word_dim": 200, "embedding_seed": None, "kl_lambda": 0.0},
+    **{"dropout": 0.3, "locked_dropout": 0.3, "weight_dropout": 0.0},
+}
+DATA: Mapping[str, Any] = {
+    **{"min_word_count": 2, "lower_case": True, "cutter": "english"},
+    **{"batch_size": 10, "bptt": 35},
+}
+TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 2e-3, "weight_decay": 0.0, "halve_after": 1}
+TRAINER: Mapping[str, Any] = {
+    **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 1.0},
+}
+
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "learning_rate": (1e-3, 2e-3, 4e-3),
+    "batch_size": (5, 10, 20),
+    "hidden_size": (100, 200, 300),
+    "dropout": (0.1, 0.3, 0.5),
+    "locked_dropout": (0.1, 0.3, 0.5),
+}
+
+
+def default_preset(variant: str, of_variant: Mapping[str, Any]) -> Preset:
+    """Return the default settings of a variant of the architecture, whose config has the fields `of_variant`."""
+    return Preset(
+        architecture=ARCHITECTURE,
+        variant=variant,
+        config={**CONFIG, **of_variant},
+        data=dict(DATA),
+        task=dict(TASK),
+        trainer=dict(TRAINER),
+    )

@@ -1,0 +1,127 @@
+"""Interpolated Kneser-Ney models: the next word by counts of the few words before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+NEVER_SEEN = -1  # number of an n-gram that the training text does not have
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The n-grams of one length in the training text.
+
+    Attributes:
+        keys: (G,) ascending: number of the context, the (n-1)-gram before the word, times words, plus the word.
+        counts: (G,) of each n-gram: of the longest how often it occurs, of others before how many words.
+        totals: (contexts,) the sum of the counts behind each context.
+        followers: (contexts,) how many words occur behind each.
+        discount: that is taken from each count.
+    """
+
+    keys: Ids
+    counts: Ids
+    totals: Ids
+    followers: Ids
+    discount: float
+
+    def numbers(self, contexts: Ids, tokens: Ids, words: int) -> Ids:
+        """Return of each token with its context the number of the n-gram, or `NEVER_SEEN`."""
+        wanted = np.where(contexts == NEVER_SEEN, NEVER_SEEN, contexts * words + tokens)
+        found = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
+        return np.where(self.keys[found] == wanted, found, NEVER_SEEN)
+
+
+class KneserNey:
+    """A model of the next word from the `order` - 1 words before it, by counts (Kneser and Ney 1995).
+
+    Interpolated, with one absolute discount for each length n of n-grams, n1 / (n1 + 2 n2), where n1 and n2 tell how
+    many have the count 1 and 2 (Ney, Essen and Kneser 1994); below the longest n-grams counts are numbers of different
+    words before (Chen and Goodman 1999), and below single words all words are equally likely:
+
+        p(w | h) = max(c(h w) - D, 0) / c(h) + D followers(h) / c(h) p(w | h without its first word)
+
+    Contexts do not reach back beyond the line: before its first word stand end marks.
+
+    Args:
+        tokens: (N,) ids of the training text, an end mark behind each line.
+        order: length of the longest n-grams, 1 or more; 1: how often each word occurs.
+        words: number of words that may come next.
+        end_id: of the end mark.
+
+    Raises:
+        ValueError: order below 1, or no token.
+    """
+
+    def __init__(self, tokens: Ids, order: int, words: int, end_id: int) -> None:
+        if order < 1 or not len(tokens):
+            raise ValueError(f"order={order} with {len(tokens)} tokens: expected 1 or more of both")
+        self.order = order
+        self.words = words
+        self.end_id = end_id
+        self._base = int(max(tokens.max(), end_id)) + 1  # above all ids, for keys
+        text, at = _padded(tokens, order, end_id)
+        self._orders: list[_Order] = []
+        # Of each position of the text, of the padding too, the number of the n-gram that ends there.
+        ending = np.zeros((order + 1, len(text)), np.int64)
+        for length in range(1, order + 1):
+            contexts = np.concatenate([[0], ending[length - 1][:-1]])
+            keys, ending[length] = np.unique(contexts * self._base + text, return_inverse=True)
+            self._orders.append(self._count(length, keys, contexts, ending[length], at))
+        for length in range(1, order):  # counts of words before, of the n-grams that are one word longer
+            longer, shorter = self._orders[length], self._orders[length - 1]
+            first = np.zeros(len(longer.keys), np.int64)
+            first[ending[length + 1][at]] = at
+            seen = longer.counts > 0
+            counts = np.bincount(ending[length][first[seen]], minlength=len(shorter.keys))
+            self._orders[length - 1] = self._of_counts(shorter.keys, counts, len(shorter.totals))
+
+    def _count(self, length: int, keys: Ids, contexts: Ids, ending: Ids, at: Ids) -> _Order:
+        return self._of_counts(keys, np.bincount(ending[at], minlength=len(keys)), int(contexts.max()) + 1)
+
+    def _of_counts(self, keys: Ids, counts: Ids, contexts: int) -> _Order:
+        of = keys // self._base
+        totals = np.bincount(of, counts, contexts).astype(np.int64)
+        followers = np.bincount(of, counts > 0, contexts).astype(np.int64)
+        once, twice = int((counts == 1).sum()), int((counts == 2).sum())
+        return _Order(keys, counts, totals, followers, once / (once + 2 * twice) if once else 0.0)
+
+    @property
+    def numbers(self) -> int:
+        """How many counts the model holds."""
+        return sum(int((one.counts > 0).sum()) for one in self._orders)
+
+    def probabilities(self, tokens: Ids) -> Floats:
+        """Return (N,) the probability of each token of a text with an end mark behind each line, given those before.
+
+        Args:
+            tokens: (N,) ids; one that the training text does not have is a word like any other.
+        """
+        text, at = _padded(tokens, self.order, self.end_id)
+        known = np.where(text < self._base, text, 0)
+        ending = np.zeros(len(text), np.int64)
+        found = np.full(len(text), 1.0 / self.words)
+        for one in self._orders:
+            contexts = np.concatenate([[0], ending[:-1]])
+            ending = np.where(text < self._base, one.numbers(contexts, known, self._base), NEVER_SEEN)
+            totals = np.where(contexts == NEVER_SEEN, 0, one.totals[contexts])
+            counts = np.where(ending == NEVER_SEEN, 0, one.counts[ending])
+            kept = np.maximum(counts - one.discount, 0.0) + one.discount * one.followers[contexts] * found
+            found = np.where(totals > 0, kept / np.maximum(totals, 1), found)
+        return found[at]
+
+
+def _padded(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
+    """Return the text with `order` - 1 end marks before each line, and (N,) where the tokens stand there."""
+    before = np.zeros(len(tokens), np.int64)
+    before[1:] = tokens[:-1] == end_id
+    before[0] = 1
+    at = np.arange(len(tokens)) + (order - 1) * np.cumsum(before)
+    text = np.full(len(tokens) + (order - 1) * int(before.sum()), end_id, np.int64)
+    text[at] = tokens
+    return text, at

@@ -1,0 +1,130 @@
+"""Reads lines of text, from files and datasets, and checks every line before anything is trained on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.text_columns import TEXT_COLUMNS, are_blank, find_column, refuse_row, texts_of
+from ctxzoo.data.text_files import read_utf8
+from ctxzoo.tasks.language_modelling.sample import TEXT, sample_text
+
+FILE_KINDS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
+# Stands behind each line. One sign, which no pre-tokenizer cuts further, and which texts hardly hold.
+END_MARK = "␤"
+
+
+@dataclass(frozen=True)
+class LineSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: per split the column `text` (str), a line in each row, none of them blank.
+        fingerprint: content hash per split, the same on every machine.
+    """
+
+    splits: dict[str, datasets.Dataset]
+    fingerprint: dict[str, str]
+
+
+def read_lines(dataset: str, data_dir: str | None = None, text_column: str | None = None) -> LineSplits:
+    """Read and check a dataset. Rows of white space alone are left out.
+
+    Args:
+        dataset: "sample" (generated text); a .txt file, whose lines are the rows, a .csv, .tsv (both with a header),
+            .jsonl or .parquet file, all of whose rows are the split "train"; a folder or Hub id that `datasets` can
+            load, of which the splits train, validation and test are read.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
+        text_column: default the first of `TEXT_COLUMNS` that is there.
+
+    Raises:
+        DatasetUnavailableError: neither a folder nor the Hub has it.
+        DatasetFileError: a file cannot be read, or is of another kind.
+        TextFormatError: a row or column is not as it should be; the message names split or file, row (from 0) and
+            value.
+    """
+    splits, origin = load_lines(dataset, data_dir, text_column)
+    return check_lines(splits, text_column=text_column, origin=origin)
+
+
+def load_lines(
+    dataset: str, data_dir: str | None = None, text_column: str | None = None
+) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
+    """Return the splits of a dataset as they are, and what messages call each; see `read_lines`."""
+    if dataset == SAMPLE:
+        splits = sample_text()
+        return splits, {name: f"split {name!r}" for name in splits}
+    path = Path(resolve_dataset(dataset, data_dir))
+    if path.is_file():
+        split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column)))
+        return {"train": split}, {"train": str(path)}
+    loaded = load_splits(dataset, data_dir, sample=True)
+    found = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not found:
+        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    return found, {name: f"dataset {dataset!r}, split {name!r}" for name in found}
+
+
+def check_lines(
+    splits: Mapping[str, datasets.Dataset],
+    *,
+    text_column: str | None = None,
+    origin: Mapping[str, str] | None = None,
+) -> LineSplits:
+    """Check splits that are already loaded and put their columns into the one form.
+
+    Args:
+        splits: name to dataset.
+        text_column: as in `read_lines`.
+        origin: what error messages call a split, default `split 'name'`.
+
+    Raises:
+        TextFormatError: as in `read_lines`.
+    """
+    checked = {
+        name: _checked((origin or {}).get(name, f"split {name!r}"), split, text_column)
+        for name, split in splits.items()
+    }
+    return LineSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def _read_file(path: Path, text_column: str | None) -> pa.Table:
+    kind = path.suffix.lower()
+    if kind not in FILE_KINDS:
+        raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
+    if kind == ".txt":
+        return pa.table({TEXT: read_utf8(path).removesuffix("\n").split("\n")})
+    if kind == ".parquet":
+        return read_parquet(path).replace_schema_metadata()
+    if kind == ".jsonl":
+        rows = read_json_lines(path)
+        present = list(dict.fromkeys(key for row in rows for key in row))
+        name = find_column(str(path), present, TEXT, text_column, TEXT_COLUMNS)
+        for number, row in enumerate(rows):
+            if not isinstance(row.get(name), str):
+                raise TextFormatError(f"{path}, row {number}: {row.get(name)!r} in {name!r}; expected text")
+        return pa.table({name: pa.array([row[name] for row in rows], pa.string())})
+    return read_delimited(path, (*TEXT_COLUMNS, text_column))
+
+
+def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> datasets.Dataset:
+    table: pa.Table = split.with_format("arrow")[:]
+    texts = texts_of(where, table, find_column(where, split.column_names, TEXT, text_column, TEXT_COLUMNS))
+    refuse_row(
+        where,
+        pc.match_substring(texts, END_MARK),
+        texts,
+        f"{{value!r}} holds {END_MARK}, the mark that stands behind each line; take it out",
+    )
+    texts = texts.filter(pc.invert(are_blank(texts)))
+    if not len(texts):
+        raise TextFormatError(f"{where}: no line of text; expected at least one")
+    return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: texts})))

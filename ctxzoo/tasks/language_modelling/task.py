@@ -1,0 +1,144 @@
+"""Language modelling for Lightning: the likelihood of every word given all before it, the state carried along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torchmetrics import MeanMetric
+from transformers import AutoModelForCausalLM
+
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import Scores, ZooTask
+
+State = tuple[tuple[torch.Tensor, ...], ...]  # tensors of each layer, (B, ...) each
+CARRIED = "carried_state"  # in a Lightning checkpoint
+
+
+class LanguageModellingScores(Scores):
+    """Perplexity and what it is made of, over all tokens of a split, the end marks among them.
+
+    `nll`: nats of a token, the mean over all tokens and not a mean of windows' means. `perplexity`: exp(nll).
+    `unknown_words`: percentage of the tokens that are of words outside the vocabulary, all of them one word for the
+    model: the more there are, the easier is the text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Other strategies leave tokens with NaN out of the mean. This one knows no weights, so it gets every token's.
+        self.nll = MeanMetric(nan_strategy="disable")
+        self.unknown = MeanMetric(nan_strategy="disable")
+
+    def update(self, losses: torch.Tensor, unknown: torch.Tensor) -> None:
+        """Add the nats of tokens and whether they are of unknown words, of one shape."""
+        self.nll.update(losses)
+        self.unknown.update(unknown.float())
+
+    def compute(self) -> dict[str, float]:
+        """Name to value over all that was added."""
+        nll = self.nll.compute().double()
+        return {
+            "perplexity": float(nll.exp()),
+            "nll": float(nll),
+            "unknown_words": 100.0 * float(self.unknown.compute()),
+        }
+
+
+def token_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return (B, n) the nats of each target word, from logits (B, n, V) and ids (B, n); float32 or better."""
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    return F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
+
+
+class LanguageModellingTask(ZooTask):
+    """Trains and scores a model that predicts the next word, of streams that are read window by window.
+
+    A batch is one of `LanguageModellingDataModule`. The model starts a window from the state that it had behind the
+    last one, without gradients through it (truncated backpropagation through time), and from its own first state where
+    the streams begin. The state of the training is part of its checkpoints: a resumed run goes on as one that was not
+    interrupted. The loss is in nats a token, the mean over a window, plus with a prior `kl_lambda` times the divergence
+    of a token's step. Scores: those of `LanguageModellingScores`, without any divergence.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`.
+
+    Raises:
+        ValueError: see `ZooTask`; a window in the middle of streams without the state behind the one before.
+        NonFiniteLossError: see `ZooTask`; names the lines at which the windows begin.
+    """
+
+    auto_class = AutoModelForCausalLM
+    monitor = "validation/perplexity"
+    lower_is_better = ZooTask.lower_is_better | {"perplexity"}
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+    ) -> None:
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+        self._carried: dict[str, State] = {}  # "training" or "scoring" to the state behind its last window
+
+    def new_scores(self) -> LanguageModellingScores:
+        return LanguageModellingScores()
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self._read(batch, "training")
+        loss = token_losses(output.logits, batch["targets"]).mean()
+        weight = getattr(self.model.config, "kl_lambda", 0.0)
+        return loss + weight * output.kl.mean() if weight else loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"lines of the training split at which the windows begin: {rows}"
+
+    def update_scores(self, scores: LanguageModellingScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        output = self._read(batch, "scoring")
+        scores.update(token_losses(output.logits, batch["targets"]), batch["unknown"])
+
+    def compute_scores(self, scores: LanguageModellingScores) -> dict[str, float]:
+        return scores.compute()
+
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return of each token of a batch its nats, `nll`, and the row of its line, `lines`, (B, n)."""
+        output = self._read(batch, "scoring")
+        return {"lines": batch["lines"], "nll": token_losses(output.logits, batch["targets"])}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint[CARRIED] = self._carried.get("training")
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        state = checkpoint.get(CARRIED)
+        if state is not None:
+            self._carried["training"] = state
+
+    def _read(self, batch: dict[str, torch.Tensor], what: str) -> Any:
+        """Return the output of the model for a window, and keep the state behind it."""
+        words = batch["input_ids"]
+        state = None
+        if not bool(batch["begins"].all()):
+            if what not in self._carried:
+                raise ValueError("a window in the middle of its streams came first; read them from where they begin")
+            state = tuple(tuple(one.to(words.device) for one in layer) for layer in self._carried[what])
+        output = self.model(input_ids=words, state=state, use_cache=True)
+        self._carried[what] = tuple(tuple(one.detach() for one in layer) for layer in output.state)
+        return output

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import datasets
+import pytest
+
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.tasks.language_modelling.reader import check_lines, read_lines
+
+LINES = ["the cat sat", "a dog, too"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "the cat sat\n\n   \na dog, too\n"),
+        ("a.csv", 'number,text\n1,the cat sat\n2,"a dog, too"\n3,\n'),
+        ("a.tsv", "number\tsentence\n1\tthe cat sat\n2\ta dog, too\n"),
+        ("a.jsonl", '{"text": "the cat sat", "x": [1]}\n{"text": "a dog, too", "x": "y"}\n'),
+    ],
+)
+def test_files_of_lines(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    found = read_lines(str(tmp_path / name))
+    assert {split: rows["text"][:] for split, rows in found.splits.items()} == {"train": LINES}
+    datasets.Dataset.from_dict({"body": LINES}).to_parquet(tmp_path / "b.parquet")
+    other = read_lines(str(tmp_path / "b.parquet"), text_column="body")
+    assert other.fingerprint == found.fingerprint  # of the lines alone
+
+
+def test_a_folder_with_splits(tmp_path: Path) -> None:
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}.txt").write_text(f"{split} line\n\nand another\n")
+    found = read_lines(str(tmp_path)).splits
+    assert {name: rows["text"][:] for name, rows in found.items()} == {
+        name: [f"{name} line", "and another"] for name in ("train", "validation", "test")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pdf", "x", r"a\.pdf is no \.txt, \.csv, \.tsv, \.jsonl, \.parquet file; name one, a folder, or a Hub id"),
+        ("a.txt", "\n \n", r"a\.txt: no line of text; expected at least one"),
+        ("a.txt", "one\ntwo ␤ three\n", r"row 1: 'two ␤ three' holds ␤, the mark that stands behind each line"),
+        ("a.csv", "words\nx\n", r"no column of the usual names text, .* rename one of \['words'\]"),
+        ("a.csv", "text,text\nx,y\n", "several columns are called 'text'"),
+        ("a.csv", "text\nx\ny,z\n", "put a text that holds the separator in quotes"),
+        ("a.jsonl", '{"text": "x"}\n{"text": 3}\n', "row 1: 3 in 'text'; expected text"),
+        ("a.jsonl", '{"text": "x"\n', r"a\.jsonl, line 1 is not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises((DatasetFileError, TextFormatError), match=message):
+        read_lines(str(tmp_path / name))
+
+
+def test_rows_that_are_no_text_are_named() -> None:
+    with pytest.raises(TextFormatError, match=r"split 'test', row 1: no text in column 'text'; leave the row out"):
+        check_lines({"test": datasets.Dataset.from_dict({"text": ["a", None]})})
+    with pytest.raises(TextFormatError, match=r"column 'text' has the type int64; expected text"):
+        check_lines({"test": datasets.Dataset.from_dict({"text": [1, 2]})})

@@ -1,0 +1,58 @@
+"""What `ctxzoo train language-modelling` makes of a user's text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.cli.main import main
+from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
+from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.language_modelling.sample import sample_text
+from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
+
+TRAINING = LanguageModelTraining()
+
+
+def test_equal_lines_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one line\nanother\n\nOne  line\n")
+    rows = TRAINING.read(TrainingRequest(data=str(path), columns={"text_column": None}), tmp_path)
+    assert rows.groups["train"].tolist() == [0, 1, 0]
+    assert (rows.unit, rows.together) == ("lines", "equal lines")
+
+
+@pytest.mark.parametrize("settings", ["default", "paper"])
+def test_every_setting_makes_a_model(settings: str) -> None:
+    for variant in TRAINING.variants("beta_lstm"):
+        preset = TRAINING.preset(settings, "beta_lstm", variant)
+        for one in (preset, TRAINING.tiny(preset)):
+            config = BetaLstmConfig(vocab_size=10, **one.config)
+            assert config.cell == variant
+            assert all(getattr(config, name) == value for name, value in one.config.items())
+
+
+def test_a_search_takes_the_lowest_score() -> None:
+    assert (TRAINING.objective, TRAINING.lower_is_better) == ("perplexity", True)
+    preset = TRAINING.preset("default", *TRAINING.default)
+    assert set(TRAINING.search_space(preset)) == set(TRAINING.space)
+
+
+def test_text_of_ones_own_goes_the_whole_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.txt").write_text("\n\n".join(sample_text(train=200)["train"]["text"][:]))
+    assert main(["train", "language-modelling", "--data", "own.txt", "--tiny", "--batch_size", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "own.txt: 200 lines: 160 train, 20 validation, 20 test (" in said
+    assert "counts of up to five words in a row (interpolated Kneser-Ney) have the perplexity " in said
+    assert '--text "the beginning of a line"' in said
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    assert main(["predict", str(checkpoint), "--text", "The old baker", "--words", "3"]) == 0
+    assert capsys.readouterr().out.startswith("The old baker ")
+    assert main(["evaluate", str(checkpoint), "--dataset", "own.txt", "--split", "train"]) == 0
+    again = ["train", "language-modelling", "--data", "own.txt", "--tiny", "--init_from", str(checkpoint)]
+    assert main([*again, "--batch_size", "4"]) == 0
+    (_,) = Path("runs").rglob("continued-*/checkpoint")
