@@ -275,6 +275,8 @@ class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
     The state that `use_cache` returns stands for all words before; a step of `generate` reads one word.
     """
 
+    zoo_task = "language-modelling"
+
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
         if not config.vocab_size:
