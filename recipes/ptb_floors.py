@@ -5,7 +5,7 @@
     python recipes/ptb_floors.py --score validation       test is left alone
     python recipes/ptb_floors.py --resume                 what is finished is kept
 
-unigram, bigram and kneser_ney_5 are interpolated Kneser-Ney models of one, two and five words.
+unigram, bigram and kneser_ney_5 are modified Kneser-Ney models of one, two and five words.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from reports import (
     tables_beta_lstm,
+    tables_beta_lstm_ptb,
     tables_beta_lstm_sentences,
     tables_bidaf,
     tables_bidaf_controls,
@@ -44,6 +45,7 @@ from reports import (
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_beta_lstm.TABLES,
+    **tables_beta_lstm_ptb.TABLES,
     **tables_beta_lstm_sentences.TABLES,
     **tables_bidaf.TABLES,
     **tables_bidaf_controls.TABLES,

@@ -19,7 +19,7 @@ from ctxzoo.tasks.language_modelling.streams import TokenStream
 from ctxzoo.tasks.language_modelling.task import LanguageModellingScores
 from ctxzoo.tasks.language_modelling.vocabulary import predicted_words
 
-# Name to the length of the longest n-grams of an interpolated Kneser-Ney model.
+# Name to the length of the longest n-grams of a modified Kneser-Ney model.
 FLOORS = MappingProxyType({"unigram": 1, "bigram": 2, "kneser_ney_5": 5})
 
 

@@ -1,4 +1,4 @@
-"""Interpolated Kneser-Ney models: the next word by counts of the few words before it."""
+"""Modified Kneser-Ney models: the next word by counts of the few words before it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class _Order:
         keys: (G,) ascending: number of the context, the (n-1)-gram before the word, times words, plus the word.
         counts: (G,) of each n-gram: of the longest how often it occurs, of others before how many words.
         totals: (contexts,) the sum of the counts behind each context.
-        followers: (contexts,) how many words occur behind each.
-        discount: that is taken from each count.
+        taken: (contexts,) the sum of what is taken from these counts.
+        discounts: (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
     """
 
     keys: Ids
     counts: Ids
     totals: Ids
-    followers: Ids
-    discount: float
+    taken: Floats
+    discounts: Floats
 
     def numbers(self, contexts: Ids, tokens: Ids, words: int) -> Ids:
         """Return of each token with its context the number of the n-gram, or `NEVER_SEEN`."""
@@ -40,11 +40,11 @@ class _Order:
 class KneserNey:
     """A model of the next word from the `order` - 1 words before it, by counts (Kneser and Ney 1995).
 
-    Interpolated, with one absolute discount for each length n of n-grams, n1 / (n1 + 2 n2), where n1 and n2 tell how
-    many have the count 1 and 2 (Ney, Essen and Kneser 1994); below the longest n-grams counts are numbers of different
-    words before (Chen and Goodman 1999), and below single words all words are equally likely:
+    Interpolated and modified (Chen and Goodman 1999): below the longest n-grams counts are numbers of different words
+    before; D, what is taken from a count, follows for each length of n-grams from how many have the counts 1 to 4, see
+    `discounts_of`; and below single words all words are equally likely:
 
-        p(w | h) = max(c(h w) - D, 0) / c(h) + D followers(h) / c(h) p(w | h without its first word)
+        p(w | h) = (c(h w) - D(c(h w)) + p(w | h without its first word) Σ over v of D(c(h v))) / Σ over v of c(h v)
 
     Contexts do not reach back beyond the line: before its first word stand end marks.
 
@@ -86,10 +86,10 @@ class KneserNey:
 
     def _of_counts(self, keys: Ids, counts: Ids, contexts: int) -> _Order:
         of = keys // self._base
+        discounts = discounts_of(counts)
         totals = np.bincount(of, counts, contexts).astype(np.int64)
-        followers = np.bincount(of, counts > 0, contexts).astype(np.int64)
-        once, twice = int((counts == 1).sum()), int((counts == 2).sum())
-        return _Order(keys, counts, totals, followers, once / (once + 2 * twice) if once else 0.0)
+        taken = np.bincount(of, discounts[counts.clip(max=3)], contexts).astype(np.float64)
+        return _Order(keys, counts, totals, taken, discounts)
 
     @property
     def numbers(self) -> int:
@@ -111,9 +111,25 @@ class KneserNey:
             ending = np.where(text < self._base, one.numbers(contexts, known, self._base), NEVER_SEEN)
             totals = np.where(contexts == NEVER_SEEN, 0, one.totals[contexts])
             counts = np.where(ending == NEVER_SEEN, 0, one.counts[ending])
-            kept = np.maximum(counts - one.discount, 0.0) + one.discount * one.followers[contexts] * found
-            found = np.where(totals > 0, kept / np.maximum(totals, 1), found)
+            kept = counts - one.discounts[counts.clip(max=3)]
+            found = np.where(totals > 0, (kept + one.taken[contexts] * found) / np.maximum(totals, 1), found)
         return found[at]
+
+
+def discounts_of(counts: Ids) -> Floats:
+    """Return (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
+
+    With n_k the number of n-grams of count k and Y = n_1 / (n_1 + 2 n_2) it is 0, and k - (k + 1) Y n_(k+1) / n_k for k
+    from 1 to 3, but never below 0. Where one of n_1 to n_4 is 0, in small texts, it is Y for all (Ney, Essen and Kneser
+    1994).
+    """
+    once, twice, thrice, four = (int((counts == count).sum()) for count in (1, 2, 3, 4))
+    single = once / (once + 2 * twice) if once else 0.0
+    if not (once and twice and thrice and four):
+        return np.array([0.0, single, single, single])
+    ratios = (twice / once, thrice / twice, four / thrice)
+    modified = [count - (count + 1) * single * ratio for count, ratio in enumerate(ratios, start=1)]
+    return np.array([0.0, *modified]).clip(min=0.0)
 
 
 def _padded(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:

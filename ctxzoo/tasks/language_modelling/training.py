@@ -83,6 +83,6 @@ class LanguageModelTraining(ZooTraining):
         )
         theirs = execute(counted, resume=request.resume).metrics["test/perplexity"]
         yield (
-            f"counts of up to five words in a row (interpolated Kneser-Ney) have the perplexity {theirs:.2f} on test, "
+            f"counts of up to five words in a row (modified Kneser-Ney) have the perplexity {theirs:.2f} on test, "
             f"this model {result.metrics['test/perplexity']:.2f}; lower is better"
         )

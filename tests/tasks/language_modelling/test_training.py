@@ -47,7 +47,7 @@ def test_text_of_ones_own_goes_the_whole_way(
     assert main(["train", "language-modelling", "--data", "own.txt", "--tiny", "--batch_size", "4"]) == 0
     said = capsys.readouterr().out
     assert "own.txt: 200 lines: 160 train, 20 validation, 20 test (" in said
-    assert "counts of up to five words in a row (interpolated Kneser-Ney) have the perplexity " in said
+    assert "counts of up to five words in a row (modified Kneser-Ney) have the perplexity " in said
     assert '--text "the beginning of a line"' in said
     (checkpoint,) = Path("runs").rglob("checkpoint")
     assert main(["predict", str(checkpoint), "--text", "The old baker", "--words", "3"]) == 0
