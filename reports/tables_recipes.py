@@ -29,7 +29,10 @@ ACCURACY = Score("test/accuracy", "accuracy")
 SCORES: dict[str | tuple[str, str], Score] = {
     "squad_bidaf": Score("test/f1", "F1"),
     "small_reader": Score("test/f1", "F1"),
-    "wikipedia_attention_cbow": Score("test/perplexity", "perplexity", higher=False),
+    **dict.fromkeys(
+        ("wikipedia_attention_cbow", "ptb_beta_lstm", "ptb_floors"),
+        Score("test/perplexity", "perplexity", higher=False),
+    ),
     **dict.fromkeys(("music_beta_lstm", "music_floors"), Score("test/nll", "nats of a step", higher=False)),
     "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
     ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
