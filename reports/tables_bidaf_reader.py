@@ -24,7 +24,7 @@ from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
 
 READER = (
     f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
-    "--word_vectors FILE --optimiser adamw --learning_rate 0.0015 --warmup_steps 200 --decay --epochs 4 "
+    "--word_vectors FILE --optimiser adamw --learning_rate 0.003 --warmup_steps 200 --decay --epochs 6 "
     "--precision bf16-mixed --threads 1"
 )
 # Names of the runs; SQuADShifts' new_wiki and reddit are sources of the training rows.
