@@ -34,6 +34,9 @@ SCORES: dict[str | tuple[str, str], Score] = {
         Score("test/perplexity", "perplexity", higher=False),
     ),
     **dict.fromkeys(("music_beta_lstm", "music_floors"), Score("test/nll", "nats of a step", higher=False)),
+    **dict.fromkeys(
+        ("citeulike_hcrnn", "session_baselines", "session_floors"), Score("test/recall_at_20", "recall@20")
+    ),
     "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
     ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
     ("embedding_evaluation", "ctxzoo-data/word_similarity"): Score("test/men3000/spearman", "Spearman, MEN"),

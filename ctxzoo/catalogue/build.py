@@ -21,8 +21,13 @@ FEATURES = {
     "text": datasets.Value("string"),
     "texts": datasets.List(datasets.Value("string")),
     "integer": datasets.Value("int64"),
+    "long text": datasets.Value("large_string"),
+    "int16": datasets.Value("int16"),
     "int32": datasets.Value("int32"),
+    "int32s": datasets.List(datasets.Value("int32")),
+    "integers": datasets.List(datasets.Value("int64")),
     "number": datasets.Value("float64"),
+    "numbers": datasets.List(datasets.Value("float32")),
     "keys": datasets.List(datasets.List(datasets.Value("uint8"))),  # of each step of a piece
     "answers": {
         "text": datasets.List(datasets.Value("string")),
@@ -105,9 +110,10 @@ def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
 
 
 def dataset_of(rows: Rows, kinds: Kinds) -> datasets.Dataset:
-    """Return rows as a dataset with columns of these kinds."""
-    features = datasets.Features({name: _feature(kind) for name, kind in kinds.items()})
-    return datasets.Dataset.from_dict({name: rows.get(name, []) for name in kinds}, features=features)
+    """Return rows as a dataset with columns of these kinds; configurations may each have some of them."""
+    names = [name for name in kinds if name in rows or not rows]
+    features = datasets.Features({name: _feature(kinds[name]) for name in names})
+    return datasets.Dataset.from_dict({name: rows.get(name, []) for name in names}, features=features)
 
 
 def _feature(kind: Kind) -> object:
@@ -123,7 +129,10 @@ def write_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         dataset.to_parquet(folder / path)
         configurations.setdefault(configuration or "default", []).append({"split": split, "path": path})
-    configs = [{"config_name": name, "data_files": data_files} for name, data_files in configurations.items()]
+    configs: list[dict[str, object]] = [
+        {"config_name": name, "data_files": data_files} for name, data_files in configurations.items()
+    ]
+    configs[0]["default"] = True  # where there are several, the first is loaded unless another is named
     front = yaml.safe_dump({"configs": configs}, sort_keys=False)
     rows = ", ".join(f"{name} {len(dataset):,}" for name, dataset in splits.items())
     body = [entry.description, f"Rows: {rows}.", f"Source: {entry.source}.", entry.how, f"Licence: {entry.licence}."]

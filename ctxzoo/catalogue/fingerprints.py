@@ -113,4 +113,29 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "piano_midi/validation": "a3c2203fd136346a335f9600050465220fee4ed4ac6b732f68e8a9933977b19b",
         "piano_midi/test": "cfbf2d1309d37e822a3d8480be4ffeac36051bf885d4f84c0672278f26822b64",
     },
+    "ctxzoo-data/citeulike_hcrnn": {
+        "sessions/train": "216b8d1d9eb7317a40ab14d2c68ecc8fc4427b7c89abcb1b8fe21d630ad267ce",
+        "sessions/validation": "e5882f7a0929c1a786680c8bc6541c1c599b04848324068b1679d48e5a2ac1b8",
+        "sessions/test": "11fdf4b05593b6c0807d2c1b802aecb2d1fd385d3da6dcf91f8e4eac543add28",
+        "items/train": "373ec92062602866a40f24caf2e8d789377e4b315078551f49274ba452da0777",
+    },
+    "ctxzoo-data/movielens_1m_hcrnn": {
+        "sessions/train": "92d644d02775461c8e6ccc341ff8a50b96b1c6988ffbde22d51e0dd17db8f5cc",
+        "sessions/validation": "15906e429a2ad04b1357c43c4d702cee4a561180b57493cd10d398ac13288971",
+        "sessions/test": "c63e5066b2b0407d3f8ae7f872eead06671dfb2cbaaee41c886c4c6dfd15cf45",
+        "items/train": "21f2f345f34da11e24188910ff22f7578ddca9ecdfdca39cb58e9a1d737dc3f8",
+    },
+    "ctxzoo-data/lastfm_hcrnn": {
+        "sessions/train": "5227281ccf2052812bab1fd78a3881127b05f19c76f0ac4b31533234240e751d",
+        "sessions/validation": "b8a81c8e5f40405c1e77b0cae8cae30a01d5d8f4bd154103bf045c83098bb7e3",
+        "sessions/test": "5e91dab2e5601782fecc7bb4a93585b8f771c07ac966c385fc318359515e0b05",
+        "items/train": "0d00d452247e5784f40236710b899c84a102604395a6a131cd4faf605151bd72",
+    },
+    "ctxzoo-data/movielens_100k": {
+        "sessions/train": "a2986dc161fbbf17f1bcb2650a1bb3fb6a2bda1cc36fde7d508f477fc8d905c4",
+        "sessions/validation": "1c993f14b0e15c0cdf7b52ac5230d8dd9fccfd932f70334ad8dd4cc1bbda4d1c",
+        "sessions/test": "7491bf15b26f112b272f4f68a58ef7555baaeb593816a6cdc476f3e8becf770c",
+        "items/train": "57ef07625a76b7ba6461ef680a305fe19e1d96ed4f1ae42cc1015d95d02287c6",
+        "users/train": "2e9df32ca10478a706426e10290aab0f1be51591e293715545079b0e10f32245",
+    },
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ctxzoo.models import Architecture
 
 OK, FAILED, USER_ERROR = 0, 1, 2
+LONGEST_VALUE = 100  # characters of a field of a config that `info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
     "similarity",
@@ -301,7 +302,7 @@ def _checkpoint_info(checkpoint: str) -> int:
 
     facts = inspection.read_checkpoint(checkpoint)
     rows = [
-        [field.name, repr(field.value), "" if field.value == field.default else repr(field.default)]
+        [field.name, _cut(repr(field.value)), "" if field.value == field.default else repr(field.default)]
         for field in inspection.own_fields(facts.config)
     ]
     print_table(
@@ -354,6 +355,11 @@ def _in_order(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
     """Return metrics in the order of cards, the others after them."""
     names = (*card.metrics, *sorted(set(scores) - set(card.metrics)))
     return {name: scores[name] for name in names if name in scores}
+
+
+def _cut(text: str) -> str:
+    """Return a text of at most `LONGEST_VALUE` characters, its end left out where it is longer."""
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def _print_parts(parts: list[Part], title: str) -> None:

@@ -156,6 +156,29 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("contextualizer", "second-order-attention"),
     ),
+    "hcrnn": ArchitectureFacts(
+        title="HCRNN",
+        summary=(
+            "A recurrent network over a session of items that tells which item comes next. It keeps three contexts: "
+            "topics of the whole session (global), a theme that changes slowly and is read from a memory of the topics "
+            "(local), and the state of a gated unit (temporary). Where a new item does not fit the theme, a gate lets "
+            "the state forget. The form is that of Song, Ji, Park and Moon (2019)."
+        ),
+        limits=(
+            "The topics are those of all that was read, so that a new item changes every step before it: each "
+            "prediction reads its session anew, and time grows with the square of a session's length.",
+            "It scores every item it knows for each prediction; time and memory grow with their number.",
+        ),
+        citation="""\
+@inproceedings{song2019hierarchical,
+  title = {Hierarchical Context Enabled Recurrent Neural Network for Recommendation},
+  author = {Song, Kyungwoo and Ji, Mingi and Park, Sungrae and Moon, Il-Chul},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2019},
+  url = {https://arxiv.org/abs/1904.12674}
+}""",
+        tags=("hcrnn", "recommendation", "session"),
+    ),
     "lama": ArchitectureFacts(
         title="LAMA",
         summary=(
@@ -178,6 +201,40 @@ ARCHITECTURE_FACTS = {
   url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("lama", "multi-head-attention", "low-rank"),
+    ),
+    "session_baseline": ArchitectureFacts(
+        title="Session baselines",
+        summary=(
+            "Three well-known models of sessions of items behind one configuration, to compare others with: GRU4REC, "
+            "the last state of a GRU (Hidasi et al. 2016); NARM, a GRU whose states are weighed by the last one (Li et "
+            "al. 2017); STAMP, item vectors weighed by the last item and their mean (Liu et al. 2018). They tell which "
+            "item comes next."
+        ),
+        limits=(
+            "What they know of a session is one vector, of a state or of weighed items.",
+            "They score every item they know for each prediction; time and memory grow with their number.",
+        ),
+        citation="""\
+@inproceedings{hidasi2016session,
+  title = {Session-based Recommendations with Recurrent Neural Networks},
+  author = {Hidasi, Bal{\\'a}zs and Karatzoglou, Alexandros and Baltrunas, Linas and Tikk, Domonkos},
+  booktitle = {International Conference on Learning Representations},
+  year = {2016},
+  url = {https://arxiv.org/abs/1511.06939}
+}
+@inproceedings{li2017neural,
+  title = {Neural Attentive Session-based Recommendation},
+  author = {Li, Jing and Ren, Pengjie and Chen, Zhumin and Ren, Zhaochun and Lian, Tao and Ma, Jun},
+  booktitle = {Proceedings of the 2017 ACM Conference on Information and Knowledge Management},
+  year = {2017}
+}
+@inproceedings{liu2018stamp,
+  title = {{STAMP}: Short-Term Attention/Memory Priority Model for Session-based Recommendation},
+  author = {Liu, Qiao and Zeng, Yifu and Mokhosi, Refuoe and Zhang, Haibin},
+  booktitle = {Proceedings of the 24th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
+  year = {2018}
+}""",
+        tags=("gru4rec", "narm", "stamp", "recommendation", "session"),
     ),
     "text_baseline": ArchitectureFacts(
         title="Text baseline",
@@ -275,6 +332,11 @@ def _of_catalogue(
     return DatasetFacts(entry.description, entry.licence, comparable, language, example)
 
 
+_PART = (
+    "Only a part of the sessions behind published scores on {name} is to be had, and it was divided anew: scores compare "
+    "with those of other checkpoints of ctxzoo on these rows, and with no published ones."
+)
+
 DATASET_FACTS = {
     "rajpurkar/squad": _of_catalogue(
         "rajpurkar/squad",
@@ -348,6 +410,29 @@ DATASET_FACTS = {
             "Trained, chosen and scored on the official splits of Boulanger-Lewandowski et al. (2012), so published "
             "negative log-likelihoods of a step compare where the first step of a piece is not predicted. The "
             "configuration tells which of the four sets it is; sets do not compare with each other."
+        ),
+        language=None,
+    ),
+    "ctxzoo-data/citeulike_hcrnn": _of_catalogue(
+        "ctxzoo-data/citeulike_hcrnn",
+        comparable=(
+            "Trained, chosen and scored on the sessions as the authors of HCRNN divided them, every item but the first "
+            "of a session ranked among all items: scores of others on these files compare. Ties count against the "
+            "model here, and for it in the authors' code."
+        ),
+        language=None,
+    ),
+    "ctxzoo-data/movielens_1m_hcrnn": _of_catalogue(
+        "ctxzoo-data/movielens_1m_hcrnn", comparable=_PART.format(name="MovieLens-1M"), language=None
+    ),
+    "ctxzoo-data/lastfm_hcrnn": _of_catalogue(
+        "ctxzoo-data/lastfm_hcrnn", comparable=_PART.format(name="Last.fm"), language=None
+    ),
+    "ctxzoo-data/movielens_100k": _of_catalogue(
+        "ctxzoo-data/movielens_100k",
+        comparable=(
+            "People were divided into train, validation and test here; there is no division that all papers share, so "
+            "scores compare with those of other checkpoints of ctxzoo on these rows."
         ),
         language=None,
     ),

@@ -6,7 +6,9 @@ from .configuration_beta_lstm import BetaLstmConfig
 from .configuration_bidaf import BidafConfig
 from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .configuration_contextualizer import ContextualizerConfig
+from .configuration_hcrnn import HcrnnConfig
 from .configuration_lama import LamaConfig
+from .configuration_session_baseline import SessionBaselineConfig
 from .configuration_text_baseline import TextBaselineConfig
 from .configuration_word_embedding import WordEmbeddingConfig
 from .registration import ARCHITECTURES, Architecture, register
@@ -51,10 +53,22 @@ def _contextualizer() -> dict[str, Any]:
     }
 
 
+def _hcrnn() -> dict[str, Any]:
+    from .modeling_hcrnn import HcrnnForNextItem, HcrnnModel
+
+    return {"AutoModel": HcrnnModel, "HcrnnForNextItem": HcrnnForNextItem}
+
+
 def _lama() -> dict[str, Any]:
     from .modeling_lama import LamaForSequenceClassification, LamaModel
 
     return {"AutoModel": LamaModel, "AutoModelForSequenceClassification": LamaForSequenceClassification}
+
+
+def _session_baseline() -> dict[str, Any]:
+    from .modeling_session_baseline import SessionBaselineForNextItem, SessionBaselineModel
+
+    return {"AutoModel": SessionBaselineModel, "SessionBaselineForNextItem": SessionBaselineForNextItem}
 
 
 def _text_baseline() -> dict[str, Any]:
@@ -79,7 +93,9 @@ register(BetaLstmConfig, load=_beta_lstm, tokenizer=WordTokenizer)
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
+register(HcrnnConfig, load=_hcrnn)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
+register(SessionBaselineConfig, load=_session_baseline)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
 register(WordEmbeddingConfig, load=_word_embedding, tokenizer=WordTokenizer)
 

@@ -17,6 +17,7 @@ PROBLEMS = {
     "token-classification": "ctxzoo.tasks.token_classification",
     "polyphonic-music": "ctxzoo.tasks.polyphonic_music",
     "language-modelling": "ctxzoo.tasks.language_modelling",
+    "session-recommendation": "ctxzoo.tasks.session_recommendation",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 

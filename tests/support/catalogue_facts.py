@@ -82,14 +82,14 @@ def main() -> None:
     """Write fingerprints and orders into the package."""
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
-    from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_words
+    from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_sessions, entries_words
 
     lines = [
         '"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""',
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    kinds = (entries_sentences, entries_questions, entries_words, entries_music)
+    kinds = (entries_sentences, entries_questions, entries_words, entries_music, entries_sessions)
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]

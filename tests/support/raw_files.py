@@ -349,6 +349,59 @@ def _penn(read: Read) -> dict[str, bytes]:
     return {file: _lines(f" {row['sentence']} " for row in splits[split]) for split, (file, _) in PENN_FILES.items()}
 
 
+def _hcrnn(name: str, prefix: str, files_of: Mapping[str, str]) -> Callable[[Read], dict[str, bytes]]:
+    """Make the authors' files of events; where sessions were divided anew, a file has those of its `authors_split`."""
+
+    def make(read: Read) -> dict[str, bytes]:
+        splits = read(name)
+        items = splits["items/train"]
+        key = "item_key" if "item_key" in items[0] else "movie_id"
+        keys = {row["item_id"]: str(row[key]) for row in items}
+        found = {f"{prefix}item2idx.txt": "".join(f"{text}\t{item}\n" for item, text in keys.items()).encode()}
+        if key == "movie_id":
+            films = (f"{row['movie_id']}::{row['title']}::{'|'.join(row['genres'])}\n" for row in items)
+            found[f"{prefix}item2genre.txt"] = "".join(films).encode("latin-1")
+        rows = [(split, row) for split in ("train", "validation", "test") for row in splits[f"sessions/{split}"]]
+        for file, split in files_of.items():
+            lines = ["\tItemId\tTime\tSessionId\titem_idx\tsess_idx"]
+            for of, row in sorted(rows, key=lambda pair: pair[1]["session_id"]):
+                if row.get("authors_split", of) != (file if "authors_split" in row else split):
+                    continue
+                for item, time in zip(row["items"], row["timestamps"], strict=True):
+                    lines.append(f"{len(lines)}\t{keys[item]}\t{time}.0\t{row['user']}\t{item}\t{row['session_id']}")
+            found[f"{prefix}{file}.txt"] = "\n".join([*lines, ""]).encode()
+        return found
+
+    return make
+
+
+def _movielens(read: Read) -> dict[str, bytes]:
+    splits = read("ctxzoo-data/movielens_100k")
+    ratings = [
+        f"{row['user_id']}\t{item}\t{rating:g}\t{time}\n"
+        for split in ("test", "train", "validation")
+        for row in splits[f"sessions/{split}"]
+        for item, rating, time in zip(row["items"], row["ratings"], row["timestamps"], strict=True)
+    ]
+    films = []
+    for row in splits["items/train"]:
+        flags = [str(int(genre in row["genres"])) for genre in GENRES]
+        films.append("|".join([str(row["item_id"]), row["title"], row["release_date"], "", "", *flags]))
+    people = [f"{row['user_id']}|{row['age']}|{row['gender']}|{row['occupation']}|0" for row in splits["users/train"]]
+    return {
+        "u.data": "".join(ratings).encode(),
+        "u.genre": "".join(f"{genre}|{number}\n" for number, genre in enumerate(GENRES)).encode() + b"\n",
+        "u.item": "".join(f"{film}\n" for film in films).encode("latin-1"),
+        "u.user": "".join(f"{person}\n" for person in people).encode(),
+    }
+
+
+GENRES = (
+    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
+    *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
+)
+
+
 MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "cornell-movie-review-data/rotten_tomatoes": _polarity,
     "SetFit/CR": _by_label("SetFit/CR", {"custrev.neg": 0, "custrev.pos": 1}),
@@ -363,6 +416,14 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "ctxzoo-data/ptb_text": _penn,
     "ctxzoo-data/ud_english_ewt": _ewt,
     "ctxzoo-data/polyphonic_music": _music,
+    "ctxzoo-data/citeulike_hcrnn": _hcrnn(
+        "ctxzoo-data/citeulike_hcrnn", "citeulike-", {"train": "train", "valid": "validation", "test": "test"}
+    ),
+    "ctxzoo-data/movielens_1m_hcrnn": _hcrnn(
+        "ctxzoo-data/movielens_1m_hcrnn", "movielens-", {"valid": "valid", "test": "test"}
+    ),
+    "ctxzoo-data/lastfm_hcrnn": _hcrnn("ctxzoo-data/lastfm_hcrnn", "lastfm-", {"valid": "valid", "test": "test"}),
+    "ctxzoo-data/movielens_100k": _movielens,
     "ctxzoo-data/brown_pos": _brown,
     "ctxzoo-data/conll2000_pos": _conll,
     "ctxzoo-data/word_similarity": _pairs,

@@ -1,0 +1,30 @@
+"""The configuration of three well-known models of sessions, to compare others with."""
+
+from types import MappingProxyType
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_session import SessionConfig
+
+
+@strict
+class SessionBaselineConfig(SessionConfig):
+    """GRU4REC, NARM or STAMP, with the sizes and rates of HCRNN's defaults.
+
+    Args:
+        kind: gru4rec: the last state of a GRU; narm: a GRU whose states are weighed by the last one; stamp: item
+            vectors weighed by the last item and their mean, without a recurrence.
+        sigmoid_scores: STAMP's scores go through a sigmoid, as in the code of HCRNN's authors, and so stay between 0
+            and 1, where no item can become likely among many.
+    """
+
+    model_type = "ctxzoo_session_baseline"
+    variants = MappingProxyType({name: {"kind": name} for name in ("gru4rec", "narm", "stamp")})
+
+    kind: Literal["gru4rec", "narm", "stamp"] = "narm"
+    sigmoid_scores: bool = False
+
+    def validate_sigmoid(self) -> None:
+        if self.sigmoid_scores and self.kind != "stamp":
+            raise ValueError(f"sigmoid_scores=True with kind={self.kind!r}: they are an option of 'stamp'")

@@ -1,0 +1,33 @@
+"""Session recommendation: which item comes next in a session."""
+
+from typing import TYPE_CHECKING
+
+from ctxzoo.lazy_exports import lazy_exports
+
+__all__ = [
+    "EventColumns",
+    "SessionDataModule",
+    "SessionRecommendationTask",
+    "SessionScores",
+    "evaluate",
+    "recommend",
+]
+
+if TYPE_CHECKING:
+    from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+    from ctxzoo.tasks.session_recommendation.evaluation import evaluate
+    from ctxzoo.tasks.session_recommendation.reader import EventColumns
+    from ctxzoo.tasks.session_recommendation.recommendation import recommend
+    from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
+else:
+    __getattr__, __dir__ = lazy_exports(
+        __name__,
+        {
+            "EventColumns": "ctxzoo.tasks.session_recommendation.reader",
+            "SessionDataModule": "ctxzoo.tasks.session_recommendation.data",
+            "SessionRecommendationTask": "ctxzoo.tasks.session_recommendation.task",
+            "SessionScores": "ctxzoo.tasks.session_recommendation.task",
+            "evaluate": "ctxzoo.tasks.session_recommendation.evaluation",
+            "recommend": "ctxzoo.tasks.session_recommendation.recommendation",
+        },
+    )

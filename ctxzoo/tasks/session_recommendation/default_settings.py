@@ -1,0 +1,49 @@
+"""The settings of `ctxzoo train session-recommendation` where nothing else is asked for, and what `--tune` tries.
+
+Model, sizes and rates are those of HCRNN's authors; batches and the end are ours, and no table has chosen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxzoo.runs.preset import Preset
+
+ARCHITECTURE, VARIANT = "hcrnn", "hcrnn3_bi"
+
+CONFIG: Mapping[str, Any] = {
+    "embedding_size": 100,
+    "hidden_size": 100,
+    "embedding_dropout": 0.25,
+    "pooled_dropout": 0.5,
+}
+DATA: Mapping[str, Any] = {"batch_size": 16, "max_length": 50}
+TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-3, "weight_decay": 0.0}
+TRAINER: Mapping[str, Any] = {
+    "epochs": 60,
+    "patience": 6,
+    "precision": "32-true",
+    "ema_decay": 0.0,
+    "gradient_clip": 1.0,
+}
+
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "learning_rate": (5e-4, 1e-3, 2e-3),
+    "batch_size": (8, 16, 32),
+    "hidden_size": (50, 100, 200),
+    "embedding_dropout": (0.1, 0.25, 0.5),
+    "pooled_dropout": (0.25, 0.5),
+}
+
+
+def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
+    """Return the default settings of a variant, whose config has the fields `of_variant`."""
+    return Preset(
+        architecture=architecture,
+        variant=variant,
+        config={**CONFIG, **of_variant},
+        data=dict(DATA),
+        task=dict(TASK),
+        trainer=dict(TRAINER),
+    )

@@ -1,0 +1,116 @@
+"""Session recommendation for Lightning: which item comes next, behind every step of every session at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torchmetrics import MeanMetric
+
+from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
+from ctxzoo.metrics.next_item import Ties
+from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+
+TOP_K = (10, 20)  # lengths of the lists of recommendations that are scored
+
+
+class SessionScores(Scores):
+    """Recall@k and MRR@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
+
+    `recall_at_20` and `mrr_at_20`: see `ctxzoo.metrics.RecallAtK` and `MeanReciprocalRankAtK`. `nll`: the negative
+    log-likelihood of the item that came. Each prediction counts alike, however long its session.
+
+    Args:
+        ties: where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+    """
+
+    def __init__(self, ties: Ties = "pessimistic") -> None:
+        super().__init__()
+        for k in TOP_K:
+            self.add_module(f"recall_at_{k}", RecallAtK(k, ties=ties))
+            self.add_module(f"mrr_at_{k}", MeanReciprocalRankAtK(k, ties=ties))
+        # Other strategies leave predictions with NaN out of the mean.
+        self.nll = MeanMetric(nan_strategy="disable")
+
+    def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
+        """Add predictions: logits (n, N) of all items and the items that came (n,)."""
+        self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
+        for name, metric in self.named_children():
+            if name != "nll":
+                metric.update(logits, labels)  # type: ignore[operator]
+
+    def compute(self) -> dict[str, float]:
+        """Name to value over all that was added."""
+        values = {name: float(metric.compute()) for name, metric in self.named_children()}  # type: ignore[operator]
+        return {name: value if name == "nll" else 100 * value for name, value in values.items()}
+
+
+class SessionRecommendationTask(ZooTask):
+    """Trains and scores a model that predicts the next item of a session.
+
+    A batch holds what `session_inputs` gives. Every step of every session is a prediction, all of them in one pass; the
+    loss is their mean. Behind each step of the optimiser the model puts parameters back into their range.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`.
+        ties: see `SessionScores`.
+
+    Raises:
+        ValueError: see `ZooTask`; another name of `ties`.
+        NonFiniteLossError: see `ZooTask`; names the rows of the batch.
+    """
+
+    auto_class = AutoHead("session-recommendation")
+    monitor = "validation/recall_at_20"
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+        ties: Ties = "pessimistic",
+    ) -> None:
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+
+    def new_scores(self) -> SessionScores:
+        return SessionScores(self.hparams["ties"])
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        self.model.project_parameters()
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**model_inputs(batch), every_position=True).loss
+        return loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return f"sessions of the batch in the training split: {rows}"
+
+    def update_scores(self, scores: SessionScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        labels, counts = batch["labels"], batch["labels"] != IGNORED
+        scores.update(self.model(**inputs, every_position=True).logits[counts].float(), labels[counts])
+
+    def compute_scores(self, scores: SessionScores) -> dict[str, float]:
+        return scores.compute()

@@ -1,0 +1,346 @@
+"""HCRNN against a reference in float64, and the properties that follow from its equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
+from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
+from ctxzoo.models.ops_hcrnn import normal_divergence, topic_scores
+from ctxzoo.models.ops_session import put_back, read_session
+from tests.support.reference_hcrnn import read
+
+SIZES: dict[str, Any] = {"num_items": 12, "embedding_size": 5, "hidden_size": 4, "num_topics": 3}
+CLOSE = {"rtol": 1e-10, "atol": 1e-12}
+HISTORIES = ([3, 7, 7, 1, 12], [5], [2, 2, 9])
+FAR = 40.0  # sigmoid(FAR) is 1 in float64 but for 4e-18
+
+every_variant = pytest.mark.parametrize(
+    "fields",
+    [
+        {"version": version, "attention": attention, "drift_constraint": constraint}
+        for version in (1, 2, 3)
+        for attention in ("normal", "bi")
+        for constraint in (("clip", "softplus") if version != 1 else ("clip",))
+    ],
+    ids=lambda fields: "-".join(str(value) for value in fields.values()),
+)
+
+
+def model_of(seed: int = 0, **fields: Any) -> Any:
+    """A model in float64 and evaluation mode, its weights wide enough that nothing hides in a zero."""
+    torch.manual_seed(seed)
+    model: Any = HcrnnForNextItem(HcrnnConfig(**{**SIZES, **fields})).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                parameter.normal_(std=0.3)
+            elif "drift" not in name:
+                parameter.mul_(2)
+    return model
+
+
+def padded(histories: Any = HISTORIES) -> torch.Tensor:
+    length = max(map(len, histories))
+    return torch.tensor([[*history, *[0] * (length - len(history))] for history in histories])
+
+
+@every_variant
+def test_equals_the_reference(fields: dict[str, Any]) -> None:
+    model = model_of(**fields)
+    found = model(padded(), output_attentions=True, output_hidden_states=True)
+    for row, history in enumerate(HISTORIES):
+        expected, length = read(model, history), len(history)
+        pairs = [
+            (found.theta[row], expected.theta),
+            (found.kl[row], expected.kl),
+            (found.hidden_states[1][row, :length], expected.hidden),
+            (found.local_context[row, :length], expected.context),
+            (found.attentions[0][row, :length], expected.topics),
+            (found.attentions[1][row, :length], expected.local),
+            (found.logits[row, 1:], expected.logits[1:]),
+        ]
+        if expected.of_contexts is not None:
+            pairs.append((found.attentions[2][row, :length], expected.of_contexts))
+        if fields["version"] != 1:
+            pairs.append((found.drift_gate[row, :length], expected.gate))
+        for ours, theirs in pairs:
+            torch.testing.assert_close(ours, theirs, **CLOSE)
+    assert (found.logits[:, 0] == torch.finfo(torch.float64).min).all()
+    assert (found.drift_gate is None) == (fields["version"] == 1)
+
+
+def test_topics_sum_to_one_and_are_drawn_in_training_alone() -> None:
+    model = model_of(embedding_dropout=0, pooled_dropout=0)
+    ids = padded()
+    torch.testing.assert_close(model(ids).theta.sum(dim=1), torch.ones(3, dtype=torch.float64))
+    assert torch.equal(model(ids).logits, model(ids).logits)
+    model.train()
+    assert not torch.equal(model(ids).theta, model(ids).theta)
+    with torch.no_grad():
+        model.hcrnn.topics.deviation.weight.zero_()
+        model.hcrnn.topics.deviation.bias.fill_(-1e3)  # the deviation is the least there is, 1e-6
+    torch.testing.assert_close(model(ids).theta, model(ids).theta, rtol=0, atol=1e-4)
+
+
+def test_a_version_without_drift_weights_is_the_one_without_drift() -> None:
+    third, plain, second, first = (model_of(version=version) for version in (3, 1, 2, 1))
+    with torch.no_grad():
+        for model in (third, second):
+            model.hcrnn.cell.drift.zero_()
+        third.hcrnn.cell.drift_bias.fill_(FAR)
+        for model, like in ((plain, third), (first, second)):
+            model.load_state_dict(like.state_dict(), strict=False)
+            model.hcrnn.cell.reset_context.zero_()
+    torch.testing.assert_close(third(padded()).logits, plain(padded()).logits, **CLOSE)
+    torch.testing.assert_close(second(padded()).logits, first(padded()).logits, **CLOSE)
+
+
+def test_agreement_of_item_and_context_opens_the_drift_gate() -> None:
+    cell = model_of().hcrnn.cell
+    drift, bias = cell.drift_weight(), cell.drift_bias
+    assert (drift >= 0).all()
+    generator = torch.Generator().manual_seed(1)
+    item = torch.randn(100, 5, generator=generator, dtype=torch.float64)
+    raised = torch.rand(100, 5, generator=generator, dtype=torch.float64)
+    similarity = item * torch.randn(100, 5, generator=generator, dtype=torch.float64)
+    assert (torch.sigmoid((similarity + raised) @ drift + bias) >= torch.sigmoid(similarity @ drift + bias)).all()
+    assert (torch.sigmoid((item * item) @ drift + bias) >= torch.sigmoid(bias)).all()
+    assert (torch.sigmoid((item * -item) @ drift + bias) <= torch.sigmoid(bias)).all()
+    # In the model: the gate is above its bias exactly where the weighted agreement is positive.
+    model, ids = model_of(), padded()[:1]
+    found = model(ids, output_hidden_states=True)
+    agreement = (found.hidden_states[0] * found.local_context) @ model.hcrnn.cell.drift_weight()
+    above = found.drift_gate > torch.sigmoid(model.hcrnn.cell.drift_bias)
+    assert torch.equal(above, agreement > 0)
+    assert above.any()
+    assert not above.all()
+
+
+def test_drift_weights_stay_positive_in_training() -> None:
+    for constraint in ("clip", "softplus"):
+        model = model_of(drift_constraint=constraint).train()
+        model.hcrnn.cell.drift.data.fill_(LEAST_DRIFT if constraint == "clip" else -20.0)
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
+        went_below = False
+        for _ in range(10):
+            optimiser.zero_grad()
+            model(padded(), labels=torch.tensor([1, 2, 3])).loss.backward()
+            optimiser.step()
+            went_below |= bool((model.hcrnn.cell.drift_weight() < 0).any())
+            model.project_parameters()
+            assert (model.hcrnn.cell.drift_weight() >= (LEAST_DRIFT if constraint == "clip" else 0)).all()
+        assert went_below == (constraint == "clip")  # else the test would show nothing
+
+
+def test_local_contexts_lie_between_nothing_and_the_memory() -> None:
+    model = model_of(seed=3)
+    context = model(padded()).local_context
+    memory = model.hcrnn.cell.memory
+    low, high = memory.amin(dim=0).clamp(max=0), memory.amax(dim=0).clamp(min=0)
+    assert ((context >= low - 1e-12) & (context <= high + 1e-12)).all()
+
+
+def test_one_topic() -> None:
+    model = model_of(num_topics=1)
+    found = model(padded(), output_attentions=True)
+    assert (found.theta == 1).all()
+    assert (found.attentions[0][padded() > 0] == 1).all()
+    first, memory = found.local_context[:, 0], model.hcrnn.cell.memory[0]
+    assert torch.allclose(first / memory, first / memory)  # c_1 = g * M_1: the same direction for every item
+    assert ((first / memory > 0) & (first / memory < 1)).all()
+    assert (found.kl > 0).all()
+
+
+def test_padding_changes_nothing_wherever_it_stands() -> None:
+    model, labels = model_of(), torch.tensor([4, 5, 6])
+    expected = model(padded(), labels=labels, output_attentions=True)
+    for left, right in ((0, 3), (2, 0), (1, 2)):
+        ids = torch.nn.functional.pad(padded(), (left, right))
+        found = model(ids, labels=labels, output_attentions=True)
+        for name in ("loss", "logits", "theta", "kl"):
+            torch.testing.assert_close(found[name], expected[name], **CLOSE)
+        cut = slice(left, left + 5)
+        for ours, theirs in zip(
+            (found.local_context, found.drift_gate, *found.attentions),
+            (expected.local_context, expected.drift_gate, *expected.attentions),
+            strict=True,
+        ):
+            torch.testing.assert_close(ours[:, cut], theirs, **CLOSE)
+            assert not ours[ids == 0].any()
+    between = model(torch.tensor([[3, 0, 7, 7, 0, 0, 1, 12]]))
+    torch.testing.assert_close(between.logits, expected.logits[:1], **CLOSE)
+    order = [2, 0, 1]
+    torch.testing.assert_close(model(padded()[order]).logits, expected.logits[order], **CLOSE)
+
+
+def test_a_session_without_items_is_the_prior_and_no_nan() -> None:
+    model = model_of()
+    found = model(torch.tensor([[0, 0], [3, 4]]))
+    assert found.logits.isfinite().all()
+    topics = model.hcrnn.topics
+    expected = topics.mean(torch.nn.functional.elu(topics.query.bias)).softmax(dim=0)
+    torch.testing.assert_close(found.theta[0], expected)
+
+
+def test_one_step_has_all_the_weight() -> None:
+    for fields in ({"attention": "bi"}, {"attention": "normal"}):
+        attentions = model_of(**fields)(torch.tensor([[4]]), output_attentions=True).attentions
+        assert all((each == 1).all() for each in attentions[1:])
+
+
+def test_a_repeated_item_counts_once_for_the_topics() -> None:
+    model = model_of()
+    twice, once = model(torch.tensor([[3, 7, 7, 1]])), model(torch.tensor([[3, 7, 1]]))
+    torch.testing.assert_close(twice.theta, once.theta, **CLOSE)
+    assert not torch.allclose(twice.local_context[:, -1], once.local_context[:, -1])
+
+
+def test_divergence_is_that_of_normal_distributions() -> None:
+    mean, deviation = torch.randn(6, 3, dtype=torch.float64), torch.rand(6, 3, dtype=torch.float64) + 0.2
+    expected = kl_divergence(Normal(mean, deviation), Normal(0.0, 1.0)).sum(dim=1)
+    torch.testing.assert_close(normal_divergence(mean, deviation), expected, rtol=1e-6, atol=1e-7)
+    zero = normal_divergence(torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64))
+    assert zero.abs().item() < 3e-8
+    assert normal_divergence(mean.half(), torch.full_like(mean, 1e-4).half()).dtype == torch.float32
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 0.0), (torch.bfloat16, 1e-4)])
+def test_padding_has_no_weight(dtype: torch.dtype, bound: float) -> None:
+    attentions = model_of().to(dtype)(padded(), output_attentions=True).attentions
+    assert len(attentions) == 3
+    assert all(each[padded() == 0].abs().max() <= bound for each in attentions)
+
+
+def test_without_contexts_it_is_a_gru() -> None:
+    model = model_of(version=3)
+    cell = model.hcrnn.cell
+    with torch.no_grad():
+        for each in (cell.write_context, cell.update_context, cell.drift, cell.topic_item):
+            each.zero_()
+        cell.drift_bias.fill_(FAR)
+    history = [3, 7, 1, 12]
+    hidden = torch.zeros(4, dtype=torch.float64)
+    for item in model.hcrnn.items.weight[history]:
+        both = torch.cat([item, hidden])
+        update = torch.sigmoid(both @ cell.update + cell.update_bias)
+        reset = torch.sigmoid(both @ cell.reset + cell.reset_bias)
+        new = torch.tanh(torch.cat([item, reset * hidden]) @ cell.candidate + cell.candidate_bias)
+        hidden = (1 - update) * hidden + update * new
+    found = model.hcrnn(torch.tensor([history])).last_hidden_state[0, -1]
+    torch.testing.assert_close(found, hidden, **CLOSE)
+
+
+@every_variant
+def test_every_position_equals_separate_prefixes(fields: dict[str, Any]) -> None:
+    model = model_of(**fields)
+    ids = torch.tensor([[0, 3, 7, 7, 1, 12, 5], [5, 0, 0, 0, 0, 0, 0], [2, 0, 2, 9, 0, 4, 0]])
+    labels = torch.randint(1, 13, ids.shape).masked_fill(ids == 0, -100)
+    labels[2, 2] = -100  # an item that nobody predicts
+    found = model(ids, labels=labels, every_position=True)
+    assert found.logits.shape == (3, 7, 13)
+    losses, compared = [], 0
+    for row, step in (ids > 0).nonzero().tolist():
+        prefix = ids[row : row + 1, : step + 1]
+        alone = model(prefix, labels=labels[row, step].view(1).clamp(min=1))
+        for name in ("logits", "theta", "kl"):
+            torch.testing.assert_close(found[name][row, step], alone[name][0], **CLOSE)
+        compared += 1
+        if labels[row, step] != -100:
+            losses.append(alone.loss)
+    assert compared == 11
+    assert len(losses) == 10
+    torch.testing.assert_close(found.loss, torch.stack(losses).mean(), **CLOSE)
+
+
+def test_gradients_of_every_position_equal_those_of_separate_prefixes() -> None:
+    model = model_of()
+    ids = torch.tensor([[3, 7, 7, 1, 12]])
+    labels = torch.tensor([[7, 7, 1, 12, 2]])
+    parameters = list(model.parameters())
+    together = torch.autograd.grad(model(ids, labels=labels, every_position=True).loss, parameters)
+    alone = sum(model(ids[:, : step + 1], labels=labels[:, step]).loss for step in range(5)) / 5
+    for found, expected in zip(together, torch.autograd.grad(alone, parameters), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_topic_scores_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.models.ops_hcrnn.PIECE", 40)  # three rows at a time
+    generator = torch.Generator().manual_seed(0)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64, requires_grad=True)
+
+    given = (drawn(2, 4, 3), drawn(3, 4), drawn(2, 4, 4), drawn(4))
+    theta, projected, hidden, vector = given
+    plain = torch.sigmoid(theta.unsqueeze(-1) * projected + hidden.unsqueeze(-2)) @ vector
+    found = topic_scores(*given)
+    torch.testing.assert_close(found, plain, **CLOSE)
+    upstream = torch.randn(2, 4, 3, generator=generator, dtype=torch.float64)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, given, upstream), torch.autograd.grad(plain, given, upstream), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, **CLOSE)
+
+
+def test_steps_go_back_to_where_they_stood() -> None:
+    ids = torch.tensor([[0, 4, 0, 5], [1, 2, 3, 0]])
+    moved, mask, positions = read_session(ids, None, 9)
+    assert moved.tolist() == [[4, 5, 0, 0], [1, 2, 3, 0]]
+    assert mask.tolist() == [[True, True, False, False], [True, True, True, False]]
+    assert torch.equal(put_back(moved, positions), ids)
+    assert torch.equal(put_back(moved.unsqueeze(2).expand(2, 4, 3), positions)[..., 1], ids)
+
+
+def test_recommendations_are_the_likeliest_items() -> None:
+    names = [f"item {number}" for number in range(1, 13)]
+    model = model_of(item_names=names).train()
+    found = model.recommend(["item 3", 7, "item 7"], 12)
+    assert model.training
+    model.eval()
+    probabilities = model(torch.tensor([[3, 7, 7]])).logits[0].softmax(dim=0)
+    assert [name for name, _ in found] == [names[item - 1] for item in probabilities[1:].argsort(descending=True) + 1]
+    assert [value for _, value in found] == sorted(probabilities[1:].tolist(), reverse=True)
+    assert sum(value for _, value in found) == pytest.approx(1)
+    new = model.recommend(["item 3", 7, "item 7"], 10, only_new=True)
+    assert [pair for pair in found if pair[0] not in ("item 3", "item 7")] == new
+
+
+@pytest.mark.parametrize(
+    ("history", "k", "message"),
+    [
+        ([], 1, "expected a list of one item or more"),
+        ("item 3", 1, "history='item 3': expected a list"),
+        (["item 13"], 1, "does not know the item 'item 13': expected one of its 12 names, such as 'item 1'"),
+        ([13], 1, r"does not know the item 13: .* or a number 1\.\.12"),
+        ([3], 0, "k=0: expected 1 to 12"),
+        ([3], 13, "k=13"),
+    ],
+)
+def test_recommendations_that_cannot_be(history: Any, k: int, message: str) -> None:
+    model = model_of(item_names=[f"item {number}" for number in range(1, 13)])
+    with pytest.raises(ValueError, match=message):
+        model.recommend(history, k)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_items": 0}, "num_items must be at least 1, got 0"),
+        ({"item_names": ["a"]}, "item_names has 1 names, but num_items is 12"),
+        ({"item_names": ["a"] * 12}, "two items have the name 'a'"),
+        ({"item_names": ["", *map(str, range(11))]}, "item 1 has an empty name"),
+        ({"num_topics": 0}, "num_topics must be at least 1"),
+        ({"kl_lambda": -1.0}, "kl_lambda must be 0 or above, got -1"),
+        ({"pooled_dropout": 1.0}, "pooled_dropout must be at least 0 and below 1, got 1"),
+        ({"version": 4}, "version"),
+    ],
+)
+def test_configurations_that_cannot_be(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        HcrnnConfig(**{**SIZES, **fields})

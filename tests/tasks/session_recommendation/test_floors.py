@@ -1,0 +1,86 @@
+"""Floors, on sessions that can be counted by hand, and on the authors' data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ctxzoo.metrics.next_item import Ties
+from ctxzoo.results.result import read_result
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.session_recommendation.floors import FLOORS, FloorRun, score_floor
+
+SESSIONS = [np.array(items) for items in ([1, 2, 3], [1, 2, 4, 4], [2, 3], [5, 2])]  # 2 is most popular
+
+
+def ranking(floor: str, history: list[int]) -> list[int]:
+    scores = FLOORS[floor](SESSIONS, 5)(np.array(history))
+    assert scores.shape == (6,)
+    assert scores.argmin() == 0
+    return (np.argsort(-scores[1:], kind="stable") + 1).tolist()
+
+
+def test_pop() -> None:
+    assert ranking("pop", [5]) == [2, 1, 3, 4, 5]
+
+
+def test_session_pop() -> None:
+    assert ranking("session_pop", [5, 4, 5]) == [5, 4, 2, 1, 3]
+
+
+def test_markov() -> None:
+    # 2 was followed by 3 twice and by 4 once; the others by popularity
+    assert ranking("markov", [1, 2]) == [3, 4, 2, 1, 5]
+    assert ranking("markov", [2, 1]) == [2, 1, 3, 4, 5]
+
+
+def test_item_knn() -> None:
+    scores = FLOORS["item_knn"](SESSIONS, 5)(np.array([3, 2]))
+    # sessions with: 1 two, 2 four, 3 two, 4 one, 5 one; with 2 as well: all of them
+    expected = [2 / np.sqrt(8), 0, 2 / np.sqrt(8), 1 / 2, 1 / 2]
+    assert scores[1:] == pytest.approx(expected, abs=1e-5)
+    assert ranking("item_knn", [3, 2]) == [1, 3, 4, 5, 2]
+
+
+def test_scores_count_every_prediction() -> None:
+    scores = score_floor(FLOORS["pop"](SESSIONS, 5), [np.array([3, 2]), np.array([2, 5, 1])])
+    assert scores["recall_at_10"] == 100
+    assert scores["mrr_at_10"] == pytest.approx(100 * (1 + 1 / 5 + 1 / 4) / 3)  # 1 ties with two
+    assert "nll" not in scores
+
+
+def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
+    run = FloorRun(
+        recipe="session_floors",
+        variant="markov",
+        commit="0123abc",
+        data={"dataset": "sample", "max_length": 100},
+        results_dir=str(tmp_path / "results"),
+        output_dir=str(tmp_path / "runs"),
+    )
+    execute(run)
+    result = read_result(run.spec.results_file)
+    assert set(result.metrics) == {"test/recall_at_10", "test/mrr_at_10", "test/recall_at_20", "test/mrr_at_20"}
+    assert result.metrics["test/recall_at_20"] > 80
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("floor", "ties", "recall", "rank"),
+    [
+        ("pop", "optimistic", 5.78, 1.44),
+        ("session_pop", "optimistic", 3.13, 0.38),
+        ("markov", "optimistic", 21.58, 7.18),
+        ("pop", "pessimistic", 5.78, 1.43),
+        ("markov", "pessimistic", 21.32, 7.07),
+    ],
+)
+def test_the_bars_on_citeulike(floor: str, ties: Ties, recall: float, rank: float) -> None:
+    """With ties counted as the authors do they are those that were measured elsewhere; the default is stricter."""
+    data = SessionDataModule(SESSION_DATASETS["citeulike"])
+    data.setup()
+    scores = score_floor(FLOORS[floor](data.sessions("train"), len(data.item_names)), data.sessions("test"), ties)
+    assert (round(scores["recall_at_20"], 2), round(scores["mrr_at_20"], 2)) == (recall, rank)

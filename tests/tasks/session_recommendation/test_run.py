@@ -1,0 +1,144 @@
+"""A recommender from its training to what a user does with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from ctxzoo.cli.main import main
+from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.results.result import RunResult
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.session_recommendation import evaluate, recommend
+from ctxzoo.tasks.session_recommendation.run import SessionRun, SessionSettings, session_run
+from tests.hub.test_card import python_blocks
+from tests.support.doors import offline
+from tests.support.subprocesses import run_python
+
+
+def run(folder: Path, model: str = "hcrnn3_bi", epochs: int = 1, **changes: object) -> SessionRun:
+    settings = SessionSettings(
+        epochs=epochs,
+        embedding_size=8,
+        hidden_size=8,
+        output_dir=str(folder / "runs"),
+        results_dir=str(folder / "results"),
+        tensorboard=False,
+        accelerator="cpu",
+        **changes,  # type: ignore[arg-type]
+    )
+    architecture = "hcrnn" if model.startswith("hcrnn") else "session_baseline"
+    fields = {"num_topics": 4} if architecture == "hcrnn" else {}
+    return session_run(settings, "sample", architecture, model, seed=0, recipe="trial", commit="0123abc", fields=fields)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionRun, RunResult]:
+    one = run(tmp_path_factory.mktemp("sessions"), epochs=4, learning_rate=0.02)
+    return one, execute(one)
+
+
+def test_it_learns_and_leaves_its_scores(finished: tuple[SessionRun, RunResult]) -> None:
+    one, result = finished
+    assert set(result.metrics) >= {"test/recall_at_20", "test/mrr_at_20", "test/nll", "validation/epoch4/mrr_at_20"}
+    assert result.metrics["validation/epoch4/nll"] < result.metrics["validation/epoch1/nll"]
+    assert result.metrics["test/recall_at_20"] > 55  # what is popular has 33
+    assert "item_names" not in result.settings
+    assert (one.spec.folder / "learning_curves.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_its_checkpoint_knows_the_names(finished: tuple[SessionRun, RunResult]) -> None:
+    one, result = finished
+    checkpoint = one.spec.checkpoint
+    assert {"modeling_hcrnn.py", "modeling_session.py"} <= set(check_checkpoint_folder(checkpoint))
+    found = recommend(checkpoint, ["tea 1", "tea 2", "tea 3"], k=48)
+    assert sum(probability for _, probability in found) == pytest.approx(1, abs=1e-5)
+    assert {name for name, _ in found} == set(one_data(one).item_names)
+    assert evaluate(checkpoint, "sample", progress=False, accelerator="cpu")["nll"] == pytest.approx(
+        result.metrics["test/nll"], rel=1e-5
+    )
+
+
+def one_data(one: SessionRun):  # type: ignore[no-untyped-def]
+    data = one.build_data()
+    data.setup()
+    return data
+
+
+def test_the_programs_of_its_card_run(
+    finished: tuple[SessionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    checkpoint = finished[0].spec.checkpoint
+    card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
+    assert "| recall@20 |" in card
+    example, with_package, without_package = python_blocks(card)
+    names: dict[str, object] = {}
+    exec(example, names)
+    exec(with_package, names)
+    said = with_package.splitlines()[-1].removeprefix("# ")
+    assert capsys.readouterr().out.strip() == said
+    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
+    assert printed.splitlines()[-1] == said
+
+
+def test_commands(finished: tuple[SessionRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, result = finished
+    checkpoint = str(one.spec.checkpoint)
+    assert main(["verify", checkpoint]) == 0
+    assert main(["info", checkpoint]) == 0
+    told = capsys.readouterr().out
+    assert "items: 48, with their names" in told
+    assert "tea 7" not in told  # a list of all names would be long
+    scores = tmp_path / "scores.json"
+    command = ["evaluate", checkpoint, "--dataset", "sample", "--output", str(scores)]
+    assert main(command) == 0
+    assert json.loads(scores.read_text())["metrics"]["mrr_at_20"] == pytest.approx(result.metrics["test/mrr_at_20"])
+    assert main([*command, "--ties", "optimistic"]) == 0
+    capsys.readouterr()
+    assert main(["predict", checkpoint, "--history", "tea 1 | tea 2", "--top", "3", "--only_new", "yes"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = recommend(checkpoint, ["tea 1", "tea 2"], k=3, only_new=True)
+    assert lines == [f"{probability:.4f}  {name}" for name, probability in expected]
+    events = tmp_path / "events.csv"
+    events.write_text("who,item,time\n1,tea 2,5\n1,tea 1,4\n2,gold,1\n1,gold,6\n")
+    out = tmp_path / "out.json"
+    command = ["predict", checkpoint, "--file", str(events), "--user_column", "who", "--top", "2"]
+    assert main([*command, "--output", str(out)]) == 0
+    first, second = json.loads(out.read_text())
+    assert first["recommended"] == [list(pair) for pair in recommend(checkpoint, ["tea 1", "tea 2"], k=2)]
+    assert (first["session_id"], first["left_out"]) == ("1", 1)
+    assert second == {"session_id": "2", "left_out": 1, "recommended": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give either --history, or --file with --output"),
+        (["--history", "tea 1", "--file", "a.csv"], "give either --history, or --file"),
+        (["--history", "tea 1", "--output", "a.json"], "--output belongs to --file"),
+        (["--file", "a.csv"], "--file needs --output"),
+        (["--file", "a.csv", "--output", "a.json"], "no file 'a.csv'"),
+        (["--history", "gold | tea 1"], "does not know the item 'gold': expected one of its 48 names"),
+        (["--history", "tea 1", "--top", "49"], "k=49: expected 1 to 48"),
+    ],
+)
+def test_what_predict_does_not_take(
+    finished: tuple[SessionRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["hcrnn3_bi", "narm"])
+def test_resumed_it_is_the_same_bit_for_bit(tmp_path: Path, model: str) -> None:
+    whole, halves = (run(tmp_path / name, model, epochs=2) for name in ("whole", "halves"))
+    execute(whole)
+    execute(run(tmp_path / "halves", model, epochs=1))
+    execute(halves, resume=True)
+    first, second = (load_file(one.spec.checkpoint / "model.safetensors") for one in (whole, halves))
+    assert set(first) == set(second)
+    assert all(torch.equal(first[name], second[name]) for name in first)

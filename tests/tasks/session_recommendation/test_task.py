@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import Any
+
+import lightning
+import pytest
+import torch
+from torch.nn import functional as F
+
+from ctxzoo.metrics.next_item import Ties
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
+from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+from ctxzoo.tasks.session_recommendation.evaluation import evaluate
+from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
+from ctxzoo.training.scoring import score_splits
+
+TIES: tuple[Ties, ...] = ("pessimistic", "optimistic")
+
+
+@pytest.fixture(scope="module")
+def data() -> SessionDataModule:
+    module = SessionDataModule("sample", batch_size=8, eval_batch_size=8)
+    module.setup()
+    return module
+
+
+def task_of(data: SessionDataModule, **options: Any) -> SessionRecommendationTask:
+    torch.manual_seed(0)
+    sizes = {"embedding_size": 6, "hidden_size": 6, "num_topics": 3}
+    return SessionRecommendationTask(HcrnnConfig(**sizes, **data.model_sizes()).to_dict(), **options)
+
+
+def test_scores_are_those_of_one_prefix_after_the_other(data: SessionDataModule) -> None:
+    task = task_of(data)
+    model = task.model.eval()
+    scores = score_splits(task, data, ("test",), accelerator="cpu", progress=False)["test"]
+    ranks, nats = [], []
+    with torch.no_grad():
+        for session in data.sessions("test"):
+            for step in range(1, len(session)):
+                logits = model(torch.from_numpy(session[None, :step])).logits[0]
+                ranks.append(int((logits >= logits[session[step]]).sum()))
+                nats.append(F.cross_entropy(logits, torch.tensor(session[step])))
+    found = torch.tensor(ranks)
+    assert scores["recall_at_20"] == pytest.approx(100 * (found <= 20).double().mean().item())
+    assert scores["mrr_at_10"] == pytest.approx(100 * ((found <= 10) / found).double().mean().item(), rel=1e-5)
+    assert scores["nll"] == pytest.approx(torch.stack(nats).mean().item(), rel=1e-5)
+
+
+def test_ties_count_as_requested(data: SessionDataModule) -> None:
+    model = task_of(data).model
+    with torch.no_grad():
+        model.head.bilinear.weight.zero_()  # every item has the same score
+    scores = {ties: evaluate(model, "sample", ties=ties, progress=False, accelerator="cpu") for ties in TIES}
+    assert scores["pessimistic"]["recall_at_20"] == 0
+    assert scores["optimistic"]["mrr_at_20"] == pytest.approx(100)
+
+
+def test_parameters_are_put_back_behind_every_step(data: SessionDataModule, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(data, optimiser="sgd", learning_rate=0.5)
+    drift = task.model.hcrnn.cell.drift
+    drift.data.fill_(LEAST_DRIFT)
+    calls = []
+    project = task.model.project_parameters
+    monkeypatch.setattr(task.model, "project_parameters", lambda: (calls.append(bool((drift < 0).any())), project()))
+    options: Any = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    lightning.Trainer(max_steps=6, accelerator="cpu", enable_model_summary=False, **options).fit(
+        task, train_dataloaders=data.train_dataloader()
+    )
+    assert len(calls) == 6
+    assert any(calls)  # a step had moved them below 0
+    assert (drift > 0).all()
+
+
+def test_errors_name_the_sessions() -> None:
+    task = SessionRecommendationTask(HcrnnConfig(num_items=3, num_topics=2).to_dict())
+    assert task.name_examples([4, 7]) == "sessions of the batch in the training split: [4, 7]"
+    with pytest.raises(ValueError, match="ties='lucky'"):
+        SessionScores("lucky")  # type: ignore[arg-type]
