@@ -333,8 +333,8 @@ def _of_catalogue(
 
 
 _PART = (
-    "Only a part of the sessions behind published scores on {name} is to be had, and it was divided anew: scores compare "
-    "with those of other checkpoints of ctxzoo on these rows, and with no published ones."
+    "Only a part of the sessions behind published scores on {name} is to be had, and it was divided anew: scores "
+    "compare with those of other checkpoints of ctxzoo on these rows, and with no published ones."
 )
 
 DATASET_FACTS = {
