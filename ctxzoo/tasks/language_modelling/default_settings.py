@@ -15,20 +15,22 @@ ARCHITECTURE, VARIANT = "beta_lstm", "lstm"
 
 # Of every variant, beside the fields of its own.
 CONFIG: Mapping[str, Any] = {
-    **{"num_layers": 2, "word_dim": 200, "embedding_seed": None, "kl_lambda": 0.0},
+    **{"num_layers": 2, "word_dim": 200, "embedding_seed": None, "embedding_bound": 1.0, "kl_lambda": 0.0},
     **{"dropout": 0.3, "locked_dropout": 0.3, "weight_dropout": 0.0},
 }
 DATA: Mapping[str, Any] = {
     **{"min_word_count": 2, "lower_case": True, "cutter": "english"},
     **{"batch_size": 10, "bptt": 35},
 }
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 2e-3, "weight_decay": 0.0, "halve_after": 1}
+TASK: Mapping[str, Any] = {
+    **{"optimiser": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
+}
 TRAINER: Mapping[str, Any] = {
-    **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 1.0},
+    **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 0.25},
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (1e-3, 2e-3, 4e-3),
+    "learning_rate": (5.0, 10.0, 20.0),
     "batch_size": (5, 10, 20),
     "hidden_size": (100, 200, 300),
     "dropout": (0.1, 0.3, 0.5),

@@ -63,7 +63,11 @@ TINY_SIZE = 6
 
 @dataclass
 class LanguageModelSettings(TrainingSettings):
-    """Options of a recipe that trains language models; a recipe adds its own."""
+    """Options of a recipe that trains language models; a recipe adds its own.
+
+    The rate is that of stochastic gradient descent on a mean over words whose gradients are short (a norm of 0.25 at
+    most): Adam stays for the first hundreds of steps where words are predicted by how often they occur.
+    """
 
     epochs: int = reported(15, "at most")
     patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
@@ -71,13 +75,15 @@ class LanguageModelSettings(TrainingSettings):
     bptt: int = reported(35, "words of a window, over which gradients flow back")
     min_word_count: int = reported(1, "occurrences in the training text that a word needs")
     cutter: str = reported("whitespace", "whitespace, or english for its rules")
-    optimiser: str = reported("adam", "adadelta, adam, adamw or sgd")
-    learning_rate: float = reported(2e-3)
+    optimiser: str = reported("sgd", "adadelta, adam, adamw or sgd")
+    learning_rate: float = reported(20.0)
+    momentum: float = reported(0.0, "of sgd")
     halve_after: int = reported(1, "epochs in a row without better validation after which the rate is halved; 0: never")
     weight_decay: float = reported(0.0)
-    gradient_clip: float = reported(1.0)
+    gradient_clip: float = reported(0.25)
     num_layers: int = reported(2)
     word_dim: int = reported(200, "numbers of a word's vector")
+    embedding_bound: float = reported(1.0, "words' vectors start in U(-bound, bound)")
     hidden_size: int | None = reported(None, "units of a layer; default: the cell's, by which all are of one size")
     dropout: float = reported(0.2, "on the words")
     locked_dropout: float = reported(0.2, "behind each layer")
@@ -122,7 +128,7 @@ def language_model_run(
         "kl_lambda": settings.kl_lambda if cell.endswith(PRIOR) else 0.0,
         **{
             one: getattr(settings, one)
-            for one in ("num_layers", "word_dim", "dropout", "locked_dropout", "weight_dropout")
+            for one in ("num_layers", "word_dim", "embedding_bound", "dropout", "locked_dropout", "weight_dropout")
         },
     }
     decisive = {
@@ -146,7 +152,10 @@ def language_model_run(
         spec=spec,
         config={"model_type": f"ctxzoo_{ARCHITECTURE}", **config},
         data={**data, **{one: getattr(settings, one) for one in of_data}, "seed": seed},
-        task={one: getattr(settings, one) for one in of_task},
+        task={
+            **{one: getattr(settings, one) for one in of_task},
+            "momentum": settings.momentum if settings.optimiser == "sgd" else None,
+        },
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),

@@ -26,7 +26,7 @@ PROMPT = "the old farmers"
 def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> LanguageModelRun:
     settings = LanguageModelSettings(
         epochs=epochs,
-        **{"hidden_size": 12, "word_dim": 12, "batch_size": 10, "bptt": 20, **changes},
+        **{"hidden_size": 12, "word_dim": 12, "batch_size": 10, "bptt": 20, "optimiser": "adam", **changes},
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
         tensorboard=False,
