@@ -24,9 +24,17 @@ PROMPT = "the old farmers"
 
 
 def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> LanguageModelRun:
+    small = {
+        "hidden_size": 12,
+        "word_dim": 12,
+        "batch_size": 10,
+        "bptt": 20,
+        "optimiser": "adam",
+        "learning_rate": 2e-3,
+    }
     settings = LanguageModelSettings(
         epochs=epochs,
-        **{"hidden_size": 12, "word_dim": 12, "batch_size": 10, "bptt": 20, "optimiser": "adam", **changes},
+        **{**small, **changes},
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
         tensorboard=False,
