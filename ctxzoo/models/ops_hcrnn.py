@@ -230,14 +230,17 @@ class _TopicScores(torch.autograd.Function):
         theta, projected, hidden, vector = ctx.saved_tensors
         of_theta, of_hidden = torch.empty_like(theta), torch.empty_like(hidden)
         of_projected, of_vector = torch.zeros_like(projected), torch.zeros_like(vector)
+        weighted = (projected * vector).unsqueeze(2)
         for rows in _pieces(len(theta), projected.numel()):
             gates, upstream = _gates(theta[rows], projected, hidden[rows]), of_scores[rows]
             of_vector += upstream.flatten() @ gates.flatten(0, 1)
-            slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(vector)  # of the score by theta_k P_k + q
-            of_theta[rows] = (slopes * projected).sum(dim=2).mul_(upstream)
-            of_hidden[rows] = torch.bmm(upstream.unsqueeze(1), slopes).squeeze(1)
-            of_projected += torch.einsum("nk,nkh->kh", theta[rows] * upstream, slopes)
-        return of_theta, of_projected, of_hidden, of_vector
+            # Of the pre-activations theta_k P_k + q, without the factor v that all of them have.
+            slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))
+            by_topic = slopes.transpose(0, 1)
+            of_hidden[rows] = slopes.sum(dim=1)
+            of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()
+            of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)
+        return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector
 
 
 def _gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
