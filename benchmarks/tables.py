@@ -16,6 +16,7 @@ from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.document_tables import document_attention
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
+from benchmarks.session_positions_tables import session_positions
 from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
 from ctxzoo.data.files import write_atomically
@@ -93,6 +94,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "document_attention-cuda": document_attention,
     "beta_lstm-cpu": beta_lstm,
     "beta_lstm-cuda": beta_lstm,
+    "session_positions": session_positions,
     "word_embedding": word_embedding,
     "preparation": preparation,
     "import_time": import_time,

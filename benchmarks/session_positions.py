@@ -1,0 +1,117 @@
+"""An epoch of sessions with every position in one pass, beside prefixes as examples of their own.
+
+    python -m benchmarks.session_positions                 HCRNN-3 + Bi and NARM on CiteULike, one thread
+    python -m benchmarks.session_positions --every 4       a fourth of the batches of each, and times four
+    python -m benchmarks.session_positions --quick         does it run? (the generated sample, tiny models)
+
+Sides: "one pass": batches of 16 sessions of similar length, every position of each at once, as the recipes train.
+"prefixes": batches of 512 prefixes drawn from all sessions, padded to the longest, as the authors of HCRNN train.
+"prefixes by length": batches of 512 prefixes of similar length. All make the same predictions with the same model; a
+test compares one pass with prefixes. A step is forward, backward and Adam. Seconds are those of the processor, so that
+other work on the machine counts less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.reporting import RESULTS, Value, write_rows
+from ctxzoo.data.bucketing import BucketSampler
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
+from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
+from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
+from ctxzoo.results.environment import git_commit
+from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, Session, SessionDataModule, session_inputs
+
+NAME = "session_positions"
+SESSIONS, PREFIXES = 16, 512  # in a batch
+ONE_PASS, AUTHORS, SORTED = "one pass", "prefixes", "prefixes by length"
+AIM = 1 / 3  # of the authors' way
+
+Batch = dict[str, Any]
+
+
+def batches_of(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Callable[[], Batch]]:
+    """Return what makes each batch of an epoch."""
+    if side == ONE_PASS:
+        sampler = BucketSampler([len(session) for session in sessions], SESSIONS, shuffle=True, seed=seed)
+        return [
+            lambda rows=rows: {**session_inputs([sessions[row] for row in rows]), "every_position": True}
+            for rows in sampler
+        ]
+    prefixes = [(session, step) for session in sessions for step in range(1, len(session))]
+    pool = 50 if side == SORTED else 1
+    drawn = BucketSampler([step for _, step in prefixes], PREFIXES, shuffle=True, seed=seed, pool_batches=pool)
+    return [lambda rows=rows: _prefixes([prefixes[row] for row in rows]) for rows in drawn]
+
+
+def _prefixes(chosen: Sequence[tuple[Session, int]]) -> Batch:
+    ids = torch.zeros(len(chosen), max(step for _, step in chosen), dtype=torch.int64)
+    for row, (session, step) in enumerate(chosen):
+        ids[row, :step] = torch.from_numpy(session[:step])
+    labels = torch.tensor([int(session[step]) for session, step in chosen])
+    return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
+
+
+def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]], every: int) -> float:
+    """Return the processor's seconds for an epoch, from every `every`-th batch; the first one warms up before."""
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+
+    def step(make: Callable[[], Batch]) -> None:
+        optimiser.zero_grad()
+        model(**make()).loss.backward()
+        optimiser.step()
+        model.project_parameters()
+
+    step(batches[0])
+    chosen = batches[::every]
+    started = time.process_time()
+    for make in chosen:
+        step(make)
+    return (time.process_time() - started) * len(batches) / len(chosen)
+
+
+def measure(data: SessionDataModule, sizes: dict[str, Any], every: int) -> Iterator[dict[str, Value]]:
+    """Yield a row for each model and side."""
+    sessions = data.sessions("train")
+    models: dict[str, Callable[[], Any]] = {
+        "HCRNN-3 + Bi": lambda: HcrnnForNextItem(HcrnnConfig(**sizes, **data.model_sizes())),  # type: ignore[arg-type]
+        "NARM": lambda: SessionBaselineForNextItem(SessionBaselineConfig(**sizes, **data.model_sizes())),  # type: ignore[arg-type]
+    }
+    for name, make in models.items():
+        for side in (ONE_PASS, AUTHORS, SORTED):
+            torch.manual_seed(0)
+            batches = batches_of(side, sessions)
+            seconds = seconds_of_an_epoch(make().train(), batches, every)
+            print(f"{name}, {side}: {seconds:.1f} s, {len(batches)} batches")
+            predictions = int(np.sum([len(session) - 1 for session in sessions]))
+            yield {"model": name, "side": side, "batches": len(batches), "predictions": predictions, "seconds": seconds}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, help="measure every so many batches; default: all")
+    parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
+    options = parser.parse_args(arguments)
+    commit = git_commit()
+    torch.set_num_threads(1)
+    source = "sample" if options.quick else SESSION_DATASETS["citeulike"]
+    data = SessionDataModule(source, data_dir=options.data_dir)
+    data.setup()
+    sizes = {"embedding_size": 6, "hidden_size": 6} if options.quick else {}
+    rows = [{"dataset": source, **row} for row in measure(data, sizes, options.every)]
+    write_rows(options.out, rows, commit)
+
+
+if __name__ == "__main__":
+    main()
