@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     sizes = {"embedding_size": 6, "hidden_size": 6} if options.quick else {}
-    rows = [{"dataset": source, **row} for row in measure(data, sizes, options.every)]
+    rows = [{"data": source, **row} for row in measure(data, sizes, options.every)]
     write_rows(options.out, rows, commit)
 
 

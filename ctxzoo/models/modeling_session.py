@@ -124,6 +124,25 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
+    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+        """Return the ids of items, given by name or id.
+
+        Raises:
+            ValueError: no items, or one that the model does not know.
+        """
+        config = self.config
+        if not len(history) or isinstance(history, str):
+            raise ValueError(f"history={history!r}: expected a list of one item or more")
+        names = {config.name_of(item): item for item in range(1, config.num_items + 1)}
+        ids = [item if isinstance(item, int) else names.get(item, 0) for item in history]
+        for item, number in zip(history, ids, strict=True):
+            if not 1 <= number <= config.num_items:
+                raise ValueError(
+                    f"the model does not know the item {item!r}: expected one of its {config.num_items:,} names, such "
+                    f"as {config.name_of(1)!r}, or a number 1..{config.num_items}"
+                )
+        return ids
+
     @torch.no_grad()
     def recommend(
         self, history: Sequence[str | int], k: int = 10, *, only_new: bool = False
@@ -143,17 +162,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: an empty history, an item that the model does not know, or a k that cannot be.
         """
-        config = self.config
-        if not len(history) or isinstance(history, str):
-            raise ValueError(f"history={history!r}: expected a list of one item or more")
-        names = {config.name_of(item): item for item in range(1, config.num_items + 1)}
-        ids = [item if isinstance(item, int) else names.get(item, 0) for item in history]
-        for item, number in zip(history, ids, strict=True):
-            if not 1 <= number <= config.num_items:
-                raise ValueError(
-                    f"the model does not know the item {item!r}: expected one of its {config.num_items:,} names, such "
-                    f"as {config.name_of(1)!r}, or a number 1..{config.num_items}"
-                )
+        config, ids = self.config, self.ids_of(history)
         left = config.num_items - (len(set(ids)) if only_new else 0)
         if not 1 <= k <= left:
             raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")

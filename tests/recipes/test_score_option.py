@@ -14,6 +14,7 @@ from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 
 SAMPLE: dict[str, dict[str, Any]] = {
+    "citeulike_hcrnn": {"dataset": ["sample"], "models": ["hcrnn1"]},
     "document_bert": {"dataset": ["sample"]},
     "document_lama": {"dataset": ["sample"], "model": ["lama", "cnn"]},
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
@@ -23,6 +24,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "sentence_contextualizer": {"datasets": ["sample"]},
     "sentence_linear": {"datasets": ["sample"]},
     "sentence_text_baseline": {"datasets": ["sample"], "models": ["mean"]},
+    "session_baselines": {"dataset": ["sample"], "models": ["narm"]},
 }
 
 

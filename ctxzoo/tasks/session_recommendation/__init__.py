@@ -9,12 +9,15 @@ __all__ = [
     "SessionDataModule",
     "SessionRecommendationTask",
     "SessionScores",
+    "draw_drift",
+    "drift_gates",
     "evaluate",
     "recommend",
 ]
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+    from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
     from ctxzoo.tasks.session_recommendation.evaluation import evaluate
     from ctxzoo.tasks.session_recommendation.reader import EventColumns
     from ctxzoo.tasks.session_recommendation.recommendation import recommend
@@ -27,6 +30,8 @@ else:
             "SessionDataModule": "ctxzoo.tasks.session_recommendation.data",
             "SessionRecommendationTask": "ctxzoo.tasks.session_recommendation.task",
             "SessionScores": "ctxzoo.tasks.session_recommendation.task",
+            "draw_drift": "ctxzoo.tasks.session_recommendation.drift_picture",
+            "drift_gates": "ctxzoo.tasks.session_recommendation.drift_picture",
             "evaluate": "ctxzoo.tasks.session_recommendation.evaluation",
             "recommend": "ctxzoo.tasks.session_recommendation.recommendation",
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.card_facts import sample_facts
@@ -10,9 +11,11 @@ from ctxzoo.hub.card_parts import Snippets, repo_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift
 
 EXAMPLE = (1, 2, 3)  # ids, so that cards need no names of a dataset
 LISTED = 3  # items that the programs of a card show
+DRAWN = 40  # steps of drift.png
 
 WITH_PACKAGE = f"""\
 from ctxzoo.tasks.session_recommendation import recommend
@@ -86,6 +89,13 @@ class SessionRecommendationCard(TaskCard):
 
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         return [f"after the items {example['history']}: {', '.join(example['recommended'])}"]
+
+    def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
+        """Draw drift.png, the drift gate along the longest session of validation, where the model has such a gate."""
+        if getattr(task.model.config, "version", 1) == 1:
+            return
+        session = max(data.sessions("validation" if "validation" in data.splits else "train"), key=len)
+        draw_drift(task.model, session[:DRAWN].tolist(), folder / "drift.png")
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:
         named = "" if getattr(config, "item_names", None) is None else ", with their names"

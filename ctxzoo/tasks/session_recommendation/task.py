@@ -51,8 +51,10 @@ class SessionScores(Scores):
 class SessionRecommendationTask(ZooTask):
     """Trains and scores a model that predicts the next item of a session.
 
-    A batch holds what `session_inputs` gives. Every step of every session is a prediction, all of them in one pass; the
-    loss is their mean. Behind each step of the optimiser the model puts parameters back into their range.
+    A batch holds what `session_inputs` gives. Every step of every session is a prediction, all of them in one pass. The
+    objective is the sum over a session, the mean over the sessions of a batch: sessions of one batch are about as long,
+    and a mean over predictions would weigh those of short sessions more. Behind each step of the optimiser the model
+    puts parameters back into their range.
 
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
@@ -102,7 +104,7 @@ class SessionRecommendationTask(ZooTask):
 
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         loss: torch.Tensor = self.model(**model_inputs(batch), every_position=True).loss
-        return loss
+        return loss * (batch["labels"] != IGNORED).sum() / len(batch["labels"])
 
     def name_examples(self, rows: list[int]) -> str:
         return f"sessions of the batch in the training split: {rows}"

@@ -48,7 +48,8 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[SessionRun, RunResult])
     assert result.metrics["validation/epoch4/nll"] < result.metrics["validation/epoch1/nll"]
     assert result.metrics["test/recall_at_20"] > 55  # what is popular has 33
     assert "item_names" not in result.settings
-    assert (one.spec.folder / "learning_curves.png").read_bytes()[:4] == b"\x89PNG"
+    for picture in ("learning_curves.png", "drift.png"):
+        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_its_checkpoint_knows_the_names(finished: tuple[SessionRun, RunResult]) -> None:

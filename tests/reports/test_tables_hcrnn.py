@@ -1,0 +1,82 @@
+"""The tables of session recommendation: which runs stand where, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
+from reports.tables_hcrnn import best_epoch, citeulike, sets
+from tests.support.result_tables import make_run, rows
+
+RECIPES = {"narm": "session_baselines", "hcrnn3_bi": "citeulike_hcrnn", "markov": "session_floors"}
+
+
+def made(model: str, recall: float, *, seed: int = 0, dataset: str = "citeulike", **changes: Any) -> RunResult:
+    metrics = {
+        "test/recall_at_20": recall,
+        "test/mrr_at_20": recall / 4,
+        "validation/recall_at_20": recall + 1,
+        **{f"validation/epoch{epoch}/recall_at_20": value for epoch, value in ((1, 3.0), (2, 9.0), (3, 8.0))},
+        "epochs": 3,
+    }
+    values = {
+        "recipe": RECIPES[model],
+        "dataset": SESSION_DATASETS[dataset],
+        "metrics": metrics,
+        "tag": "",
+        "wall_seconds": 60.0,
+    }
+    return replace(make_run(model, seed, settings={"epochs": 200}), **{**values, **changes})
+
+
+def test_the_best_epoch_is_that_of_the_highest_validation() -> None:
+    assert best_epoch(made("narm", 20)) == 2
+    assert best_epoch(make_run()) is None
+
+
+def test_citeulike() -> None:
+    results = [made("narm", 24.0), made("narm", 25.0, seed=1), made("markov", 21.32)]
+    table = rows(citeulike(results))
+    assert table["NARM"]["test Recall@20"] == "24.50 ± 0.71"
+    assert table["NARM"]["seeds"] == "2"
+    assert table["NARM"]["best epoch"] == "2 ± 0"
+    assert table["NARM"]["seconds an epoch"] == "20 ± 0"
+    assert table["Markov: what follows the last item"]["test MRR@20"] == "5.33"
+    assert table["HCRNN-3 + Bi"]["seeds"] == "not run yet"
+    commands = [line for line in citeulike(results).splitlines() if line.startswith("python")]
+    assert commands == [
+        "python recipes/session_floors.py --resume --results_dir results",
+        "python recipes/session_baselines.py --models gru4rec stamp --resume --results_dir results",
+        "python recipes/citeulike_hcrnn.py --models hcrnn1 hcrnn2 hcrnn3 hcrnn3_bi --resume --results_dir results",
+    ]
+
+
+def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
+    named = made("hcrnn3_bi", 26.0, tag="slow")
+    named = replace(named, settings={**named.settings, "learning_rate": 1e-4})
+    table = rows(citeulike([made("hcrnn3_bi", 25.0), named]))
+    assert table["HCRNN-3 + Bi, slow (learning_rate 0.0001)"]["test Recall@20"] == "26.00"
+    assert table["HCRNN-3 + Bi"]["test Recall@20"] == "25.00"
+
+
+def test_sets_stand_side_by_side_without_trials() -> None:
+    results = [
+        made("narm", 20.0, dataset="lastfm"),
+        made("narm", 30.0, seed=1, dataset="lastfm", settings={"tiny": True}),
+        made("markov", 19.82, dataset="movielens_100k"),
+    ]
+    table = rows(sets(results))
+    assert table["NARM"]["LastFM (part)"] == "20.00 / 5.00"
+    assert table["NARM"]["CiteULike"] == "not run yet"
+    assert table["Markov: what follows the last item"]["MovieLens 100K"] == "19.82 / 4.96"
+    assert "--dataset lastfm --models gru4rec stamp" in sets(results)
+
+
+def test_seeds_that_were_not_made_alike_are_refused() -> None:
+    other = made("narm", 24.0, seed=1, settings={"epochs": 100})
+    with pytest.raises(ValueError, match="epochs"):
+        citeulike([made("narm", 24.0), other])
