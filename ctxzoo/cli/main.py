@@ -107,17 +107,21 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
-    sub = add("predict", predict, "Answer questions, label texts, tag words, fill in words, continue text or music.")
+    sub = add(
+        "predict",
+        predict,
+        "Answer questions, label texts, tag words, fill in words, recommend items, continue text or music.",
+    )
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument(
         "--file",
         type=Path,
-        help="SQuAD JSON file (answers are not needed), one text a line, or .jsonl; music: .mid, .jsonl, .parquet",
+        help="SQuAD JSON file (answers are not needed), one text a line, .jsonl; music .mid, .parquet; events .csv",
     )
     sub.add_argument(
         "--output",
         type=Path,
-        help="JSON file of id to answer, or of labels, tags or words and scores; of music .mid or .json; with --file",
+        help="JSON file of id to answer, or of labels, tags, words or items and scores; music: also .mid; with --file",
     )
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,14 +13,11 @@ import torch
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.metrics.next_item import Ties
-from ctxzoo.results.result import RESULTS_DIR, write_result_file
-from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.counted import CountedRun
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.data import Session, SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionScores
 
-ARCHITECTURE = "counts"
 Scores = npt.NDArray[np.float64]  # (num_items + 1,) of all items; that of padding is below all
 
 # Each floor is a function of training sessions and their number of items, and returns one of a history.
@@ -73,8 +69,9 @@ def item_knn(sessions: Sequence[Session], num_items: int) -> Scorer:
     return lambda history: cosine[history[-1]] + 1e-6 * least * popular
 
 
+POP, SESSION_POP = "pop", "session_pop"  # which hold a number for each item, the others one for each pair
 FLOORS: Mapping[str, Callable[[Sequence[Session], int], Scorer]] = MappingProxyType(
-    {"pop": pop, "session_pop": session_pop, "item_knn": item_knn, "markov": markov}
+    {POP: pop, SESSION_POP: session_pop, "item_knn": item_knn, "markov": markov}
 )
 
 
@@ -96,55 +93,17 @@ def score_floor(scorer: Scorer, sessions: Sequence[Session], ties: Ties = "pessi
 
 
 @dataclass(frozen=True, kw_only=True)
-class FloorRun(Run):
-    """Counts in `train`, scored on `score`.
-
-    Attributes:
-        recipe, seed, commit, score, tag, results_dir: see `RunSpec`; nothing is drawn.
-        variant: one of `FLOORS`.
-        data: arguments of the DataModule, `dataset` among them.
-    """
+class FloorRun(CountedRun):
+    """One of `FLOORS`, which `variant` names; see `CountedRun`."""
 
     card: ClassVar[TaskCard] = CARD
+    data_class: ClassVar[Any] = SessionDataModule
 
-    recipe: str
-    variant: str
-    commit: str
-    seed: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
-    score: str = "test"
-    tag: str = ""
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
+    def settings(self) -> Mapping[str, Any]:
+        return {"max_length": self.data["max_length"]}
 
-    @property
-    def spec(self) -> RunSpec:
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=ARCHITECTURE,
-            variant=self.variant,
-            dataset=self.data["dataset"],
-            seed=self.seed,
-            commit=self.commit,
-            settings={"max_length": self.data["max_length"]},
-            score=self.score,
-            tag=self.tag,
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
-
-    def work(self, *, resume: bool) -> None:
-        data = SessionDataModule(**self.data)
-        data.setup()
-        scored = data.sessions(self.score)
-        started = time.perf_counter()
-        scorer = FLOORS[self.variant](data.sessions("train"), len(data.item_names))
-        metrics = score_floor(scorer, scored)
-        numbers = len(data.item_names) ** (1 if "pop" in self.variant else 2)
-        result = self.spec.result(
-            metrics={f"{self.score}/{name}": value for name, value in metrics.items()},
-            parameters={"trainable": numbers, "total": numbers},
-            fingerprint=data.fingerprint,
-            seconds=time.perf_counter() - started,
-        )
-        write_result_file(result, self.spec.results_file)
+    def count(self, data: SessionDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
+        num_items = len(data.item_names)
+        scorer = FLOORS[self.variant](data.sessions("train"), num_items)
+        numbers = num_items ** (1 if self.variant in (POP, SESSION_POP) else 2)
+        return numbers, lambda split: score_floor(scorer, data.sessions(split))

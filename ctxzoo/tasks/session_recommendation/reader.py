@@ -11,10 +11,9 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.row_files import read_parquet
+from ctxzoo.data.row_files import read_delimited, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
 from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION, sample_sessions
 
@@ -105,17 +104,10 @@ def _read_file(path: Path, columns: EventColumns) -> datasets.Dataset:
     kind = path.suffix.lower()
     if kind not in EVENT_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
-    table = read_parquet(path) if kind == ".parquet" else _read_csv(path, "," if kind == ".csv" else "\t")
+    table = read_parquet(path) if kind == ".parquet" else read_delimited(path, (columns.user, columns.item))
     if ITEMS in table.column_names:
         return datasets.Dataset(datasets.table.InMemoryTable(table))
     return _sessions_of_events(path.name, table, columns)
-
-
-def _read_csv(path: Path, delimiter: str) -> pa.Table:
-    try:
-        return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter))
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {error}") from error
 
 
 def _sessions_of_events(where: str, table: pa.Table, columns: EventColumns) -> datasets.Dataset:
@@ -126,7 +118,9 @@ def _sessions_of_events(where: str, table: pa.Table, columns: EventColumns) -> d
                 f"{where}: no column {name!r}; there are {table.column_names}. Name those of users, items and times, "
                 "or give sessions as lists in a column 'items'"
             )
-        missing = pc.index(table.column(name).is_null(), True).as_py()
+        column = table.column(name)
+        empty = pc.equal(column, "") if pa.types.is_string(column.type) else column.is_null()
+        missing = pc.index(pc.fill_null(empty, True), True).as_py()
         if missing >= 0:
             raise TextFormatError(f"{where}, row {missing}: nothing in {name!r}; fill it in or leave the row out")
     if table.num_rows == 0:
