@@ -1,7 +1,6 @@
 """An epoch of sessions with every position in one pass, beside prefixes as examples of their own.
 
     python -m benchmarks.session_positions                 HCRNN-3 + Bi and NARM on CiteULike, one thread
-    python -m benchmarks.session_positions --every 4       a fourth of the batches of each, and times four
     python -m benchmarks.session_positions --quick         does it run? (the generated sample, tiny models)
 
 Sides: "one pass": batches of 16 sessions of similar length, every position of each at once, as the recipes train.
@@ -61,8 +60,8 @@ def _prefixes(chosen: Sequence[tuple[Session, int]]) -> Batch:
     return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
 
 
-def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]], every: int) -> float:
-    """Return the processor's seconds for an epoch, from every `every`-th batch; the first one warms up before."""
+def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]]) -> float:
+    """Return the processor's seconds for an epoch; the first batch warms up before."""
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def step(make: Callable[[], Batch]) -> None:
@@ -72,14 +71,13 @@ def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]], ever
         model.project_parameters()
 
     step(batches[0])
-    chosen = batches[::every]
     started = time.process_time()
-    for make in chosen:
+    for make in batches:
         step(make)
-    return (time.process_time() - started) * len(batches) / len(chosen)
+    return time.process_time() - started
 
 
-def measure(data: SessionDataModule, sizes: dict[str, Any], every: int) -> Iterator[dict[str, Value]]:
+def measure(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str, Value]]:
     """Yield a row for each model and side."""
     sessions = data.sessions("train")
     models: dict[str, Callable[[], Any]] = {
@@ -90,7 +88,7 @@ def measure(data: SessionDataModule, sizes: dict[str, Any], every: int) -> Itera
         for side in (ONE_PASS, AUTHORS, SORTED):
             torch.manual_seed(0)
             batches = batches_of(side, sessions)
-            seconds = seconds_of_an_epoch(make().train(), batches, every)
+            seconds = seconds_of_an_epoch(make().train(), batches)
             print(f"{name}, {side}: {seconds:.1f} s, {len(batches)} batches")
             predictions = int(np.sum([len(session) - 1 for session in sessions]))
             yield {"model": name, "side": side, "batches": len(batches), "predictions": predictions, "seconds": seconds}
@@ -98,7 +96,6 @@ def measure(data: SessionDataModule, sizes: dict[str, Any], every: int) -> Itera
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="measure every so many batches; default: all")
     parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
@@ -109,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     sizes = {"embedding_size": 6, "hidden_size": 6} if options.quick else {}
-    rows = [{"data": source, **row} for row in measure(data, sizes, options.every)]
+    rows = [{"data": source, **row} for row in measure(data, sizes)]
     write_rows(options.out, rows, commit)
 
 
