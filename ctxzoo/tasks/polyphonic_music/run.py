@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
@@ -41,6 +41,7 @@ ARCHITECTURE = "beta_lstm"
 PRIOR = "_prior"  # behind the name of a cell: the authors' "+p"
 PRIOR_WEIGHTS = {"jsb_chorales": 1.0}  # the authors' kl_lambda
 PRIOR_WEIGHT = 1e-3  # of the other sets
+AUTO, MEAN = "auto", "mean"  # gate sampling of a config: in training gates are drawn, or never
 CELLS = (*BetaLstmConfig.variants, f"bibeta5{PRIOR}")
 TINY_SIZE = 6
 
@@ -67,10 +68,15 @@ class MusicSettings(TrainingSettings):
     locked_dropout: float | None = reported(None, "behind each layer; default: the cell's")
     weight_dropout: float = reported(0.0, "on recurrent weights")
     kl_lambda: float | None = reported(None, "weight of the prior of the cells that have one; default: the authors'")
+    gate_sampling: str = field(
+        default=AUTO, metadata={"help": "auto: gates are drawn in training; mean: they have their means there too"}
+    )
     kl_annealing: str = reported("constant", "constant, linear or logistic")
     kl_annealing_epochs: int = reported(50, "until the weight is whole (linear) or at a half (logistic)")
 
     def __post_init__(self) -> None:
+        if self.gate_sampling not in (AUTO, MEAN):
+            raise ValueError(f"gate_sampling={self.gate_sampling!r}: expected {AUTO} or {MEAN}")
         if self.tiny:
             self.epochs, self.hidden_size = 1, TINY_SIZE
 
@@ -113,11 +119,14 @@ def music_run(
     if has_prior:
         weight = settings.kl_lambda
         config["kl_lambda"] = PRIOR_WEIGHTS.get(dataset, PRIOR_WEIGHT) if weight is None else weight
+    if settings.gate_sampling != AUTO:
+        config["gate_sampling"] = settings.gate_sampling
     decisive = {
         **reported_settings(settings),
         "config_name": data["config_name"],
         **{name: config[name] for name in ("hidden_size", "locked_dropout")},
         "kl_lambda": config.get("kl_lambda", 0.0),
+        **{name: config[name] for name in ("gate_sampling",) if name in config},  # reported where it is not AUTO
     }
     spec = settings.spec(
         recipe=recipe,

@@ -189,3 +189,9 @@ def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
         # The second epoch is worse too, but never divides; the third is not; the fourth is, the last.
         assert state["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(2e-3 / divide_by**divided)
         assert state["epoch"] == 3
+
+
+def test_gates_may_have_their_means_in_training(tmp_path: Path) -> None:
+    drawn, means = run(tmp_path), run(tmp_path, gate_sampling="mean")
+    assert "gate_sampling" not in drawn.spec.settings  # as in results files from before there was the option
+    assert means.spec.settings["gate_sampling"] == means.config["gate_sampling"] == "mean"
