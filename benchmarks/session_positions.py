@@ -29,6 +29,7 @@ from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, Session, SessionDataModule, session_inputs
+from ctxzoo.training.allocator import keep_freed_memory
 
 NAME = "session_positions"
 SESSIONS, PREFIXES = 16, 512  # in a batch
@@ -102,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     commit = git_commit()
     torch.set_num_threads(1)
+    keep_freed_memory()  # as every training does
     source = "sample" if options.quick else SESSION_DATASETS["citeulike"]
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
