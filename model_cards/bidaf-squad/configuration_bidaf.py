@@ -1,0 +1,170 @@
+"""The configuration of BiDAF and its variants."""
+
+from types import MappingProxyType
+from typing import Any, Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import OfVariant, ZooConfig
+
+
+@strict
+class BidafConfig(ZooConfig):
+    """BiDAF with positions, self-attention and characters in front of the highway layer (Patel 2022).
+
+    The defaults are the paper's baseline: word vectors, highway, BiLSTM, attention flow, modelling, pointers.
+    `variants` names the rows of the paper's table, and three variants of ours.
+
+    Args:
+        vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
+        word_embedding_size: width of the word vectors (GloVe 840B: 300).
+        train_word_embeddings: False keeps the word vectors as given; True learns them.
+        hidden_size: h; width of the projection and of each LSTM direction.
+        dropout: rate, wherever the paper has dropout.
+        position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
+        max_position_embeddings: rows of the learned table; a longer input is an error.
+        trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
+            from this one on are as they were drawn. None: not known.
+        position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
+        scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
+        self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
+            layer).
+        self_attention_residual: [ours] x + attention, then LayerNorm.
+        char_vocab_size: rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
+        char_embedding_size, char_channels, char_kernel_size: width of a character, filters, their width w.
+        max_word_length: L; words are cut to this many characters.
+        num_highway_layers: layers of the highway network.
+        query_to_context: coattention (the paper's, after the course starter) or max (Seo et al. 2017).
+        squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
+        max_answer_length: longest answer in words that decoding considers.
+        no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
+            probability; tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
+        word_features: [ours] exact match in three forms, term frequency and word shape beside each word.
+        num_word_features: width of these features; fixed by the tokenizer.
+        context_self_attention: [ours] self-attention after the attention flow (Clark and Gardner 2018).
+        condition_end_on_start: [ours] the end's LSTM also sees the start-weighted summary of M.
+        no_answer_head: [ours] a no-answer score of its own in place of position 0.
+        variational_dropout: [ours] one dropout mask over all time steps, on the inputs of every LSTM.
+    """
+
+    model_type = "ctxzoo_bidaf"
+    largest = MappingProxyType(
+        {
+            "max_position_embeddings": 10_000_000,
+            "trained_positions": 10_000_000,
+            "char_vocab_size": 2_000_000,
+            "char_kernel_size": 1000,
+            "max_word_length": 1000,
+            "max_answer_length": 10_000,
+            "num_highway_layers": 1000,
+        }
+    )
+    # The rows of the paper's table. `char_kernel_size` stands for a variant with characters: whoever builds the config
+    # adds the sizes that come from data (vocab_size, word_embedding_size, char_vocab_size).
+    variants = MappingProxyType(
+        {
+            "baseline": {},
+            "sinusoidal": {"position_embedding": "sinusoidal"},
+            "learned": {"position_embedding": "learned"},
+            "learned_attention": {"position_embedding": "learned", "self_attention": True},
+            "learned_char3": {"position_embedding": "learned", "char_kernel_size": 3},
+            "learned_char7": {"position_embedding": "learned", "char_kernel_size": 7},
+            "learned_char9": {"position_embedding": "learned", "char_kernel_size": 9},
+            # The next ones are ours and in no row of the paper: characters without learned positions; the dropout that
+            # positions bring along, without the positions; self-attention with a path around it.
+            "char7": {"char_kernel_size": 7},
+            "second_dropout": {"position_embedding": "sinusoidal", "position_scale": 0},
+            "learned_attention_residual": {
+                "position_embedding": "learned",
+                "self_attention": True,
+                "self_attention_residual": True,
+            },
+        }
+    )
+    nominal_sizes = MappingProxyType({"vocab_size": 2, "word_embedding_size": 300, "char_vocab_size": 100})
+
+    vocab_size: int = 2
+    word_embedding_size: int = 300
+    train_word_embeddings: bool = False
+    hidden_size: int = 100
+    dropout: float | int = 0.2
+    position_embedding: Literal["none", "sinusoidal", "learned"] = "none"
+    max_position_embeddings: int = 1024
+    trained_positions: int | None = None
+    position_scale: float | int = 1.0
+    scale_embeddings: float | int = 1.0
+    self_attention: bool = False
+    self_attention_residual: bool = False
+    char_vocab_size: int = 0
+    char_embedding_size: int = 64
+    char_channels: int = 100
+    char_kernel_size: int = 7
+    max_word_length: int = 16
+    num_highway_layers: int = 2
+    query_to_context: Literal["coattention", "max"] = "coattention"
+    squad_version: Literal["1.1", "2.0"] = "2.0"
+    max_answer_length: int = 15
+    no_answer_threshold: float | None = None
+    word_features: bool = False
+    num_word_features: int = 12
+    context_self_attention: bool = False
+    condition_end_on_start: bool = False
+    no_answer_head: bool = False
+    variational_dropout: bool = False
+
+    @classmethod
+    def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
+        """Return the configuration of one of `variants`, as `ZooConfig.of_variant` does.
+
+        Variants with characters need a `char_vocab_size` among the `changes`; the others ignore it.
+
+        Raises:
+            ValueError: an unknown variant name, or no `char_vocab_size` for a variant with characters.
+        """
+        if "char_kernel_size" not in cls.variants.get(name, {}):
+            changes.pop("char_vocab_size", None)
+        elif "char_vocab_size" not in changes:
+            raise ValueError(f"variant {name!r} reads characters; give char_vocab_size, how many there are")
+        return super().of_variant(name, **changes)
+
+    def validate_sizes(self) -> None:
+        """Check that every size is positive and the dropout rate a probability."""
+        self.check_counts(
+            "word_embedding_size",
+            "hidden_size",
+            "max_position_embeddings",
+            "char_embedding_size",
+            "char_channels",
+            "char_kernel_size",
+            "max_word_length",
+            "max_answer_length",
+        )
+        if self.vocab_size < 2:
+            raise ValueError(f"vocab_size must be at least 2 (padding and unknown), got {self.vocab_size}")
+        if self.trained_positions is not None:
+            self.check_counts("trained_positions")
+        if self.char_vocab_size != 0 and self.char_vocab_size < 2:
+            raise ValueError(f"char_vocab_size must be 0 (no characters) or at least 2, got {self.char_vocab_size}")
+        if self.num_highway_layers < 0:
+            raise ValueError(f"num_highway_layers must not be negative, got {self.num_highway_layers}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        if self.no_answer_threshold is not None and not 0 <= self.no_answer_threshold <= 1:
+            raise ValueError(f"no_answer_threshold must be in [0, 1], or null; got {self.no_answer_threshold}")
+
+    def validate_combinations(self) -> None:
+        """Check the settings that only mean something together."""
+        if self.self_attention_residual and not self.self_attention:
+            raise ValueError("self_attention_residual=True needs self_attention=True")
+        if self.position_embedding == "sinusoidal" and self.hidden_size % 2:
+            raise ValueError(f"sinusoidal positions need an even hidden_size, got {self.hidden_size}")
+        if self.char_vocab_size and self.char_kernel_size > self.max_word_length:
+            raise ValueError(
+                f"char_kernel_size {self.char_kernel_size} is wider than max_word_length {self.max_word_length}"
+            )
+        if self.no_answer_head and self.squad_version == "1.1":
+            raise ValueError("no_answer_head=True needs squad_version='2.0': SQuAD 1.1 has an answer to every question")
+
+
+# The options beyond the paper, each of them an ablation of its own against learned_char7.
+LEVERS = ("context_self_attention", "condition_end_on_start", "word_features", "no_answer_head", "variational_dropout")

@@ -1,0 +1,344 @@
+"""Layers of BiDAF: vectors of words, positions and characters, highway, attention flow, self-attention over words."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_recurrent import MaskedBiRNN
+from .ops_bidaf import attention_flow, trilinear_similarity, unique_rows
+from .ops_dropout import dropout
+from .ops_masking import masked_softmax
+from .ops_position import sinusoidal_positions
+
+
+class WordEmbedding(nn.Embedding):
+    """Word vectors; row 0 (padding) is zero and, when the vectors are given and frozen, so is row 1 (no vector)."""
+
+    def __init__(self, vocab_size: int, width: int, trainable: bool) -> None:
+        self.trainable = trainable
+        super().__init__(vocab_size, width, padding_idx=0)
+        self.weight.requires_grad_(trainable)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight, std=0.1)
+        if not getattr(self.weight, "_is_hf_initialized", False):
+            with torch.no_grad():
+                self.weight[: 1 if self.trainable else 2].zero_()
+
+
+class PositionEmbedding(nn.Module):
+    """Positions added to words (B, n, width): none, sinusoids (Vaswani et al. 2017) or a learned table.
+
+    Args:
+        kind: none, sinusoidal or learned.
+        max_positions: rows of the learned table.
+        width: d.
+        scale: factor of the sinusoids.
+
+    Raises:
+        ValueError: in forward, when the input is longer than the learned table.
+    """
+
+    def __init__(
+        self, kind: Literal["none", "sinusoidal", "learned"], max_positions: int, width: int, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.kind = kind
+        self.width = width
+        self.scale = scale
+        self.max_positions = max_positions
+        if kind == "learned":
+            self.table = nn.Parameter(torch.empty(max_positions, width))
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.kind == "learned":
+            # The table starts as the weights of a linear layer with `width` inputs do.
+            bound = 1 / math.sqrt(self.width)
+            init.uniform_(self.table, -bound, bound)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        length = x.size(1)
+        if self.kind == "none":
+            return x
+        if self.kind == "sinusoidal":
+            return x + self.scale * sinusoidal_positions(length, self.width, device=x.device, dtype=x.dtype)
+        if length > self.max_positions:
+            raise ValueError(
+                f"input of {length} words is longer than max_position_embeddings={self.max_positions}; cut it, read it "
+                "in windows, or use position_embedding='sinusoidal'"
+            )
+        return x + self.table[:length].to(x.dtype)
+
+
+class WordPositionEmbedding(nn.Module):
+    """Word vectors, dropout, projection without bias, positions, dropout (steps 1 and 2 of the paper's input).
+
+    Without positions there is one dropout, on the word vectors.
+    """
+
+    def __init__(
+        self, words: WordEmbedding, width: int, position: PositionEmbedding, dropout: float, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.words = words
+        self.projection = nn.Linear(words.embedding_dim, width, bias=False)
+        self.position = position
+        self.dropout = dropout
+        self.scale = scale
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (B, n, width) of the words with ids (B, n)."""
+        words = dropout(self.words(input_ids), self.dropout, training=self.training)
+        x: torch.Tensor = self.projection(words) * self.scale
+        if self.position.kind == "none":
+            return x
+        return dropout(self.position(x), self.dropout, training=self.training)
+
+
+class CharCnn(nn.Module):
+    """Character embeddings, one convolution of width w over all of them, ReLU, maximum over L - w + 1 positions.
+
+    A word's vector depends on its own characters alone. `char_ids` narrower than w are padded up to w, so trimming a
+    batch to its longest word is allowed.
+
+    Args:
+        vocab_size: characters; row 0 is padding (zero and never trained), row 1 unknown.
+        embedding_size: width of a character.
+        channels: filters.
+        kernel_size: w.
+        max_word_length: L; more characters are an error of the caller.
+        dropout: rate on the character embeddings.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        channels: int,
+        kernel_size: int,
+        max_word_length: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = vocab_size
+        self.kernel_size = kernel_size
+        self.max_word_length = max_word_length
+        self.dropout = dropout
+        self.embedding = CharEmbedding(vocab_size, embedding_size, padding_idx=0)
+        # A 2-d kernel of the embedding's full height is a 1-d convolution with the embedding as input channels.
+        self.convolution = nn.Conv1d(embedding_size, channels, kernel_size)
+
+    def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (B, n, channels) of words from the ids (B, n, l) of their characters, l <= L."""
+        length = char_ids.size(-1)
+        if length > self.max_word_length:
+            raise ValueError(f"char_ids has {length} characters for each word, the model takes {self.max_word_length}")
+        # The maximum is always over all L - w + 1 positions: with fewer of them a trimmed batch would lose the value
+        # that the convolution's bias gives at padding, and outputs would depend on the batch.
+        char_ids = F.pad(char_ids, (0, self.max_word_length - length))
+        if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
+            return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
+        # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share
+        # their vector, and in training their dropout mask.
+        distinct, inverse = unique_rows(char_ids.flatten(0, 1))
+        return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))
+
+    def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (N, channels) of distinct words (N, L)."""
+        x = dropout(self.embedding(char_ids), self.dropout, training=self.training)
+        x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
+        # The maximum comes before ReLU: the same value, as ReLU is monotone, for a tenth of the work.
+        return torch.relu(x.amax(dim=-1))
+
+
+class CharEmbedding(nn.Embedding):
+    """Character vectors drawn from N(0, 0.1^2); the padding row is zero."""
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight, std=0.1)
+        if not getattr(self.weight, "_is_hf_initialized", False):
+            self._fill_padding_idx_with_zero()
+
+
+class Highway(nn.Module):
+    """`num_layers` layers x <- g t + (1 - g) x on (…, width), with g = sigmoid(W_g x + b) and t = relu(W_t x + b)."""
+
+    def __init__(self, width: int, num_layers: int) -> None:
+        super().__init__()
+        self.gates = nn.ModuleList(nn.Linear(width, width) for _ in range(num_layers))
+        self.transforms = nn.ModuleList(nn.Linear(width, width) for _ in range(num_layers))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for gate, transform in zip(self.gates, self.transforms, strict=True):
+            g = torch.sigmoid(gate(x))
+            x = x + g * (torch.relu(transform(x)) - x)
+        return x
+
+
+class SequenceDropout(nn.Module):
+    """Dropout on (B, n, d); `variational=True` drops a feature at all n steps together (Gal and Ghahramani 2016)."""
+
+    def __init__(self, rate: float, variational: bool = False) -> None:
+        super().__init__()
+        self.rate = rate
+        self.variational = variational
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training or self.rate == 0:
+            return x
+        if not self.variational:
+            return dropout(x, self.rate, training=True)
+        return x * dropout(x.new_ones(x.size(0), 1, x.size(2)), self.rate, training=True)
+
+    def extra_repr(self) -> str:
+        return f"{self.rate}, variational={self.variational}"
+
+
+def product_bound(width: int) -> float:
+    """Return the bound of the uniform distribution that w_cq starts from, for words that are `width` wide.
+
+    It is the bound of the course starter: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1,
+    `width`).
+    """
+    return math.sqrt(3 / width)
+
+
+class TrilinearSimilarity(nn.Module):
+    """The similarity S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b of the words of a context and a question.
+
+    Weights start from Xavier's uniform distribution and the bias from zero, as in the course starter.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.context_weight = nn.Parameter(torch.empty(width, 1))
+        self.question_weight = nn.Parameter(torch.empty(width, 1))
+        self.product_weight = nn.Parameter(torch.empty(1, width))
+        self.bias = nn.Parameter(torch.empty(1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for weight in (self.context_weight, self.question_weight):
+            init.xavier_uniform_(weight)
+        bound = product_bound(self.product_weight.shape[1])
+        init.uniform_(self.product_weight, -bound, bound)
+        init.zeros_(self.bias)
+
+    def forward(self, context: torch.Tensor, question: torch.Tensor) -> torch.Tensor:
+        """Return S (B, C, Q) of a context (B, C, d) and a question (B, Q, d)."""
+        dtype = context.dtype
+        return trilinear_similarity(
+            context,
+            question,
+            self.context_weight.flatten().to(dtype),
+            self.question_weight.flatten().to(dtype),
+            self.product_weight.flatten().to(dtype),
+            self.bias.to(dtype),
+        )
+
+
+class AttentionFlow(nn.Module):
+    """BiDAF's attention flow layer: similarity of dropped-out c and q, then G from c and q themselves.
+
+    Args:
+        width: d of the encoded words.
+        dropout: rate on the c and q that enter S.
+        query_to_context: see `ops_bidaf.attention_flow`.
+    """
+
+    def __init__(
+        self, width: int, dropout: float, query_to_context: Literal["coattention", "max"] = "coattention"
+    ) -> None:
+        super().__init__()
+        self.similarity = TrilinearSimilarity(width)
+        self.dropout = dropout
+        self.query_to_context = query_to_context
+
+    def forward(
+        self, context: torch.Tensor, question: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return G (B, C, 4d), S1 (B, C, Q) and S2 of a context (B, C, d) and a question (B, Q, d).
+
+        The masks are boolean, (B, C) and (B, Q); S2 is that of `ops_bidaf.attention_flow`.
+        """
+        similarity = self.similarity(
+            dropout(context, self.dropout, training=self.training),
+            dropout(question, self.dropout, training=self.training),
+        )
+        return attention_flow(context, question, similarity, context_mask, question_mask, self.query_to_context)
+
+
+class SingleHeadSelfAttention(nn.Module):
+    """Self-attention with one head, softmax(X W_q (X W_k)^T / sqrt(d)) X W_v, without bias and output map.
+
+    Args:
+        width: d.
+        dropout: rate on the attention weights.
+        residual: False is the paper's literal layer, which has no path around it; True adds x and a LayerNorm [ours].
+    """
+
+    def __init__(self, width: int, dropout: float, residual: bool = False) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.value = nn.Linear(width, width, bias=False)
+        self.norm = nn.LayerNorm(width) if residual else None
+        self.dropout = dropout
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the attended words (B, n, d) of x (B, n, d) with a boolean mask (B, n)."""
+        attended = F.scaled_dot_product_attention(
+            self.query(x),
+            self.key(x),
+            self.value(x),
+            attn_mask=mask.unsqueeze(1),
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+        return attended if self.norm is None else self.norm(x + attended)
+
+    def weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the attention map (B, n, n), whose rows sum to 1 over the real words, for inspection."""
+        scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(x.size(-1))
+        return masked_softmax(scores, mask.unsqueeze(1), dim=2)
+
+
+class ContextSelfAttention(nn.Module):
+    """Self-attention of the context after the attention flow, with a residual connection (Clark and Gardner 2018, 3.2).
+
+    x = relu(W G); r = BiGRU(x); a = trilinear self-attention of r, no word attending to itself; the output is
+    x + relu(W' [r ; a ; r*a]).
+
+    Args:
+        input_size: width of G.
+        hidden_size: h; the output has width 2h.
+        dropout: rate on the inputs of the GRU and of the attention.
+        variational: whether one dropout mask is used for all time steps.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, dropout: float, variational: bool = False) -> None:
+        super().__init__()
+        width = 2 * hidden_size
+        self.reduce = nn.Linear(input_size, width)
+        self.encoder = MaskedBiRNN(width, hidden_size, cell="gru")
+        self.similarity = TrilinearSimilarity(width)
+        self.merge = nn.Linear(3 * width, width)
+        self.drop = SequenceDropout(dropout, variational)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the output (B, C, 2h) and the attention map (B, C, C) of x (B, C, input_size).
+
+        The mask is boolean, (B, C).
+        """
+        x = torch.relu(self.reduce(x))
+        r = self.drop(self.encoder(self.drop(x), mask))
+        similarity = self.similarity(r, r)
+        others = ~torch.eye(x.size(1), dtype=torch.bool, device=x.device) & mask.unsqueeze(1)  # (B, C, C)
+        # A context of one word has no other word to look at; its row must then be zero, not uniform over padding.
+        weights = masked_softmax(similarity, others, dim=2) * others
+        attended = torch.bmm(weights.to(r.dtype), r)
+        return x + torch.relu(self.merge(torch.cat([r, attended, r * attended], dim=-1))), weights

@@ -1,0 +1,448 @@
+"""BiDAF with positions, self-attention and characters in front of the highway layer.
+
+Patel, "Conditioning External and Internal Context Awareness through Attention Overload and Character-Level Embeddings"
+(2022), on Seo et al., "Bidirectional Attention Flow for Machine Comprehension" (2017), in the form of the CS224N
+starter model. docs/models/bidaf.md lists which function computes which equation, and the deviations.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers.utils import ModelOutput
+
+from .configuration_bidaf import BidafConfig
+from .layers_bidaf import (
+    AttentionFlow,
+    CharCnn,
+    ContextSelfAttention,
+    Highway,
+    PositionEmbedding,
+    SequenceDropout,
+    SingleHeadSelfAttention,
+    WordEmbedding,
+    WordPositionEmbedding,
+)
+from .layers_recurrent import MaskedBiRNN
+from .modeling_base import ZooPreTrainedModel
+from .ops_integers import as_integers
+from .ops_masking import mask_logits
+
+
+@dataclass
+class ContextQuestionModelOutput(ModelOutput):
+    """The output of a model that reads a context together with a question.
+
+    Attributes:
+        last_hidden_state: (B, C, d) context words after the modelling layer (M).
+        attended_context: (B, C, e) context words after the attention flow (G).
+        question_summary: (B, f) one vector for each question: the mean of its encoded words.
+        hidden_states: encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
+        attentions: on request, context to question S1 (B, C, Q), question to context S2 (B, C, Q), and the
+            self-attention maps that the variant has.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    attended_context: torch.Tensor | None = None
+    question_summary: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class ExtractiveQuestionAnsweringOutput(ModelOutput):
+    """The output of an extractive reader.
+
+    Position 0 of the context is the extra token that stands for "no answer".
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        start_logits, end_logits: (B, C); the lowest finite value at padding.
+        no_answer_logits: (B,), for variants with a no-answer score of their own.
+        hidden_states, attentions: see `ContextQuestionModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    start_logits: torch.Tensor | None = None
+    end_logits: torch.Tensor | None = None
+    no_answer_logits: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class BidafPreTrainedModel(ZooPreTrainedModel):
+    """The base of the BiDAF models."""
+
+    config: BidafConfig
+    base_model_prefix = "bidaf"
+    main_input_name = "input_ids"
+
+
+class BidafModel(BidafPreTrainedModel):
+    """The BiDAF encoder: G and M from the words of a context and a question (steps 1 to 8 of the paper)."""
+
+    def __init__(self, config: BidafConfig) -> None:
+        super().__init__(config)
+        h = config.hidden_size
+        self.embeddings = WordPositionEmbedding(
+            WordEmbedding(config.vocab_size, config.word_embedding_size, config.train_word_embeddings),
+            h,
+            PositionEmbedding(config.position_embedding, config.max_position_embeddings, h, config.position_scale),
+            config.dropout,
+            config.scale_embeddings,
+        )
+        self.self_attention = (
+            SingleHeadSelfAttention(h, config.dropout, config.self_attention_residual)
+            if config.self_attention
+            else None
+        )
+        width = h
+        self.char_cnn = None
+        if config.char_vocab_size:
+            self.char_cnn = CharCnn(
+                config.char_vocab_size,
+                config.char_embedding_size,
+                config.char_channels,
+                config.char_kernel_size,
+                config.max_word_length,
+                config.dropout,
+            )
+            width += config.char_channels
+        if config.word_features:
+            width += config.num_word_features
+        self.highway = Highway(width, config.num_highway_layers)
+        self.encoder = MaskedBiRNN(width, h)
+        self.attention_flow = AttentionFlow(2 * h, config.dropout, config.query_to_context)
+        flow_width = 8 * h
+        self.context_self_attention = None
+        if config.context_self_attention:
+            self.context_self_attention = ContextSelfAttention(
+                flow_width, h, config.dropout, config.variational_dropout
+            )
+            flow_width = 2 * h
+        self.flow_width = flow_width
+        self.modelling = nn.ModuleList([MaskedBiRNN(flow_width, h), MaskedBiRNN(2 * h, h)])
+        self.drop = SequenceDropout(config.dropout, config.variational_dropout)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.embeddings.words
+
+    def set_input_embeddings(self, value: WordEmbedding) -> None:
+        self.embeddings.words = value
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor,
+        question_input_ids: torch.LongTensor,
+        attention_mask: torch.Tensor | None = None,
+        question_attention_mask: torch.Tensor | None = None,
+        char_ids: torch.LongTensor | None = None,
+        question_char_ids: torch.LongTensor | None = None,
+        word_features: torch.Tensor | None = None,
+        question_word_features: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> ContextQuestionModelOutput | tuple[torch.Tensor, ...]:
+        """Read a batch of contexts and questions.
+
+        Args:
+            input_ids: (B, C) words of the context; the first is the extra token that stands for "no answer".
+            question_input_ids: (B, Q) words of the question, with the same extra token in front.
+            attention_mask, question_attention_mask: (B, C), (B, Q), 1 at real words, which come first; default: all 1.
+            char_ids, question_char_ids: (B, C, L), (B, Q, L), when the config has characters.
+            word_features, question_word_features: (B, C, f), (B, Q, f), when the config has word features.
+
+        Returns:
+            `ContextQuestionModelOutput`, or a tuple of its fields.
+
+        Raises:
+            ValueError: a needed input is missing, empty or of the wrong shape, ids lie outside their table, or a mask
+                is not ones followed by zeros.
+        """
+        context_ids = as_integers("input_ids", input_ids)
+        question_ids = as_integers("question_input_ids", question_input_ids)
+        context_mask = _mask_of(context_ids, attention_mask, "input_ids")
+        question_mask = _mask_of(question_ids, question_attention_mask, "question_input_ids")
+        # size(0), not len(): the latter would fix the batch size in an export.
+        if context_ids.size(0) != question_ids.size(0):
+            raise ValueError(
+                f"input_ids holds {context_ids.size(0)} contexts, question_input_ids {question_ids.size(0)}"
+            )
+        context, context_maps = self._encode(context_ids, context_mask, char_ids, word_features, output_attentions)
+        question, _ = self._encode(question_ids, question_mask, question_char_ids, question_word_features, False)
+
+        flow, to_question, to_context = self.attention_flow(context, question, context_mask, question_mask)
+        attentions = [to_question, to_context, *context_maps]
+        if self.context_self_attention is not None:
+            flow, self_map = self.context_self_attention(flow, context_mask)
+            attentions.append(self_map)
+
+        x = flow
+        if self.config.variational_dropout:
+            x = self.drop(x)
+        for layer in self.modelling:
+            x = self.drop(layer(x, context_mask))
+
+        total = question_mask.sum(dim=1, keepdim=True).to(question.dtype)
+        summary = (question * question_mask.unsqueeze(-1)).sum(dim=1) / total
+        output = ContextQuestionModelOutput(
+            last_hidden_state=x,
+            attended_context=flow,
+            question_summary=summary,
+            hidden_states=(context, question, flow) if self.wants(output_hidden_states, "hidden_states") else None,
+            attentions=tuple(attentions) if self.wants(output_attentions, "attentions") else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _encode(
+        self,
+        ids: torch.Tensor,
+        mask: torch.Tensor,
+        char_ids: torch.Tensor | None,
+        features: torch.Tensor | None,
+        output_attentions: bool | None,
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Take steps 1 to 6, which context and question share.
+
+        Returns:
+            The encoded words (B, n, 2h) of a text (B, n), and its attention maps, none unless they are requested.
+        """
+        if char_ids is not None:
+            char_ids = as_integers("char_ids", char_ids)
+        self._check_ids(ids, char_ids, features)
+        maps = []
+        x = self.embeddings(ids)
+        if self.self_attention is not None:
+            if self.wants(output_attentions, "attentions"):
+                maps.append(self.self_attention.weights(x, mask))
+            x = self.self_attention(x, mask)
+        parts = [x]
+        if self.char_cnn is not None:
+            parts.append(self.char_cnn(char_ids).to(x.dtype))
+        if self.config.word_features and features is not None:
+            # Not a product: what a caller has left at padding may be no number.
+            parts.append(torch.where(mask.unsqueeze(-1), features.to(x.dtype), x.new_zeros(())))
+        x = self.highway(torch.cat(parts, dim=-1) if len(parts) > 1 else x)
+        if self.config.variational_dropout:
+            return self.encoder(self.drop(x), mask), maps
+        return self.drop(self.encoder(x, mask)), maps
+
+    def _check_ids(self, ids: torch.Tensor, char_ids: torch.Tensor | None, features: torch.Tensor | None) -> None:
+        """Raise ValueError for a missing input or a wrong one.
+
+        Ranges are only read on the CPU: on a device it would wait for the queue.
+        """
+        config = self.config
+        if self.char_cnn is not None and char_ids is None:
+            raise ValueError(
+                "this model reads characters: pass char_ids and question_char_ids (the tokenizer gives them)"
+            )
+        if config.word_features and features is None:
+            raise ValueError("this model reads word features: pass word_features and question_word_features")
+        if char_ids is not None and (char_ids.dim() != 3 or char_ids.shape[:2] != ids.shape):
+            raise ValueError(
+                f"char ids of shape {tuple(char_ids.shape)} do not fit word ids of shape {tuple(ids.shape)}"
+            )
+        if config.word_features and features is not None and features.shape != (*ids.shape, config.num_word_features):
+            raise ValueError(
+                f"word features of shape {tuple(features.shape)} do not fit word ids of shape {tuple(ids.shape)} and "
+                f"num_word_features={config.num_word_features}"
+            )
+        if torch.compiler.is_compiling() or ids.is_cuda:
+            return
+        for name, values, size in (("word", ids, config.vocab_size), ("character", char_ids, config.char_vocab_size)):
+            if values is None or size == 0:
+                continue
+            low, high = (int(value) for value in values.aminmax())
+            if low < 0 or high >= size:
+                raise ValueError(f"{name} id {low if low < 0 else high} is outside the table of {size} rows")
+
+
+class BidafForQuestionAnswering(BidafPreTrainedModel):
+    """BiDAF with pointers to the start and the end of the answer (step 9), and the loss."""
+
+    zoo_task = "question-answering"
+
+    def __init__(self, config: BidafConfig) -> None:
+        super().__init__(config)
+        h = config.hidden_size
+        self.bidaf = BidafModel(config)
+        flow_width = self.bidaf.flow_width
+        self.end_encoder = MaskedBiRNN(2 * h * (3 if config.condition_end_on_start else 1), h)
+        self.start_from_flow = nn.Linear(flow_width, 1)
+        self.start_from_modelling = nn.Linear(2 * h, 1)
+        self.end_from_flow = nn.Linear(flow_width, 1)
+        self.end_from_modelling = nn.Linear(2 * h, 1)
+        self.no_answer = NoAnswerHead(2 * h, 2 * h) if config.no_answer_head else None
+        self.drop = SequenceDropout(config.dropout, config.variational_dropout)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor,
+        question_input_ids: torch.LongTensor,
+        attention_mask: torch.Tensor | None = None,
+        question_attention_mask: torch.Tensor | None = None,
+        char_ids: torch.LongTensor | None = None,
+        question_char_ids: torch.LongTensor | None = None,
+        word_features: torch.Tensor | None = None,
+        question_word_features: torch.Tensor | None = None,
+        start_positions: torch.LongTensor | None = None,
+        end_positions: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> ExtractiveQuestionAnsweringOutput | tuple[torch.Tensor, ...]:
+        """Point at the start and the end of the answer in each context; inputs as in `BidafModel.forward`.
+
+        Args:
+            start_positions, end_positions: (B,) words of the context, counted with the extra token; 0 for "no answer".
+
+        Returns:
+            `ExtractiveQuestionAnsweringOutput`, or a tuple of its fields. The loss is NLL(start) + NLL(end) in nats,
+            mean over the batch; with a no-answer head, the NLL of the right span (or of "no answer") among all spans
+            and "no answer".
+
+        Raises:
+            ValueError: labels of another shape than (B,) or another type, at padding or beyond the context, an end
+                before its start, or only one of the two; see also `BidafModel.forward`.
+        """
+        outputs = self.bidaf(
+            input_ids,
+            question_input_ids,
+            attention_mask=attention_mask,
+            question_attention_mask=question_attention_mask,
+            char_ids=char_ids,
+            question_char_ids=question_char_ids,
+            word_features=word_features,
+            question_word_features=question_word_features,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        mask = _mask_of(input_ids, attention_mask, "input_ids")
+        flow, modelled = outputs.attended_context, outputs.last_hidden_state
+
+        # With a score of its own, "no answer" is no longer a position of the context.
+        positions = mask
+        if self.no_answer is not None:
+            positions = mask & (torch.arange(mask.size(1), device=mask.device) > 0)
+        start_logits = (self.start_from_flow(flow) + self.start_from_modelling(modelled)).squeeze(-1)
+        start_logits = mask_logits(start_logits, positions)
+        end_input = modelled
+        if self.config.condition_end_on_start:
+            weights = torch.softmax(start_logits, dim=1).to(modelled.dtype)
+            summary = torch.bmm(weights.unsqueeze(1), modelled)  # (B, 1, 2h)
+            end_input = torch.cat([modelled, summary.expand_as(modelled), modelled * summary], dim=-1)
+        modelled_end = self.drop(self.end_encoder(end_input, mask))
+        end_logits = (self.end_from_flow(flow) + self.end_from_modelling(modelled_end)).squeeze(-1)
+        end_logits = mask_logits(end_logits, positions)
+
+        no_answer_logits = None
+        if self.no_answer is not None:
+            no_answer_logits = self.no_answer(modelled, mask, outputs.question_summary)
+        loss = None
+        if (start_positions is None) != (end_positions is None):
+            raise ValueError("start_positions and end_positions belong together; only one of them was given")
+        if start_positions is not None and end_positions is not None:
+            starts, ends = _checked_labels(start_positions, end_positions, mask)
+            loss = span_loss(start_logits, end_logits, no_answer_logits, starts, ends)
+        output = ExtractiveQuestionAnsweringOutput(
+            loss=loss,
+            start_logits=start_logits,
+            end_logits=end_logits,
+            no_answer_logits=no_answer_logits,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class NoAnswerHead(nn.Module):
+    """The score of "no answer": one logit from the attention-pooled M and the question's summary [ours]."""
+
+    def __init__(self, context_width: int, question_width: int) -> None:
+        super().__init__()
+        self.pool = nn.Linear(context_width, 1)
+        self.score = nn.Linear(context_width + question_width, 1)
+
+    def forward(self, modelled: torch.Tensor, mask: torch.Tensor, question_summary: torch.Tensor) -> torch.Tensor:
+        """Return the logit (B,), in float32, of M (B, C, d) with a boolean mask (B, C) and the summary (B, f)."""
+        weights = torch.softmax(mask_logits(self.pool(modelled).squeeze(-1), mask), dim=1).to(modelled.dtype)
+        pooled = torch.bmm(weights.unsqueeze(1), modelled).squeeze(1)
+        score: torch.Tensor = self.score(torch.cat([pooled, question_summary.to(pooled.dtype)], dim=-1)).squeeze(-1)
+        return score.float() if score.dtype in (torch.float16, torch.bfloat16) else score
+
+
+def span_loss(
+    start_logits: torch.Tensor,
+    end_logits: torch.Tensor,
+    no_answer_logits: torch.Tensor | None,
+    start_positions: torch.Tensor,
+    end_positions: torch.Tensor,
+) -> torch.Tensor:
+    """Return the mean negative log-likelihood in nats of the labelled spans.
+
+    Without a no-answer score it is NLL(start) + NLL(end), "no answer" being position 0. With the score z the softmax
+    goes over z and all pairs s_i + e_j, whose sum factorises into the product of both sums of exponentials.
+    """
+    if no_answer_logits is None:
+        return F.cross_entropy(start_logits, start_positions) + F.cross_entropy(end_logits, end_positions)
+    all_spans = start_logits.logsumexp(dim=1) + end_logits.logsumexp(dim=1)
+    right_span = start_logits.gather(1, start_positions.unsqueeze(1)) + end_logits.gather(1, end_positions.unsqueeze(1))
+    right = torch.where(start_positions == 0, no_answer_logits, right_span.squeeze(1))
+    return (torch.logaddexp(all_spans, no_answer_logits) - right).mean()
+
+
+def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
+    if ids.dim() != 2:
+        raise ValueError(f"{name} must be (batch, words), got shape {tuple(ids.shape)}")
+    if ids.size(1) == 0:
+        raise ValueError(f"{name} holds no words, not even the extra token in front; the tokenizer adds it")
+    if attention_mask is None:
+        return torch.ones_like(ids, dtype=torch.bool)
+    if attention_mask.shape != ids.shape:
+        raise ValueError(f"mask of shape {tuple(attention_mask.shape)} does not fit {name} of shape {tuple(ids.shape)}")
+    mask = attention_mask.bool()
+    if not (torch.compiler.is_compiling() or mask.is_cuda):
+        # With padding in front or inside, the recurrent layers would read other positions than the attention does.
+        wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
+        if wrong.any():
+            row = int(wrong.nonzero()[0])
+            raise ValueError(
+                f"the mask of {name} must be ones, at least one, then zeros (padding on the right); row {row} is "
+                f"{mask[row].int().tolist()}"
+            )
+    return mask
+
+
+def _checked_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the labels (B,) as int64, checked; their values are only read on the CPU."""
+    start, end = as_integers("start_positions", start), as_integers("end_positions", end)
+    for name, values in (("start_positions", start), ("end_positions", end)):
+        if values.shape != mask.shape[:1]:
+            raise ValueError(
+                f"{name} must have shape ({mask.size(0)},), one for each context, got {tuple(values.shape)}"
+            )
+    if torch.compiler.is_compiling() or mask.is_cuda:
+        return start, end
+    words = mask.sum(dim=1)
+    for name, values in (("start_positions", start), ("end_positions", end)):
+        outside = (values < 0) | (values >= words)
+        if outside.any():
+            row = int(outside.nonzero()[0])
+            raise ValueError(
+                f"{name} must lie in 0..{words[row] - 1}, the words of context {row} with the extra token; got "
+                f"{values[row]}"
+            )
+    impossible = (end < start) | ((start == 0) & (end > 0))
+    if impossible.any():
+        row = int(impossible.nonzero()[0])
+        raise ValueError(
+            f"the answer in context {row} begins at {start[row]} and ends at {end[row]}; expected an end that is not "
+            "before the start, and 0 for both where there is no answer"
+        )
+    return start, end

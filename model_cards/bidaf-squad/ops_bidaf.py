@@ -1,0 +1,132 @@
+"""Functions of BiDAF: similarity and attention flow without (B, C, Q, d) or (B, C, C) tensors, and distinct words."""
+
+from typing import Literal
+
+import torch
+
+from .ops_masking import mask_logits, masked_softmax, reference_masked_softmax
+
+
+def trilinear_similarity(
+    context: torch.Tensor,
+    question: torch.Tensor,
+    context_weight: torch.Tensor,
+    question_weight: torch.Tensor,
+    product_weight: torch.Tensor,
+    bias: torch.Tensor,
+) -> torch.Tensor:
+    """Compute S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
+
+    Args:
+        context: c (B, C, d).
+        question: q (B, Q, d).
+        context_weight, question_weight, product_weight: w_c, w_q, w_cq, each (d,).
+        bias: b, scalar.
+
+    Returns:
+        S (B, C, Q).
+    """
+    from_context = (context @ context_weight).unsqueeze(2)  # (B, C, 1)
+    from_question = (question @ question_weight).unsqueeze(1)  # (B, 1, Q)
+    from_both = torch.bmm(context * product_weight, question.transpose(1, 2))  # (B, C, Q)
+    return from_both + from_context + from_question + bias
+
+
+def attention_flow(
+    context: torch.Tensor,
+    question: torch.Tensor,
+    similarity: torch.Tensor,
+    context_mask: torch.Tensor,
+    question_mask: torch.Tensor,
+    query_to_context: Literal["coattention", "max"] = "coattention",
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Compute G = [c ; a ; c*a ; c*b] with a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
+
+    Args:
+        context, question: (B, C, d), (B, Q, d).
+        similarity: S (B, C, Q).
+        context_mask, question_mask: boolean (B, C), (B, Q).
+        query_to_context: the coattention form, or Seo et al.'s max-and-softmax.
+
+    Returns:
+        G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for
+        "max".
+    """
+    to_question = masked_softmax(similarity, question_mask.unsqueeze(1), dim=2)
+    attended_question = torch.bmm(to_question.to(question.dtype), question)  # a (B, C, d)
+    if query_to_context == "coattention":
+        to_context = masked_softmax(similarity, context_mask.unsqueeze(2), dim=1)
+        # (S2^T c) first: (B, Q, d) instead of the (B, C, C) that S1 S2^T would be.
+        summaries = torch.bmm(to_context.to(context.dtype).transpose(1, 2), context)
+        attended_context = torch.bmm(to_question.to(context.dtype), summaries)  # b (B, C, d)
+    else:
+        strongest = mask_logits(similarity, question_mask.unsqueeze(1)).amax(dim=2)  # (B, C)
+        to_context = masked_softmax(strongest, context_mask, dim=1)
+        attended_context = torch.bmm(to_context.to(context.dtype).unsqueeze(1), context)  # (B, 1, d)
+    flow = torch.cat(
+        [context, attended_question, context * attended_question, context * attended_context.expand_as(context)], dim=-1
+    )
+    return flow, to_question, to_context
+
+
+def reference_attention_flow(
+    context: torch.Tensor,
+    question: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    context_mask: torch.Tensor,
+    question_mask: torch.Tensor,
+    query_to_context: Literal["coattention", "max"] = "coattention",
+) -> torch.Tensor:
+    """Compute G (B, C, 4d) in float64, with loops, from the written-out w.[c_i ; q_j ; c_i*q_j] + b; w is (3d,)."""
+    context, question, weight = context.double(), question.double(), weight.double()
+    batch, num_context, width = context.shape
+    num_question = question.size(1)
+    flow = torch.zeros(batch, num_context, 4 * width, dtype=torch.float64)
+    for row in range(batch):
+        c, q = context[row], question[row]
+        similarity = torch.zeros(num_context, num_question, dtype=torch.float64)
+        for i in range(num_context):
+            for j in range(num_question):
+                similarity[i, j] = weight @ torch.cat([c[i], q[j], c[i] * q[j]]) + bias.double()
+        to_question = reference_masked_softmax(similarity, question_mask[row].unsqueeze(0), dim=1)
+        if query_to_context == "coattention":
+            to_context = reference_masked_softmax(similarity, context_mask[row].unsqueeze(1), dim=0)
+            attended_context = (to_question @ to_context.T) @ c
+        else:
+            strongest = similarity[:, question_mask[row]].max(dim=1).values
+            attended_context = (reference_masked_softmax(strongest, context_mask[row], dim=0) @ c).expand_as(c)
+        a = to_question @ q
+        flow[row] = torch.cat([c, a, c * a, c * attended_context], dim=1)
+    return flow
+
+
+def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the distinct rows and, for each row, the index of its equal among them.
+
+    Rows are distinguished by a 64-bit hash, much faster than by sorting whole rows; should two different rows have the
+    same hash, the rows are returned as they are.
+
+    Args:
+        rows: (N, L) integers.
+
+    Returns:
+        The distinct rows (U, L), and the indices (N,).
+    """
+    # Each column has a random 64-bit multiplier; int64 products wrap around, as they should in a hash.
+    generator = torch.Generator().manual_seed(0)
+    multipliers = torch.randint(-(2**63), 2**63 - 1, (rows.size(1),), generator=generator).to(rows.device)
+    keys = ((rows + 1) * multipliers).sum(dim=1)
+    values, inverse = torch.unique(keys, return_inverse=True)
+    example = torch.empty_like(values).scatter_(0, inverse, torch.arange(len(rows), device=rows.device))
+    distinct = rows[example]
+    if not torch.equal(distinct[inverse], rows):
+        return rows, torch.arange(len(rows), device=rows.device)
+    return distinct, inverse
+
+
+def reference_unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute what `unique_rows` gives with a dictionary; distinct rows are in the order of their first occurrence."""
+    numbers: dict[tuple[int, ...], int] = {}
+    inverse = [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
+    return torch.tensor(list(numbers)), torch.tensor(inverse)

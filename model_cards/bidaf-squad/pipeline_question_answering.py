@@ -1,0 +1,336 @@
+"""The pipeline of extractive question answering; it travels with a checkpoint, as transformers no longer has one."""
+
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.data import Dataset
+from transformers.pipelines.base import ChunkPipeline
+
+from .ops_answer import AnswerSpans, no_answer_score, span_log_probabilities, span_scores
+
+Example = Mapping[str, Any]
+Answer = dict[str, Any]
+
+# Log-probabilities of "no answer" are clamped to this range, so that their odds exist.
+LOWEST_LOG, HIGHEST_LOG = -1e6, -1e-12
+
+
+class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ignore]
+    """A pipeline that answers questions with spans of their contexts, for models that read the two apart, as BiDAF.
+
+    `pipe(question=..., context=...)`, `pipe({"question": ..., "context": ...})` (other keys are ignored, so rows of
+    SQuAD will do), or a list, generator or dataset of such rows, with `batch_size`. Lists of questions and contexts
+    pair up; one string beside a list goes with all of it.
+
+    Each answer is {"score", "start", "end", "answer", "no_answer_score"}: answer == context[start:end], characters of
+    the context as given. `score` is the probability of the span, or, for the empty answer (start = end = 0), of "no
+    answer". `no_answer_score` is p_na / (p_na + p_best span), the same for all answers of a question; 0 for SQuAD 1.1.
+
+    Long contexts are read in overlapping windows, put together by `merge_windows`.
+
+    Parameters, given when the pipeline is built or called:
+        top_k: 1 gives one answer; more give a list, best first, without two answers of the same span.
+        handle_impossible_answer: whether the empty answer may be given; default: if config.squad_version is "2.0".
+        no_answer_threshold: the empty answer comes first where no_answer_score lies above it; default:
+            config.no_answer_threshold, else 0.5, which is where "no answer" is more probable than the best span. With
+            top_k > 1 it stands among the others by its score, but never first unless chosen.
+        max_answer_len: longest answer in words; default config.max_answer_length.
+        max_seq_len: context words in a window; 1000, less where the learned positions of the model end.
+        doc_stride: words that neighbouring windows share; 128, or half a window if that is less. An answer longer than
+            that may lie in no window as a whole.
+        max_question_len: words after which a question is cut; 100.
+
+    Raises:
+        ValueError: a question or context that is missing or has no words; a parameter out of range.
+        TypeError: a question or context that is not a string; an unknown parameter, or one of another type.
+    """
+
+    default_input_names = "question,context"
+    auto_model = "AutoModelForQuestionAnswering"
+    _load_tokenizer = True
+    _load_processor = False
+    _load_image_processor = False
+    _load_video_processor = False
+    _load_feature_extractor = False
+
+    def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
+        if inputs is None:
+            inputs = _examples(question, context)
+        elif question is not None or context is not None:
+            raise TypeError("give either examples or question=... and context=..., not both")
+        elif isinstance(inputs, str):
+            raise TypeError(f"the string {inputs[:60]!r} alone is no example; give question=... and context=...")
+        elif isinstance(inputs, Mapping):
+            inputs = _examples(inputs.get("question"), inputs.get("context"))
+        elif isinstance(inputs, Iterable) and not isinstance(inputs, (Dataset, types.GeneratorType)):
+            inputs = list(inputs)
+        if inputs == []:
+            return []
+        return super().__call__(inputs, **kwargs)
+
+    def _sanitize_parameters(
+        self,
+        top_k: int | None = None,
+        handle_impossible_answer: bool | None = None,
+        no_answer_threshold: float | None = None,
+        max_answer_len: int | None = None,
+        max_seq_len: int | None = None,
+        doc_stride: int | None = None,
+        max_question_len: int | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        sizes = {"top_k": top_k, "max_answer_len": max_answer_len, "max_seq_len": max_seq_len}
+        for name, value in {**sizes, "max_question_len": max_question_len}.items():
+            _check_size(name, value, least=1)
+        _check_size("doc_stride", doc_stride, least=0)
+        check_probability("no_answer_threshold", no_answer_threshold)
+        if handle_impossible_answer not in (None, True, False):
+            raise TypeError(f"handle_impossible_answer must be True or False, got {handle_impossible_answer!r}")
+        if handle_impossible_answer and not self._refusable:
+            raise ValueError("handle_impossible_answer=True needs a model with squad_version='2.0'; this one has '1.1'")
+        preprocess = {"max_seq_len": max_seq_len, "doc_stride": doc_stride, "max_question_len": max_question_len}
+        postprocess = {
+            "top_k": top_k,
+            "handle_impossible_answer": handle_impossible_answer,
+            "no_answer_threshold": no_answer_threshold,
+            "max_answer_len": max_answer_len,
+        }
+        return _given(preprocess), {}, _given(postprocess)
+
+    @property
+    def _refusable(self) -> bool:
+        return getattr(self.model.config, "squad_version", "2.0") == "2.0"
+
+    def preprocess(
+        self,
+        input_: Example,
+        max_seq_len: int = 1000,
+        doc_stride: int | None = None,
+        max_question_len: int = 100,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the windows of one example, each a batch of one."""
+        question, context = _checked(input_, "question"), _checked(input_, "context")
+        config = self.model.config
+        if getattr(config, "position_embedding", None) == "learned":
+            # One position is that of the extra token.
+            max_seq_len = min(max_seq_len, config.max_position_embeddings - 1)
+            max_question_len = min(max_question_len, config.max_position_embeddings - 1)
+        if doc_stride is None:
+            doc_stride = min(128, max_seq_len // 2)
+        if doc_stride >= max_seq_len:
+            raise ValueError(f"doc_stride={doc_stride} must be below the {max_seq_len} words of a window")
+        question_offsets = self.tokenizer(question, return_offsets_mapping=True)["offset_mapping"]
+        if len(question_offsets) > max_question_len:
+            question = question[: question_offsets[max_question_len - 1][1]]
+        try:
+            encoded = self.tokenizer(
+                question,
+                context,
+                truncation="only_second",
+                max_length=max_seq_len + 1,
+                stride=doc_stride,
+                return_overflowing_tokens=True,
+                return_offsets_mapping=True,
+            )
+        except ValueError as error:
+            raise ValueError(f"cannot read the example with the question {question[:80]!r}: {error}") from error
+        names = [name for name in self.tokenizer.model_input_names if name in encoded]
+        windows = len(encoded["input_ids"])
+        for number in range(windows):
+            first = number * (max_seq_len - doc_stride)
+            yield {
+                **{name: torch.tensor([encoded[name][number]]) for name in names},
+                "window": _Window(context, first, encoded["offset_mapping"][number][1:]),
+                "is_last": number == windows - 1,
+            }
+
+    def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
+        inputs = {name: value for name, value in input_tensors.items() if name in self.tokenizer.model_input_names}
+        outputs = self.model(**inputs, return_dict=True)
+        start, end, no_answer = span_log_probabilities(outputs)
+        return {
+            "start": start,
+            "end": end,
+            "no_answer": no_answer,
+            "log_mass": outputs.start_logits.float().logsumexp(dim=1) + outputs.end_logits.float().logsumexp(dim=1),
+            "window": input_tensors["window"],
+            "is_last": input_tensors["is_last"],
+        }
+
+    def postprocess(
+        self,
+        model_outputs: list[dict[str, Any]],
+        top_k: int = 1,
+        handle_impossible_answer: bool | None = None,
+        no_answer_threshold: float | None = None,
+        max_answer_len: int | None = None,
+    ) -> Answer | list[Answer]:
+        """Return the answers of one example from the outputs of its windows: one, or with `top_k` above 1 a list."""
+        config = self.model.config
+        if handle_impossible_answer is None:
+            handle_impossible_answer = self._refusable
+        if no_answer_threshold is None:
+            no_answer_threshold = getattr(config, "no_answer_threshold", None)
+        if no_answer_threshold is None:
+            no_answer_threshold = 0.5
+        if max_answer_len is None:
+            max_answer_len = int(getattr(config, "max_answer_length", 15))
+
+        context = model_outputs[0]["window"].context
+        offsets: list[tuple[int, int]] = []
+        windows = []
+        for output in model_outputs:
+            window: _Window = output["window"]
+            offsets += window.offsets[len(offsets) - window.first_word :]
+            size = 1 + len(window.offsets)  # the rest is padding
+            start, end = output["start"][0, :size], output["end"][0, :size]
+            windows.append(WindowScores(start, end, output["no_answer"][0], output["log_mass"][0], window.first_word))
+        scores, no_answer = merge_windows(windows, min(max_answer_len, len(offsets)), self._refusable)
+
+        # The sort is stable and spans are in the order of the text: of equal scores the first span wins, then the
+        # shortest.
+        ranked = scores.flatten().sort(descending=True, stable=True)
+        best = ranked.values[:1]
+        refusal = 0.0
+        if self._refusable:
+            refusal = no_answer_score(AnswerSpans(best, best, best, no_answer.unsqueeze(0))).item()
+        answers = []
+        for score, index in zip(ranked.values[:top_k].tolist(), ranked.indices[:top_k].tolist(), strict=True):
+            if score == float("-inf"):
+                break
+            first, more = divmod(index, scores.size(1))
+            begin, stop = offsets[first][0], offsets[first + more][1]
+            answers.append(_answer(score, begin, stop, context, refusal))
+        if handle_impossible_answer:
+            empty = _answer(no_answer.item(), 0, 0, context, refusal)
+            index = 0
+            if refusal <= no_answer_threshold:
+                index = 1 + sum(answer["score"] >= empty["score"] for answer in answers[1:])
+            answers.insert(index, empty)
+        return answers[0] if top_k == 1 else answers[:top_k]
+
+
+class WindowScores(NamedTuple):
+    """The scores that a model gives one window, from `span_log_probabilities`.
+
+    Attributes:
+        start, end: (1 + n,) the extra token, then the n words of the window.
+        no_answer: scalar.
+        log_mass: scalar, log of the sum over all pairs of exp(start logit + end logit).
+        first_word: the window's first word, counted in the context.
+    """
+
+    start: torch.Tensor
+    end: torch.Tensor
+    no_answer: torch.Tensor
+    log_mass: torch.Tensor
+    first_word: int
+
+
+def merge_windows(
+    windows: Sequence[WindowScores], max_length: int, refusable: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the scores of a context from those of its windows, in float64; a single window keeps its own.
+
+    With "no answer" (SQuAD 2.0), which every window can give, its probability is the common measure: p_na of the
+    context is the least of the windows', and the rest, 1 - p_na, is divided among the windows in proportion to their
+    odds of holding the answer, (1 - p_na,w) / p_na,w, and within a window as the model has it. Without it (SQuAD 1.1)
+    the softmax goes over the logits of all windows together. A span that several windows hold gets the sum of its
+    parts; so what is the same in every window is the same in the whole, and all probabilities add up to 1 at most.
+
+    Args:
+        windows: scores of the windows, in the order of the text.
+        max_length: longest span in words.
+        refusable: whether "no answer" has a meaning.
+
+    Returns:
+        (words, max_length) log-probability of the span of k + 1 words from word i at [i, k], -inf where there is none;
+        and the log-probability of "no answer".
+    """
+    no_answer = torch.stack([window.no_answer for window in windows]).double()
+    if refusable:
+        bounded = no_answer.clamp(LOWEST_LOG, HIGHEST_LOG)
+        log_answer = torch.log(-torch.expm1(bounded))
+        # (1 - p_na) odds_w / sum(odds) * p_w(span) / (1 - p_na,w), where odds_w / (1 - p_na,w) is 1 / p_na,w.
+        log_weights = log_answer.max() - torch.logsumexp(log_answer - bounded, dim=0) - bounded
+    else:
+        log_weights = torch.stack([window.log_mass for window in windows]).double().log_softmax(dim=0)
+    words = max(window.first_word + len(window.start) - 1 for window in windows)
+    scores = torch.full((words, max_length), float("-inf"), dtype=torch.float64)
+    for window, log_weight in zip(windows, log_weights, strict=True):
+        start, end = window.start.double().unsqueeze(0), window.end.double().unsqueeze(0)
+        band = span_scores(start, end, torch.ones_like(start, dtype=torch.bool), max_length)[0, 1:]
+        index = slice(window.first_word, window.first_word + len(band))
+        scores[index] = torch.logaddexp(scores[index], band + log_weight)
+    return scores, no_answer.min()
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The position of a window in its context.
+
+    It is no tuple: the pipeline would walk through its numbers in search of tensors.
+    """
+
+    context: str
+    first_word: int
+    offsets: list[tuple[int, int]]
+
+
+def _examples(question: Any, context: Any) -> Any:
+    """Return one example, or a list of them where question or context is a list."""
+    if isinstance(question, (list, tuple)) or isinstance(context, (list, tuple)):
+        if isinstance(question, str):
+            question = [question] * len(context)
+        if isinstance(context, str):
+            context = [context] * len(question)
+        if question is not None and context is not None:
+            if len(question) != len(context):
+                raise ValueError(f"{len(question)} questions do not match {len(context)} contexts")
+            return [{"question": q, "context": c} for q, c in zip(question, context, strict=True)]
+    return {"question": question, "context": context}
+
+
+def _checked(example: Any, name: str) -> str:
+    if not isinstance(example, Mapping):
+        raise TypeError(f"an example must be a dict with question and context, got {type(example).__name__}")
+    text = example.get(name)
+    if text is None:
+        raise ValueError(
+            f"the example has no {name}; its keys are {sorted(k for k in example if example[k] is not None)}"
+        )
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a string, got {type(text).__name__}")
+    return text
+
+
+def _check_size(name: str, value: Any, least: int) -> None:
+    """Refuse what is neither None nor a whole number of at least `least`."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a number from 0 to 1."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}")
+    if not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value}")
+
+
+def _given(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _answer(log_score: float, start: int, end: int, context: str, refusal: float) -> Answer:
+    score = torch.tensor(log_score, dtype=torch.float64).exp().item()
+    return {"score": score, "start": start, "end": end, "answer": context[start:end], "no_answer_score": refusal}

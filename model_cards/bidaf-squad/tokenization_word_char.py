@@ -1,0 +1,479 @@
+"""`WordCharTokenizer`: words, their characters, and features of words beside another text."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+from tokenizers import Regex, Tokenizer, pre_tokenizers
+from tokenizers.models import WordLevel
+from transformers import BatchEncoding
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import PaddingStrategy
+
+from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
+
+# The forms of a word, tried from left to right:
+#   abbreviations with dots (U.S., e.g.), words up to a clitic (do|n't, it|'s), clitics, numbers with inner marks and a
+#   tail (1,234.5, 1990s), words of letters with combining marks, doubled quotes and dots as one sign, any other sign.
+WORD_PATTERN = (
+    r"(?:\p{L}\.){2,}"
+    r"|\p{N}+(?:[.,:]\p{N}+)*[\p{L}\p{M}]*"
+    r"|[\p{L}\p{M}]+?(?=n['’]t\b)"
+    r"|n['’]t\b"
+    r"|['’](?:s|S|re|RE|ve|VE|ll|LL|d|D|m|M)\b"
+    r"|[\p{L}\p{M}\p{N}_]+"
+    r"|``|''|\.\.\.+|--+"
+    r"|[^\s]"
+)
+
+
+def word_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+    """Return the pre-tokenizer that cuts text into words by `WORD_PATTERN`; offsets point into the text as given."""
+    return pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated")]
+    )
+
+
+UNKNOWN_CHARACTER = 1  # 0 is padding
+QUESTION = "question_"  # prefix of the names of the question's inputs
+CACHED_WORDS = 1_000_000
+
+# Word features are numbers that say how a word relates to the other text (Chen et al. 2017, section 3.2.1). Three forms
+# of exact match and the term frequency are the paper's; the light stem stands in for its lemma and the shape of the
+# word for its part of speech and entity type, because no tagger travels with a checkpoint.
+NUM_WORD_SHAPES = 8
+NUM_WORD_FEATURES = 4 + NUM_WORD_SHAPES
+
+LOWER, CAPITALISED, UPPER, MIXED, DIGITS, WITH_DIGITS, SIGN, OTHER = range(NUM_WORD_SHAPES)
+
+
+class _Words(NamedTuple):
+    """A text cut into words: the words, and their offsets in the text."""
+
+    words: list[str]
+    offsets: list[tuple[int, int]]
+
+
+class WordCharTokenizer(ZooTokenizer):
+    """Word ids, character ids and word features for models that read a question and a context apart.
+
+    `tokenizer(question, context)` gives `input_ids`, `attention_mask` and, if it is built so, `char_ids` (words,
+    max_word_length) and `word_features` (words, 12) of the **context**, and the same names after "question_" for the
+    question. Both begin with one extra token of id 1, all of its characters 1 too, its features 0: position 0 of the
+    context stands for "no answer". `offset_mapping`, on request, belongs to the context: (0, 0) for the extra token,
+    then first character and the one after the last in the context as given. `tokenizer(text)` encodes one text without
+    the extra token.
+
+    Text is cut by `WORD_PATTERN`. A word has the id of the first of these forms that is known: as written, lower case,
+    capitalised, upper case; otherwise 1. Both doubled quotes are looked up as the plain one.
+
+    Truncation cuts the context only (`max_length` counts the extra token); `return_overflowing_tokens` then gives
+    windows that overlap by `stride` words, each with the extra token and with the question beside it. Word features are
+    those of what is left after cutting. Padding is on the right; `padding="max_length"` sets the context's length, the
+    question is padded to the longest of the batch.
+
+    Build one with `build_word_char_tokenizer`.
+    """
+
+    model_input_names = [  # noqa: RUF012 (transformers declares it so)
+        *("input_ids", "attention_mask", "char_ids", "word_features"),
+        *("question_input_ids", "question_attention_mask", "question_char_ids", "question_word_features"),
+    ]
+    _cache: dict[str, tuple[int, tuple[int, ...]]] | None = None
+
+    @property
+    def char_vocab(self) -> dict[str, int] | None:
+        """The id of each character; 0 is padding, 1 any other character. None: no characters."""
+        vocabulary: dict[str, int] | None = self.init_kwargs.get("char_vocab")
+        return vocabulary
+
+    @property
+    def max_word_length(self) -> int:
+        """The number of characters to which words are cut."""
+        return int(self.init_kwargs.get("max_word_length", 16))
+
+    @property
+    def word_features(self) -> bool:
+        """Whether pairs come with word features."""
+        return bool(self.init_kwargs.get("word_features", False))
+
+    def word_id(self, word: str) -> int:
+        """Return the row of the word table for a word as written; 1 if none of its forms is known."""
+        if word in ("``", "''"):
+            word = '"'
+        for form in (word, word.lower(), word.capitalize(), word.upper()):
+            index: int | None = self._tokenizer.token_to_id(form)
+            if index is not None:
+                return index
+        unknown: int = self._tokenizer.token_to_id(UNK_TOKEN)
+        return unknown
+
+    def character_ids(self, word: str) -> tuple[int, ...]:
+        """Return the ids of the first `max_word_length` characters, without padding; none without characters."""
+        vocabulary = self.char_vocab
+        if vocabulary is None:
+            return ()
+        return tuple(vocabulary.get(character, UNKNOWN_CHARACTER) for character in word[: self.max_word_length])
+
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+    ) -> list[str]:
+        """Return the words of a text, and those of `pair` after them, as written."""
+        texts = [text] if pair is None else [text, pair]
+        return list(chain.from_iterable(cut.words for cut in self._cut(texts, "text")))
+
+    def pad(
+        self,
+        encoded_inputs: Any,
+        padding: bool | str | PaddingStrategy = True,
+        max_length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_attention_mask: bool | None = None,
+        return_tensors: Any = None,
+        verbose: bool = True,
+    ) -> BatchEncoding:
+        """Pad both texts of each encoding, with all that belongs to their words, and return a `BatchEncoding`.
+
+        Other entries stay as they are.
+
+        Args:
+            encoded_inputs: one encoding, a batch of them, or a list of encodings (as a collator gets).
+            padding: True pads contexts to the longest context, "max_length" to `max_length`, and both pad questions to
+                the longest question; False pads neither.
+
+        Raises:
+            ValueError: another side than right, or no input_ids.
+        """
+        self._refuse_left(padding_side)
+        strategy, _, max_length, _ = self._get_padding_truncation_strategies(
+            padding=padding, max_length=max_length, pad_to_multiple_of=None, verbose=verbose
+        )
+        if isinstance(encoded_inputs, Mapping):
+            columns = {name: _plain(value) for name, value in encoded_inputs.items()}
+        else:
+            names = list(encoded_inputs[0]) if encoded_inputs else []
+            columns = {name: [_plain(example[name]) for example in encoded_inputs] for name in names}
+        if "input_ids" not in columns:
+            raise ValueError(f"pad needs input_ids, got only {sorted(columns)}")
+        single = bool(columns["input_ids"]) and not isinstance(columns["input_ids"][0], (list, tuple))
+        if single:
+            columns = {name: [value] for name, value in columns.items()}
+        for prefix in ("", QUESTION):
+            if f"{prefix}input_ids" in columns:
+                longest = max((len(row) for row in columns[f"{prefix}input_ids"]), default=0)
+                if strategy == PaddingStrategy.MAX_LENGTH and not prefix and max_length is not None:
+                    longest = max(longest, max_length)
+                length = None if strategy == PaddingStrategy.DO_NOT_PAD else _round_up(longest, pad_to_multiple_of)
+                self._pad_text(columns, prefix, length, return_attention_mask is not False)
+        if single:
+            columns = {name: value[0] for name, value in columns.items()}
+        return BatchEncoding(columns, tensor_type=return_tensors)
+
+    def _pad_text(self, columns: dict[str, Any], prefix: str, length: int | None, with_mask: bool) -> None:
+        """Bring the entries of one text to `length` words, and add the mask where it is missing."""
+        if with_mask and f"{prefix}attention_mask" not in columns:
+            columns[f"{prefix}attention_mask"] = [[1] * len(row) for row in columns[f"{prefix}input_ids"]]
+        if length is None:
+            return
+        fillers: dict[str, Any] = {
+            "input_ids": self.pad_token_id,
+            "attention_mask": 0,
+            "char_ids": [0] * self.max_word_length,
+            "word_features": [0.0] * NUM_WORD_FEATURES,
+        }
+        if not prefix:
+            fillers["offset_mapping"] = (0, 0)
+        for name, filler in fillers.items():
+            if prefix + name in columns:
+                columns[prefix + name] = [[*row, *[filler] * (length - len(row))] for row in columns[prefix + name]]
+
+    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        pair, truncation = text_pair is not None, options.truncation_strategy
+        return {
+            "is_split_into_words": options.is_split_into_words,
+            "return_special_tokens_mask": options.return_special_tokens_mask,
+            "add_special_tokens=False with a pair": pair and not options.add_special_tokens,
+            'truncation="only_first" with a pair': pair and truncation == TruncationStrategy.ONLY_FIRST,
+            'truncation="only_second" without a pair': not pair and truncation == TruncationStrategy.ONLY_SECOND,
+        }
+
+    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+        """Encode texts, or questions with their contexts, without padding them.
+
+        Raises:
+            TypeError: something that is not a string or a list of strings.
+            ValueError: a question or context without words, padding on the left, a `max_length` without room for a
+                word, or a `stride` that does not fit it.
+        """
+        self._refuse_left(options.padding_side)
+        pair, max_length, stride = text_pair is not None, options.max_length, options.stride
+        batched = not isinstance(text, str)
+        given = {"question": text, "context": text_pair} if pair else {"text": text}
+        cut = [self._cut(_texts(value, name, batched), name) for name, value in given.items()]
+        if pair:
+            if len(cut[0]) != len(cut[1]):
+                raise ValueError(f"{len(cut[0])} questions do not match {len(cut[1])} contexts")
+            for name, texts in zip(given, cut, strict=True):
+                _refuse_empty(name, texts)
+
+        capacity = None
+        if options.truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE and max_length is not None:
+            capacity = max_length - pair
+            if capacity < 1:
+                raise ValueError(f"max_length={max_length} leaves no word{' beside the extra token' if pair else ''}")
+            if options.return_overflowing_tokens and not 0 <= stride < capacity:
+                raise ValueError(
+                    f"stride={stride} must be at least 0 and below {capacity}, the words in a window of "
+                    f"max_length={max_length}"
+                )
+        overlap = stride if options.return_overflowing_tokens else None
+        rows: list[dict[str, Any]] = []
+        samples: list[int] = []
+        for sample, main in enumerate(cut[-1]):
+            for begin, end in _windows(len(main.words), capacity, overlap):
+                window = _Words(main.words[begin:end], main.offsets[begin:end])
+                rows.append(self._row(window, cut[0][sample] if pair else None, options.return_offsets_mapping))
+                samples.append(sample)
+
+        columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+        if options.return_attention_mask is False:
+            columns = {name: value for name, value in columns.items() if not name.endswith("attention_mask")}
+        if options.return_overflowing_tokens:
+            columns["overflow_to_sample_mapping"] = samples
+        return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
+
+    def _row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
+        """Return the entries of one example: the context (or the only text), and the question if there is one."""
+        row = self._inputs(main.words, None if question is None else question.words, "")
+        if with_offsets:
+            row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
+        if question is not None:
+            row |= self._inputs(question.words, main.words, QUESTION)
+        return row
+
+    def _inputs(self, words: list[str], other: list[str] | None, prefix: str) -> dict[str, Any]:
+        """Return the entries of one text; in a pair (`other` given) with the extra token in front."""
+        entries = [self._entry(word) for word in words]
+        ids = [index for index, _ in entries]
+        characters = [list(word) for _, word in entries]
+        if other is not None:
+            ids.insert(0, self.unk_token_id)
+            characters.insert(0, [UNKNOWN_CHARACTER] * self.max_word_length)
+        inputs: dict[str, Any] = {f"{prefix}input_ids": ids, f"{prefix}attention_mask": [1] * len(ids)}
+        if self.char_vocab is not None:
+            inputs[f"{prefix}char_ids"] = characters
+        if self.word_features and other is not None:
+            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *word_features(words, other)]
+        return inputs
+
+    def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
+        """Return the id and the padded character ids of a word; texts repeat their words, so these are kept."""
+        if self._cache is None or len(self._cache) > CACHED_WORDS:
+            self._cache = {}
+        entry = self._cache.get(word)
+        if entry is None:
+            characters = self.character_ids(word)
+            entry = self.word_id(word), characters + (0,) * (self.max_word_length - len(characters))
+            self._cache[word] = entry
+        return entry
+
+    def _cut(self, texts: list[str], name: str) -> list[_Words]:
+        # Otherwise "[UNK]" in a text would be taken for the token itself.
+        self._tokenizer.encode_special_tokens = True
+        encodings = self._backend_encodings(texts, name)
+        cut = []
+        for text, encoding in zip(texts, encodings, strict=True):
+            offsets = encoding.offsets
+            cut.append(_Words([text[begin:end] for begin, end in offsets], offsets))
+        return cut
+
+    def _add_tokens(self, *args: Any, **kwargs: Any) -> int:
+        self._cache = None
+        added: int = super()._add_tokens(*args, **kwargs)
+        return added
+
+    def _convert_token_to_id_with_added_voc(self, token: str) -> int:
+        return self.word_id(token)
+
+
+def build_word_char_tokenizer(
+    words: Sequence[str],
+    *,
+    characters: Sequence[str] | None,
+    max_word_length: int = 16,
+    word_features: bool = False,
+    **kwargs: Any,
+) -> WordCharTokenizer:
+    """Return a tokenizer with the given words.
+
+    Args:
+        words: `words[0]` gets id 2; ids 0 and 1 are "[PAD]" and "[UNK]".
+        characters: `characters[0]` gets id 2; None: the tokenizer gives no characters.
+        max_word_length: characters to which words are cut.
+        word_features: whether pairs come with word features.
+        kwargs: arguments of the tokenizer class, for example `model_max_length`.
+
+    Raises:
+        ValueError: a word twice (the names of ids 0 and 1 count), a character twice or of another length than 1, or a
+            max_word_length below 1.
+    """
+    if max_word_length < 1:
+        raise ValueError(f"max_word_length must be at least 1, got {max_word_length}")
+    vocabulary = _numbered([PAD_TOKEN, UNK_TOKEN], words, "word")
+    char_vocab = None
+    if characters is not None:
+        for character in characters:
+            if len(character) != 1:
+                raise ValueError(f"characters must be single characters, got {character!r}")
+        # The ids of padding and unknown have names that are never looked up: an empty string and two characters.
+        char_vocab = {
+            name: index for name, index in _numbered(["", "??"], characters, "character").items() if index > 1
+        }
+    backend = Tokenizer(WordLevel(vocabulary, unk_token=UNK_TOKEN))
+    backend.pre_tokenizer = word_pre_tokenizer()
+    names = ["input_ids", "attention_mask"]
+    names += ["char_ids"] * (char_vocab is not None) + ["word_features"] * word_features
+    return WordCharTokenizer(
+        **{
+            "tokenizer_object": backend,
+            "pad_token": PAD_TOKEN,
+            "unk_token": UNK_TOKEN,
+            "split_special_tokens": True,
+            "model_input_names": [*names, *(QUESTION + name for name in names)],
+            "char_vocab": char_vocab,
+            "max_word_length": max_word_length,
+            "word_features": word_features,
+            **kwargs,
+        }
+    )
+
+
+def _numbered(first: list[str], names: Sequence[str], what: str) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for name in chain(first, names):
+        if name in numbers:
+            raise ValueError(f"{what} {name!r} occurs twice (ids {numbers[name]} and {len(numbers)}); keep one")
+        numbers[name] = len(numbers)
+    return numbers
+
+
+def _texts(value: Any, name: str, batched: bool) -> list[str]:
+    if isinstance(value, str) and not batched:
+        return [value]
+    if not batched or not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        expected = "a list of strings, like the questions" if batched else "a string, like the question"
+        kind = type(value).__name__
+        if isinstance(value, (list, tuple)):
+            kind += f" of {', '.join(sorted({type(text).__name__ for text in value}))}"
+        raise TypeError(
+            f"{name} must be {expected if name == 'context' else 'a string or a list of strings'}, got {kind}"
+        )
+    if not value:
+        raise ValueError(f"no {name} in the batch")
+    return list(value)
+
+
+def _refuse_empty(name: str, texts: list[_Words]) -> None:
+    for number, text in enumerate(texts):
+        if not text.words:
+            raise ValueError(f"{name} {number} of the batch holds no words; leave this example out")
+
+
+def _windows(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
+    """Return the first word of each window and the one after its last; without `stride`, of the first window only."""
+    if capacity is None or words <= capacity:
+        return [(0, words)]
+    if stride is None:
+        return [(0, capacity)]
+    starts = range(0, words - stride, capacity - stride)
+    return [(start, min(start + capacity, words)) for start in starts]
+
+
+def _round_up(length: int, multiple: int | None) -> int:
+    return length if not multiple else -(-length // multiple) * multiple
+
+
+def _plain(value: Any) -> Any:
+    """Return tensors and arrays, also those inside a list, as lists of numbers."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (list, tuple)) and value and hasattr(value[0], "tolist"):
+        return [row.tolist() for row in value]
+    return value
+
+
+def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list[float]]:
+    """Return `NUM_WORD_FEATURES` numbers for each word of a text.
+
+    They are, in this order: 1 where some word of the other text is the same as written, lower-cased, by `stem`, else 0;
+    how often the lower-cased word stands in its own text, over the words of that text; the one-hot `word_shape`.
+    """
+    lower = [word.lower() for word in words]
+    counts = Counter(lower)
+    other = set(other_words)
+    other_lower = {word.lower() for word in other}
+    other_stems = {stem(word) for word in other}
+    rows = []
+    for word, low in zip(words, lower, strict=True):
+        shape = [0.0] * NUM_WORD_SHAPES
+        shape[word_shape(word)] = 1.0
+        matches = (word in other, low in other_lower, stem(word) in other_stems)
+        rows.append([*map(float, matches), counts[low] / len(words), *shape])
+    return rows
+
+
+@lru_cache(maxsize=1 << 17)
+def word_shape(word: str) -> int:
+    """Return what a word looks like, as one of `NUM_WORD_SHAPES` numbers, the first that holds of:
+
+    4 digits only, 5 digits and others, 0 lower case, 1 first character upper case and no other, 2 all upper case,
+    3 upper and lower case mixed, 6 punctuation and symbols only, 7 anything else (no case, control characters).
+    """
+    if any(character.isdigit() for character in word):
+        return DIGITS if word.isdigit() else WITH_DIGITS
+    if word.islower():
+        return LOWER
+    uppers = [character.isupper() for character in word]
+    if any(uppers):
+        if uppers[0] and not any(uppers[1:]):
+            return CAPITALISED
+        return UPPER if word.isupper() else MIXED
+    if word and all(unicodedata.category(character)[0] in "PS" for character in word):
+        return SIGN
+    return OTHER
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """Return the lower-cased word without common English endings: a rough key under which forms of one word meet.
+
+    In words of letters only, and as long as three letters stay, these go in this order: the plural (-ies to -y, -es
+    after a hissing sound, -s except in -ss, -us, -is); then -ied to -y, -ing or -ed where a vowel stays before it, or
+    -ly; a doubled last consonant becomes single; a last -e goes, a last -y becomes -i.
+    """
+    word = word.lower()
+    if not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) >= 5:
+        word = f"{word[:-3]}y"
+    elif word.endswith(("ses", "xes", "zes", "ches", "shes")) and len(word) >= 5:
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) >= 4:
+        word = word[:-1]
+    if word.endswith("ied") and len(word) >= 5:
+        word = f"{word[:-3]}y"
+    else:
+        for ending in ("ing", "ed", "ly"):
+            rest = word.removesuffix(ending)
+            if rest != word and len(rest) >= 3 and (ending == "ly" or any(vowel in rest for vowel in "aeiouy")):
+                word = rest
+                break
+    if len(word) >= 4 and word[-1] == word[-2] and word[-1] not in "aeiou":
+        word = word[:-1]
+    if len(word) >= 4 and word[-1] == "e":
+        word = word[:-1]
+    return f"{word[:-1]}i" if len(word) >= 3 and word[-1] == "y" else word
