@@ -72,7 +72,7 @@ def interval(run: RunResult, task: str) -> str:
 
 
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
-    """Say whether the run is of the strongest row in the results of its architecture and data, or a smaller cousin.
+    """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or ahead.
 
     A row is a variant and tag with several runs on the same configuration of the data. Perplexities of other
     vocabularies do not compare: there the row of the variant with the most weights is named.
@@ -95,11 +95,18 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         note = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
     else:
         sign = -1 if SCORES[task][0] in LOWER_IS_BETTER else 1
-        name, runs = max(rows.items(), key=lambda item: sign * statistics.fmean(one.metrics[key] for one in item[1]))
+        means = {name: sign * statistics.fmean(one.metrics[key] for one in runs) for name, runs in rows.items()}
+        name = max(means, key=lambda one: means[one])
+        runs = rows[name]
         note = mean_and_deviation(one.metrics[key] for one in runs)
-    label = ", ".join(part for part in name if part)
+        if name != (run.variant, run.tag) and sign * run.metrics[key] > means[name]:
+            return f"ahead of {_label(name)}: {note}"
     strongest = name == (run.variant, run.tag)
-    return f"one of the strongest row: {note}" if strongest else f"smaller cousin of {label}: {note}"
+    return f"one of the strongest row: {note}" if strongest else f"smaller cousin of {_label(name)}: {note}"
+
+
+def _label(row: tuple[str, str]) -> str:
+    return ", ".join(part for part in row if part)
 
 
 CHECKPOINT_TABLES: dict[str, Callable[[Sequence[RunResult], Sequence[Published]], str]] = {"checkpoints": checkpoints}

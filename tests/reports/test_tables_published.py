@@ -68,6 +68,8 @@ def test_the_strongest_row_with_several_runs_is_told() -> None:
     assert beside(results[0], results, "text-classification") == "smaller cousin of lama_ctx, levers: 97.20 ± 0.20"
     assert beside(results[3], results, "text-classification") == "one of the strongest row: 97.20 ± 0.20"
     assert beside(results[0], results[:2], "text-classification") == "–"
+    alone = lama(99.0, tag="one seed")  # no row of several runs: it stands beside the strongest one that there is
+    assert beside(alone, results, "text-classification") == "ahead of lama_ctx, levers: 97.20 ± 0.20"
 
 
 def test_perplexities_of_other_vocabularies_are_not_compared() -> None:
