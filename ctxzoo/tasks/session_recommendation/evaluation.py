@@ -1,15 +1,36 @@
-"""Scores of a recommender on a split."""
+"""Scores of a recommender on a split, and of each of its sessions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformers import PreTrainedModel
 
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
-from ctxzoo.training.scoring import score_splits, task_of
+from ctxzoo.training.scoring import build_scorer, score_splits, task_of
+
+LIST_LENGTH = 20  # of the lists of recommendations by which sessions are compared
+
+
+@dataclass(frozen=True)
+class SessionScore:
+    """The score of one session.
+
+    Attributes:
+        row: of the session in `SessionDataModule.sessions`.
+        predictions: how many items were predicted.
+        recall_at_20: how many of them were among the 20 highest scores.
+        mrr_at_20: the sum of 1 / rank of these.
+    """
+
+    row: int
+    predictions: int
+    recall_at_20: int
+    mrr_at_20: float
 
 
 def evaluate(
@@ -65,3 +86,32 @@ def evaluate(
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+def session_scores(
+    model: PreTrainedModel, data: SessionDataModule, split: str = "test", *, accelerator: str = "auto"
+) -> list[SessionScore]:
+    """Return the score of each session of a split, by row, for paired tests of two models; ties are pessimistic.
+
+    Args:
+        model: a recommender.
+        data: after `setup`.
+        split: name of a split, as the DataModule has it.
+        accelerator: how to run.
+
+    Raises:
+        ValueError: no such split; a model of another problem.
+    """
+    task: Any = task_of(SessionRecommendationTask, model)
+    device = model.device
+    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
+    batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
+    model.to(device)  # Lightning leaves it on the CPU
+    scores = []
+    for batch in batches:
+        for row, predictions, ranks in zip(
+            batch["row"].tolist(), batch["predictions"].tolist(), batch["ranks"].tolist(), strict=True
+        ):
+            listed = [rank for rank in ranks if 1 <= rank <= LIST_LENGTH]
+            scores.append(SessionScore(row, predictions, len(listed), sum(1 / rank for rank in listed)))
+    return sorted(scores, key=lambda score: score.row)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torchmetrics import MeanMetric
 
 from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
-from ctxzoo.metrics.next_item import Ties
+from ctxzoo.metrics.next_item import Ties, target_ranks
 from ctxzoo.models.ops_losses import IGNORED
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
@@ -109,10 +109,22 @@ class SessionRecommendationTask(ZooTask):
     def name_examples(self, rows: list[int]) -> str:
         return f"sessions of the batch in the training split: {rows}"
 
-    def update_scores(self, scores: SessionScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return of each session its row, how many predictions it has, and the ranks of its targets, (B, T), else 0."""
         labels, counts = batch["labels"], batch["labels"] != IGNORED
-        scores.update(self.model(**inputs, every_position=True).logits[counts].float(), labels[counts])
+        ranks = torch.zeros_like(labels)
+        ranks[counts] = target_ranks(self._logits(batch)[counts], labels[counts], self.hparams["ties"])
+        return {"row": batch["row"], "predictions": counts.sum(dim=1), "ranks": ranks}
+
+    def update_scores(self, scores: SessionScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        labels, counts = batch["labels"], batch["labels"] != IGNORED
+        scores.update(self._logits(batch)[counts], labels[counts])
 
     def compute_scores(self, scores: SessionScores) -> dict[str, float]:
         return scores.compute()
+
+    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return (B, T, N) of the item behind each step, in float32 also under mixed precision."""
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        logits: torch.Tensor = self.model(**inputs, every_position=True).logits
+        return logits.float()
