@@ -15,6 +15,7 @@ __all__ = [
     "evaluate",
     "recommend",
     "session_scores",
+    "topic_items",
 ]
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.session_recommendation.reader import EventColumns
     from ctxzoo.tasks.session_recommendation.recommendation import recommend
     from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
+    from ctxzoo.tasks.session_recommendation.topics import topic_items
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
@@ -38,5 +40,6 @@ else:
             "evaluate": "ctxzoo.tasks.session_recommendation.evaluation",
             "recommend": "ctxzoo.tasks.session_recommendation.recommendation",
             "session_scores": "ctxzoo.tasks.session_recommendation.evaluation",
+            "topic_items": "ctxzoo.tasks.session_recommendation.topics",
         },
     )
