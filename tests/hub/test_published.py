@@ -65,6 +65,8 @@ def without_scores(card: str) -> str:
 
 def test_every_folder_is_entered() -> None:
     folders = {path.parent for path in (REPOSITORY_ROOT / "model_cards").glob("*/config.json")}
+    page = (REPOSITORY_ROOT / "model_cards" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[(\S+)\]", page, flags=re.MULTILINE)) == {folder.name for folder in folders}
     assert folders == set(PUBLISHED)
 
 
