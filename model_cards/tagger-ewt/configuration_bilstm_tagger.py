@@ -1,0 +1,35 @@
+"""The configuration of the BiLSTM tagger."""
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_text import TextConfig
+
+
+@strict
+class BilstmTaggerConfig(TextConfig):
+    """A tagger of words: a bidirectional LSTM over word vectors (Ling et al. 2015).
+
+    The defaults are the paper's. The fields of `TextConfig` come first; `num_labels` is the number of tags.
+
+    Args:
+        recurrent_size: h, states of each direction.
+        projection_size: d_l, width of the tanh layer that joins the two directions.
+        embedding_dropout: rate of dropout on the words [ours].
+        hidden_dropout: rate of dropout on the states of the LSTM and on the tanh layer [ours].
+    """
+
+    model_type = "ctxzoo_bilstm_tagger"
+
+    word_dim: int = 50
+    position_dim: int = 0
+    embedding_bound: float | int = 0.1
+    recurrent_size: int = 50
+    projection_size: int = 50
+    embedding_dropout: float | int = 0.0
+    hidden_dropout: float | int = 0.0
+
+    def validate_sizes(self) -> None:
+        self.check_counts("recurrent_size", "projection_size")
+
+    def validate_rates(self) -> None:
+        self.check_rates("embedding_dropout", "hidden_dropout")

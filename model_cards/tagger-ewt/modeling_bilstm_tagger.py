@@ -1,0 +1,125 @@
+"""The BiLSTM tagger: a tag for each word, from a bidirectional LSTM over word vectors.
+
+Ling et al., "Finding Function in Form: Compositional Character Models for Open Vocabulary Word Representation" (2015),
+section 5, with its word look-up table. docs/models/bilstm_tagger.md lists which function computes which equation, and
+the deviations.
+"""
+
+import torch
+from torch import nn
+from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
+
+from .configuration_bilstm_tagger import BilstmTaggerConfig
+from .layers_recurrent import MaskedBiRNN
+from .layers_text_input import at_least_one_place
+from .modeling_text import TextPreTrainedModel
+from .ops_dropout import dropout
+from .ops_losses import token_classification_loss
+from .ops_masking import refuse_gaps
+
+
+class BilstmTaggerPreTrainedModel(TextPreTrainedModel):
+    """The base of the BiLSTM taggers."""
+
+    config: BilstmTaggerConfig
+    base_model_prefix = "tagger"
+
+
+class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
+    """The encoder of the tagger: a vector l_i for each word of a sentence in its surroundings."""
+
+    def __init__(self, config: BilstmTaggerConfig) -> None:
+        super().__init__(config)
+        self.embeddings = self.text_input(config.embedding_dropout)
+        self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size)
+        self.projection = nn.Linear(2 * config.recurrent_size, config.projection_size)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> BaseModelOutput | tuple[torch.Tensor, ...]:
+        """Read a batch of sentences.
+
+        Args:
+            input_ids: (B, n) words.
+            attention_mask: (B, n), 1 at words, 0 after them; default: all 1.
+            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions.
+            output_attentions: accepted as in other models; there are none.
+
+        Returns:
+            `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:
+            words as they enter (B, n, v + p), states of both directions (B, n, 2h), l (B, n, d_l).
+
+        Raises:
+            ValueError: see `TextInput.forward`; a mask with a word after padding.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        length = x.size(1)
+        x, mask = at_least_one_place(x, mask)
+        refuse_gaps(mask)
+        rate = self.config.hidden_dropout
+        states = dropout(self.rnn(x, mask), rate, training=self.training)
+        joined = torch.tanh(self.projection(states)) * mask.unsqueeze(-1)
+        joined = dropout(joined, rate, training=self.training)
+        x, states, joined = (each[:, :length] for each in (x, states, joined))
+        output = BaseModelOutput(
+            last_hidden_state=joined,
+            hidden_states=(x, states, joined) if self.wants(output_hidden_states, "hidden_states") else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
+    """The tagger: scores of the tags of each word, W l_i + b, of which a softmax makes probabilities."""
+
+    zoo_task = "token-classification"
+
+    def __init__(self, config: BilstmTaggerConfig) -> None:
+        super().__init__(config)
+        self.tagger = BilstmTaggerModel(config)
+        self.classifier = nn.Linear(config.projection_size, config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> TokenClassifierOutput | tuple[torch.Tensor, ...]:
+        """Score the tags of each word; inputs as in `BilstmTaggerModel.forward`.
+
+        Args:
+            labels: (B, n) tags, -100 at words that do not count; padding never counts.
+
+        Returns:
+            `logits` (B, n, L), the scores, which are b at padding. The loss is the cross-entropy in nats, mean over the
+            words that count.
+
+        Raises:
+            ValueError: labels of another shape, or other numbers; see also `BilstmTaggerModel.forward`.
+        """
+        outputs = self.tagger(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(outputs.last_hidden_state)
+        output = TokenClassifierOutput(
+            loss=None if labels is None else token_classification_loss(logits, labels, attention_mask),
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()

@@ -1,0 +1,92 @@
+"""A tagger's checkpoint opens in three ways: with ctxzoo, with its own code alone, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
+
+from tests.hub.test_card import python_blocks
+from tests.support.doors import offline
+from tests.support.subprocesses import run_python
+
+TEXTS = ["she closed the old door .", "rain"]
+MODEL = """
+import json, sys, torch
+{first}
+from transformers import AutoModelForTokenClassification, AutoTokenizer
+options = {options}
+tokenizer = AutoTokenizer.from_pretrained({source!r}, **options)
+model = AutoModelForTokenClassification.from_pretrained({source!r}, **options)
+with torch.no_grad():
+    logits = model(**tokenizer({texts!r}, padding=True, return_tensors="pt")).logits
+print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), "ctxzoo": "ctxzoo" in sys.modules}}))
+"""
+COMMAND = """
+import runpy, sys
+sys.argv = ["ctxzoo", *{arguments!r}]
+runpy.run_module("ctxzoo.cli", run_name="__main__")
+"""
+
+
+def open_with(source: Path, home: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
+    """What a program that loads the checkpoint prints of its model; without `first` ctxzoo cannot be imported."""
+    program = MODEL.format(first=first, options=options, source=str(source), texts=TEXTS)
+    printed = run_python(program, env=offline(home), without_ctxzoo=not first).stdout
+    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return found
+
+
+def check_doors(folder: Path, home: Path) -> None:
+    """Each door gives what the model gives here, and the card says what its programs print."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForTokenClassification.from_pretrained(folder)
+    with torch.no_grad():
+        logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    package = open_with(folder, home, "import ctxzoo")
+    remote = open_with(folder, home, options='{"trust_remote_code": True}')
+    torch.testing.assert_close(torch.tensor(package["result"]), logits)
+    assert remote["result"] == package["result"]
+    assert (package["module"], package["ctxzoo"]) == ("ctxzoo.models.modeling_bilstm_tagger", True)
+    assert remote["module"].startswith("transformers_modules.")
+    assert remote["ctxzoo"] is False
+
+    words = TEXTS[0].split()
+    tags = [model.config.id2label[tag] for tag in logits[0, : len(words)].argmax(dim=1).tolist()]
+    here = pipeline("token-classification", model=str(folder))(TEXTS[0], ignore_labels=[])
+    assert [(word["word"], word["entity"]) for word in here] == list(zip(words, tags, strict=True))
+    arguments = ["predict", str(folder), "--text", TEXTS[0]]
+    printed = run_python(COMMAND.format(arguments=arguments), env=offline(home)).stdout
+    lines = [line for line in printed.splitlines() if line.strip()]
+    assert all(word in line and tag in line for word, tag, line in zip(words, tags, lines, strict=True))
+
+    card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
+    example, with_package, _, as_pipeline = python_blocks(card)
+    said = as_pipeline.splitlines()[-1].removeprefix("# ")
+    for program, hidden in ((with_package, False), (as_pipeline, True)):
+        printed = run_python(f"{example}\n{program}", env=offline(home), without_ctxzoo=hidden).stdout
+        assert printed.splitlines()[-1] == said
+
+
+@pytest.mark.slow
+def test_it_opens_in_three_ways(tmp_path: Path) -> None:
+    check_doors(tagger_folder(tmp_path), tmp_path)
+
+
+def tagger_folder(folder: Path) -> Path:
+    """A checkpoint of a short training on generated sentences."""
+    from ctxzoo.runs.run import execute
+    from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
+
+    settings = TaggingSettings(
+        epochs=1, output_dir=str(folder / "runs"), results_dir=str(folder / "results"), tensorboard=False
+    )
+    run = tagging_run(
+        settings, "sample", vectors=None, tag_column=None, seed=0, recipe="trial", commit="0123abc", tag=""
+    )
+    execute(run)
+    return run.spec.checkpoint
