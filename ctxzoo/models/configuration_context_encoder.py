@@ -62,6 +62,9 @@ class ContextEncoderConfig(TextClassifierConfig):
     variants = MappingProxyType(
         {
             "dot": {"attention": "dot"},
+            "ika": {"attention": "ika"},
+            "ikan": {"attention": "ikan", "kernel": "direct", "p_norm": 1.8},
+            "mikan": {"attention": "mikan", "p_norm": 1.8},
         }
     )
 
@@ -166,6 +169,8 @@ class ContextEncoderConfig(TextClassifierConfig):
         for name in ("kl_lambda", "copula_lambda", "noise_seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        if self.attention == "mikan" and self.kernel == "direct":
+            raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")
         if self.num_features is not None and self.num_features < 1:
             raise ValueError(f"num_features must be at least 1, got {self.num_features}")
         if self.attention in ("ika", "ikan", "mikan") and (self.num_features or 0) % 2:
