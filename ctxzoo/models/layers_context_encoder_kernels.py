@@ -327,7 +327,8 @@ class ImplicitKernelAttention(KernelAttention):
     ) -> tuple[torch.Tensor, AttentionAux]:
         if causal and query.size(2) != key.size(2):
             raise ValueError(
-                f"{query.size(2)} queries and {key.size(2)} keys: a causal summary takes both of each position"
+                f"{query.size(2)} queries and {key.size(2)} keys: a causal summary takes both of each position; a "
+                "cache of keys alone does not serve (use_cache=False, or kernel='direct')"
             )
         if mask is None:
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)

@@ -97,7 +97,7 @@ def test_property_1_the_example_factorises() -> None:
     torch.testing.assert_close(exponents, torch.tensor([-1.498125, -1.328125, 0]).double())
     magnitudes = (squared_norm(QUERY, 2.0) + squared_norm(KEYS, 2.0)).flatten() / 4
     torch.testing.assert_close(magnitudes, torch.tensor([1.823125, 1.328125, 2.65625]).double())
-    expected = torch.tensor([0.08324091, 0.06014383, 0.85661526]).double()
+    expected = torch.tensor([0.08324091, 0.06014383, 0.85661526], dtype=torch.float64)
     for attention in (DotAttention(), KernelAttention(RbfKernel(2.0), 2.0)):
         torch.testing.assert_close(attention(QUERY, KEYS, EYE)[0].flatten(), expected, rtol=0, atol=5e-9)
 
@@ -317,13 +317,13 @@ def test_property_7_the_authors_noise_is_theirs() -> None:
         for head in range(3):
             for k in range(4):
                 for place in range(4):
-                    row = 1 + sum(float(t[head, place] * t[other, place]) for other in range(head))
-                    x = min(2.0, max(-2.0, row * float(network.evaluation_noise[half, head, k, place])))
+                    row = 1 + sum((t[head, place] * t[other, place]).item() for other in range(head))
+                    x = min(2.0, max(-2.0, row * network.evaluation_noise[half, head, k, place].item()))
                     uniform = 0.5 * (1 + math.erf(x / math.sqrt(2)))
                     total -= uniform * math.log(uniform + 1e-5)
-                    expected = sign * float(mean[head, place]) + float(spread[head, place]) * x
-                    assert float(found.first[0, head, 0, 4 * half + k, place]) == pytest.approx(expected, abs=1e-10)
-    assert float(found.copula_term) == pytest.approx(total, rel=1e-6)
+                    expected = sign * mean[head, place].item() + spread[head, place].item() * x
+                    assert found.first[0, head, 0, 4 * half + k, place].item() == pytest.approx(expected, abs=1e-10)
+    assert found.copula_term.item() == pytest.approx(total, rel=1e-6)
 
 
 def test_property_8_the_divergence_is_that_of_normal_distributions() -> None:
