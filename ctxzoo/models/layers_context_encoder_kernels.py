@@ -37,15 +37,17 @@ class DotAttention(Attention):
 
     Args:
         dropout: rate of dropout on the weights.
+        memory_length: keys that a state holds at most; 0: all.
     """
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self, dropout: float = 0.0, memory_length: int = 0) -> None:
         super().__init__()
         self.dropout = dropout
+        self.memory_length = memory_length
 
     @classmethod
     def from_config(cls, config: Any, layer_index: int) -> "DotAttention":
-        return cls(config.attention_dropout)
+        return cls(config.attention_dropout, config.memory_length)
 
     def forward(
         self,
@@ -70,7 +72,7 @@ class DotAttention(Attention):
             if score_bias is not None:
                 energy = energy + score_bias
             output, weights = attend(energy, value, visible, self.dropout, self.training)
-        aux = AttentionAux(state=growing_state(key, value, mask) if use_cache else None)
+        aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
         if output_attentions:
             aux.weights = weights
             aux.similarity = rbf_log_kernel(wide_query, wide_key, scale).exp()
@@ -95,7 +97,7 @@ class RbfKernel(nn.Module):
 
 
 class LinearKernel(nn.Module):
-    """(1 + cos(q, k)) / 2."""
+    """The linear kernel (1 + cos(q, k)) / 2."""
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
         """Return the logarithm of the kernel; see `RbfKernel.forward`."""
@@ -173,6 +175,7 @@ class KernelAttention(Attention):
         magnitude_dropout: rate of dropout on the importance.
         magnitude_dropout_form: keys: on that of each key; authors: on the matrix of the sums of both magnitudes, by
             which that of the query does not cancel in training.
+        memory_length: keys that a state holds at most; 0: all.
 
     Raises:
         ValueError: p_norm of 0, below, or infinite.
@@ -187,6 +190,7 @@ class KernelAttention(Attention):
         dropout: float = 0.0,
         magnitude_dropout: float = 0.0,
         magnitude_dropout_form: str = "keys",
+        memory_length: int = 0,
     ) -> None:
         super().__init__()
         if not 0 < p_norm < math.inf:
@@ -202,6 +206,7 @@ class KernelAttention(Attention):
         self.dropout = dropout
         self.magnitude_dropout = magnitude_dropout
         self.magnitude_dropout_form = magnitude_dropout_form
+        self.memory_length = memory_length
 
     @classmethod
     def from_config(cls, config: Any, layer_index: int) -> Attention:
@@ -216,6 +221,7 @@ class KernelAttention(Attention):
             "dropout": config.attention_dropout,
             "magnitude_dropout": config.magnitude_dropout,
             "magnitude_dropout_form": config.magnitude_dropout_form,
+            "memory_length": config.memory_length,
         }
         if config.attention == "rbf":
             return KernelAttention(RbfKernel(scale), **importance)
@@ -259,7 +265,7 @@ class KernelAttention(Attention):
         if not output_attentions:
             aux = AttentionAux()
         if use_cache:
-            aux.state = growing_state(key, value, mask)
+            aux.state = growing_state(key, value, mask, self.memory_length)
         return output, aux
 
     def magnitude(self, x: torch.Tensor) -> torch.Tensor:
@@ -360,7 +366,9 @@ class ImplicitKernelAttention(KernelAttention):
             aux = AttentionAux()
         aux.divergence, aux.copula_term = divergence, copula_term
         if use_cache:
-            aux.state = (features, importance, value, mask, sums, count)
+            last = slice(-self.memory_length, None) if self.memory_length else slice(None)
+            of_keys = (features[:, :, last], importance[:, :, last], value[:, :, last], mask[:, last])
+            aux.state = (*of_keys, sums, count)
         return output, aux
 
 

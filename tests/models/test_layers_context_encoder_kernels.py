@@ -359,7 +359,7 @@ def test_property_8_training_starts_near_the_prior_and_near_dot_products() -> No
     torch.manual_seed(0)
     network = SpectralDensity(2, 16, 512, start_variance=start_variance(4.0)).double().eval()
     frequencies = network(torch.zeros(1, 2, 1, 32).double())
-    assert float(frequencies.divergence) == pytest.approx(0, abs=1e-9)
+    assert frequencies.divergence.item() == pytest.approx(0, abs=1e-9)
     both = torch.cat([frequencies.first, frequencies.second])
     torch.testing.assert_close(
         both.square().mean(dim=(0, 2, 3, 4)), torch.full((2,), start_variance(4.0)).double(), rtol=1e-6, atol=0
