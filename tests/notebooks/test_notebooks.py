@@ -110,3 +110,16 @@ def test_beta_lstm(tmp_path: Path) -> None:
     correlations = [float(one) for one in re.findall(r"correlation (\S+) ±", printed(gates))]
     assert correlations[:layers] == pytest.approx([-0.22] * layers, abs=0.03)
     assert correlations[layers:] != correlations[:layers]
+
+
+@pytest.mark.slow
+def test_context_encoder(tmp_path: Path) -> None:
+    factorised, trained, words, density, stock = run("context_encoder.ipynb", tmp_path)
+    difference, *norms = printed(factorised).splitlines()
+    assert float(difference.split()[-1]) < 1e-5
+    assert [line.split(":")[0] for line in norms] == ["p = 1", "p = 2", "p = 3"]
+    (accuracy,) = re.findall(r"test sentences: (\S+) %", printed(trained))
+    assert float(accuracy) > 80
+    for drawn in (words, density):
+        assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    assert printed(stock).strip() == "changed: True, loaded alike: True"
