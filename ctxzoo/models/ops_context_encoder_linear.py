@@ -286,10 +286,8 @@ def _causal(
         state = LinearState(keys[..., :num_before, :].mT @ (weighed[..., :num_before, :] * scale), level)
         keys, weighed, running = keys[..., num_before:, :], weighed[..., num_before:, :], running[..., num_before:]
     length = keys.size(-2)
-    if torch.compiler.is_compiling():
-        size = chunk_size  # the number of queries may be a symbol
-    else:
-        size = min(chunk_size, length)
+    # Where a program is compiled the number of queries may be a symbol.
+    size = chunk_size if torch.compiler.is_compiling() else min(chunk_size, length)
     padding = -length % size
     if padding or torch.compiler.is_compiling():
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))

@@ -117,8 +117,8 @@ def windowed_pair_attention(
 
     Args:
         window: w1 and w2, at least 1. No key behind the query is seen.
-        query, key, value, second_key, second_value, mask, score, distinct, rate, training: see `pair_attention`, with as
-            many queries as keys.
+        query, key, value, second_key, second_value, mask: see `pair_attention`, with as many queries as keys.
+        score, distinct, rate, training: see there.
 
     Returns:
         out (B, h, L, dv), 0 for a query without a pair.

@@ -222,7 +222,7 @@ def test_07_contextual_attention_of_strength_zero_is_softmax_attention_bit_for_b
 
 
 def test_07_a_single_context_token_gives_its_third_order_scores() -> None:
-    query, key, value, second, _ = tensors()
+    query, key, _, second, _ = tensors()
     single = 3
     weights = torch.zeros(BATCH, HEADS, LENGTH, LENGTH, dtype=torch.float64)
     weights[..., single] = 1
@@ -350,15 +350,13 @@ def test_10_fewer_queries_than_keys_are_the_last_ones() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "lengths", "bound"), [("attention", (512, 1024), 4.5), ("factorised", (512, 1024), 2.5)]
-)
-def test_10_the_time_of_twice_the_length(kind: str, lengths: tuple[int, int], bound: float) -> None:
+@pytest.mark.parametrize(("kind", "bound"), [("attention", 4.5), ("factorised", 2.5)])
+def test_10_the_time_of_twice_the_length(kind: str, bound: float) -> None:
     seconds = []
-    for length in lengths:
-        inputs = [x.float() for x in tensors(length)]
+    for length in (1024, 2048):
+        inputs = [x.float().repeat(1, 1, 1, 8) for x in tensors(length)]
         found = []
-        for _ in range(5):
+        for _ in range(7):
             begin = time.process_time()
             outputs(kind, inputs)
             found.append(time.process_time() - begin)
@@ -417,11 +415,11 @@ def test_distinct_denominators_that_rounding_makes_negative_are_clamped() -> Non
 
 def test_products_of_sums_do_not_grow_with_the_length() -> None:
     length = 3000
-    key, value = torch.full((1, 1, length, 1), 1e9), torch.full((1, 1, length, 1), 1e8)
+    key, one = torch.full((1, 1, length, 1), 3e17), torch.ones(1, 1, length, 1)
     for causal in (False, True):
-        # Sums of this size, multiplied, are above the greatest number in single precision.
-        found, _ = factorised_attention(key, [key] * 2, [value] * 2, None, causal, chunk_size=500)
-        torch.testing.assert_close(found, torch.full_like(found, 1e16))
+        # The sums, multiplied, are above the greatest number in single precision.
+        found, _ = factorised_attention(one, [key] * 2, [one] * 2, None, causal, chunk_size=500)
+        torch.testing.assert_close(found, one)
 
 
 def test_the_volume_has_a_gradient_where_it_vanishes() -> None:
