@@ -73,6 +73,7 @@ class HigherOrderAttention(Attention):
             of three factors have heavy tails.
         chunk_size: see `factorised_attention`.
         dropout: rate of dropout on the weights, or on the output of factorised heads.
+        memory_length: keys that a growing state holds at most; 0: all. Sums need none.
         seed: of the random features.
 
     Raises:
@@ -103,6 +104,7 @@ class HigherOrderAttention(Attention):
         qk_norm: bool = True,
         chunk_size: int = 32,
         dropout: float = 0.0,
+        memory_length: int = 0,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -133,6 +135,7 @@ class HigherOrderAttention(Attention):
         self.context, self.context_width, self.value_order = context, context_width, value_order
         self.feature_map, self.area_size, self.chunk_size = feature_map, area_size, chunk_size
         self.dropout = float(dropout)
+        self.memory_length = memory_length
         self.seed = seed
 
         def norm() -> nn.Module:
@@ -170,7 +173,7 @@ class HigherOrderAttention(Attention):
             order_type=config.order_type,
             num_higher_heads=config.num_higher_heads,
             max_exact_length=config.max_exact_length,
-            window=config.window,
+            window=config.pair_window,
             distinct=config.distinct,
             order=config.factorised_order,
             anova_order=config.anova_order,
@@ -182,6 +185,7 @@ class HigherOrderAttention(Attention):
             area_size=config.area_size,
             qk_norm=config.qk_norm,
             dropout=config.attention_dropout,
+            memory_length=config.memory_length,
             seed=config.noise_seed + 1000 * layer_index,
         )
 
@@ -239,7 +243,8 @@ class HigherOrderAttention(Attention):
                 hidden_states = torch.cat((state[3], hidden_states), dim=1)
             key, value, mask = with_past(None if state is None else state[:3], key, value, mask)
             if use_cache:
-                aux.state = (*growing_state(key, value, mask), hidden_states)
+                kept = growing_state(key, value, mask, self.memory_length)
+                aux.state = (*kept, hidden_states[:, -kept[0].size(2) :])
         self._refuse_long(key.size(2))
         if mask is not None and not (torch.compiler.is_compiling() or mask.is_cuda) and bool(mask.all()):
             mask = None  # kernels are faster without
@@ -308,6 +313,9 @@ class HigherOrderAttention(Attention):
     ) -> Result:
         settings: dict[str, Any] = {"score": self.order_type, "distinct": self.distinct}
         settings |= {"rate": self.dropout, "training": self.training}
+        if self.order_type == "volume":
+            # Of entries of variance 1 the volume is of order d, where trilinear scores are of order 1.
+            query = query / self.head_size
         if self.window is None:
             out, pairs = pair_attention(query, key, value, second, second_value, mask, causal, **settings)
             aux.pair_weights = pairs if output_attentions else None

@@ -216,7 +216,7 @@ def explicit_weights(
     eps: float = 1e-6,
     key_eps: float = 0.0,
 ) -> torch.Tensor:
-    """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there. The oracle, for study."""
+    """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there."""
     num_queries, num_keys = _length(query), _length(key)
     _check(key.offset.size(0), num_queries, num_keys, mask, causal)
     features = _query_features(query, eps)
@@ -274,7 +274,7 @@ def _causal(
     state: LinearState | None,
     with_guard: bool,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
-    """Return the sums that each query sees, (B, h, T, dv + 1), the state, and the sums over features of n, (B, h, T)."""
+    """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
     running = levels.cummax(dim=-1).values
     if state is not None:
         running = torch.maximum(running, state.level.unsqueeze(-1))
