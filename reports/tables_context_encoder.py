@@ -12,7 +12,7 @@ sentences = SentenceTable(
     recipe="sentence_context_encoder",
     option="attentions",
     known=tuple(ContextEncoderConfig.variants),
-    compared=tuple(ContextEncoderConfig.variants),
+    compared=("dot", "ika", "ikan", "mikan", "esa", "hsa"),
     base="dot",
     size=("inner_size", "inner width"),
 )

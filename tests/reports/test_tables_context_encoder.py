@@ -33,5 +33,6 @@ def test_sentences() -> None:
 
 
 def test_the_table_needs_what_the_recipe_trains() -> None:
-    assert tuple(COMPARED) == tuple(sentences.compared) == tuple(ContextEncoderConfig.variants)
+    assert tuple(COMPARED) == tuple(sentences.compared)
+    assert set(COMPARED) <= set(ContextEncoderConfig.variants)
     assert sentences.recipe == RECIPE
