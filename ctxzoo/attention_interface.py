@@ -81,8 +81,8 @@ def use_attention(model: Model, name: str, **options: Any) -> Model:
             fields.setdefault("kernel", "direct")
         if kind == "hsa" and fields["hidden_size"] != model.config.hidden_size:
             raise ValueError(
-                f"{heads} heads of {head_size} in a model of width {model.config.hidden_size}: {name} makes second keys "
-                "of what a layer reads, and needs heads that are as wide together"
+                f"{heads} heads of {head_size} in a model of width {model.config.hidden_size}: {name} makes keys "
+                "of what a layer reads, and needs heads that are together as wide"
             )
         modules[names[module].removeprefix(prefix)] = fields
     if not modules:
