@@ -23,6 +23,8 @@ from transformers import (
 
 from ctxzoo import attention_divergence, load_with_attention, use_attention
 from ctxzoo.attention_interface import NAMES
+from tests.support.pages import run_examples
+from tests.support.subprocesses import REPOSITORY_ROOT
 
 IDS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 10, 0, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
@@ -263,3 +265,8 @@ def test_masks_and_scales_that_are_others_are_refused() -> None:
     packed = torch.tensor([[0, 1, 2, 0, 1]])
     with pytest.raises(ValueError, match="no windows, no packed sequences"):
         decoder(IDS[:1], position_ids=packed, use_cache=False)
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    run_examples(REPOSITORY_ROOT / "docs" / "attention_kernels.md", tmp_path)
