@@ -14,7 +14,7 @@ from transformers import GenerationMixin
 from transformers.utils import ModelOutput
 
 from .configuration_context_encoder import ContextEncoderConfig
-from .layers_context_encoder_attention import AttentionAux, AttentionState
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState
 from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
@@ -137,6 +137,11 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         self.norm = nn.LayerNorm(config.hidden_size)
         self.post_init()
 
+    @property
+    def attentions(self) -> list[Attention]:
+        """What attends in each block."""
+        return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
+
     def forward(
         self,
         input_ids: torch.LongTensor | None = None,
@@ -178,8 +183,8 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         wants_weights = self.wants(output_attentions, "attentions")
         hidden_states, results = [x], []
         rotary = self.positions.rotary(positions)
-        for block in self.blocks:
-            block.attention.attention.begin_pass()
+        for attention in self.attentions:
+            attention.begin_pass()
         for index, block in enumerate(self.blocks):
             x, aux = block(
                 x,
@@ -384,7 +389,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.lm_head = SmallLinear(config.hidden_size, config.num_words)
+        self.lm_head: nn.Linear = SmallLinear(config.hidden_size, config.num_words)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -446,7 +451,9 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
 
         Id 0, padding, is no event: its score is the lowest number.
         """
-        vectors = self.get_input_embeddings().weight[1:]
+        words = self.get_input_embeddings()
+        assert isinstance(words, nn.Embedding)
+        vectors = words.weight[1:]
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
 

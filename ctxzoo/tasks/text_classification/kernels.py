@@ -91,7 +91,7 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
         ValueError: see `word_kernels`; a kernel that is given, or drawn for each position by itself.
     """
     base, inputs = _read(model, tokenizer, text, layer)
-    attention = base.blocks[layer].attention.attention
+    attention: Any = base.attentions[layer]
     kernel = getattr(attention, "kernel", None)
     if isinstance(kernel, DirectKernel):
         drawn = [kernel.first, *([] if kernel.second is None else [kernel.second])]
