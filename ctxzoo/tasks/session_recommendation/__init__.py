@@ -16,17 +16,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ctxzoo.data.event_rows import EventColumns
     from ctxzoo.tasks.session_recommendation.data import SessionDataModule
     from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
     from ctxzoo.tasks.session_recommendation.evaluation import evaluate
-    from ctxzoo.tasks.session_recommendation.reader import EventColumns
     from ctxzoo.tasks.session_recommendation.recommendation import recommend
     from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.tasks.session_recommendation.reader",
+            "EventColumns": "ctxzoo.data.event_rows",
             "SessionDataModule": "ctxzoo.tasks.session_recommendation.data",
             "SessionRecommendationTask": "ctxzoo.tasks.session_recommendation.task",
             "SessionScores": "ctxzoo.tasks.session_recommendation.task",
