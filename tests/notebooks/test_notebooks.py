@@ -110,3 +110,20 @@ def test_beta_lstm(tmp_path: Path) -> None:
     correlations = [float(one) for one in re.findall(r"correlation (\S+) ±", printed(gates))]
     assert correlations[:layers] == pytest.approx([-0.22] * layers, abs=0.03)
     assert correlations[layers:] != correlations[:layers]
+
+
+@pytest.mark.slow
+def test_hcrnn(tmp_path: Path) -> None:
+    trained, recommended, drift, topics, published = run("hcrnn.ipynb", tmp_path)
+    (hits,) = re.findall(r"of (\d+) % of what came", printed(trained))
+    assert int(hits) > 80
+    likeliest = printed(recommended).splitlines()[0]
+    assert likeliest.split(":")[0] == "tea 4"
+    lines = printed(drift).splitlines()
+    assert [line.split()[0] for line in lines] == ["tea"] * 5 + ["cheese"] * 5
+    assert all(0 < float(line.split()[-1]) < 1 for line in lines)
+    assert any("image/png" in output["data"] for output in drift.outputs if "data" in output)
+    assert [line.partition(":")[0] for line in printed(topics).splitlines()] == [f"topic {n}" for n in range(1, 7)]
+    first, *others = printed(published).splitlines()
+    assert first.startswith("1,980 articles; after ")
+    assert len(others) == 3

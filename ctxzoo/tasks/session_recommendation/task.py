@@ -8,7 +8,7 @@ import torch
 
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.ops_losses import IGNORED
-from ctxzoo.training.next_item_scores import NextItemScores
+from ctxzoo.training.next_item_scores import NextItemScores, ranks_of_rows
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import AutoHead, ZooTask, model_inputs
 
@@ -87,10 +87,19 @@ class SessionRecommendationTask(ZooTask):
     def name_examples(self, rows: list[int]) -> str:
         return f"sessions of the batch in the training split: {rows}"
 
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return the ranks of the targets of each session, see `ranks_of_rows`."""
+        return ranks_of_rows(batch, self._logits(batch), batch["labels"], self.hparams["ties"])
+
     def update_scores(self, scores: SessionScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
         labels, counts = batch["labels"], batch["labels"] != IGNORED
-        scores.update(self.model(**inputs, every_position=True).logits[counts].float(), labels[counts])
+        scores.update(self._logits(batch)[counts], labels[counts])
 
     def compute_scores(self, scores: SessionScores) -> dict[str, float]:
         return scores.compute()
+
+    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return (B, T, N) of the item behind each step, in float32 also under mixed precision."""
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        logits: torch.Tensor = self.model(**inputs, every_position=True).logits
+        return logits.float()
