@@ -32,6 +32,7 @@ class ContextEncoderConfig(TextClassifierConfig):
         position: none, sinusoidal, learned or rotary.
         max_length: rows of the table of learned positions.
         causal: no step reads later ones.
+        memory_length: keys of earlier steps that a state holds at most, for attention whose state grows; 0: all.
         dropout: rate of dropout on the steps as they enter.
         hidden_dropout: rate of dropout on what each block adds.
         attention_dropout: rate of dropout on the weights.
@@ -62,6 +63,9 @@ class ContextEncoderConfig(TextClassifierConfig):
     variants = MappingProxyType(
         {
             "dot": {"attention": "dot"},
+            "ika": {"attention": "ika"},
+            "ikan": {"attention": "ikan", "kernel": "direct", "p_norm": 1.8},
+            "mikan": {"attention": "mikan", "p_norm": 1.8},
         }
     )
 
@@ -79,6 +83,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     position: Literal["none", "sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_length: int = 512
     causal: bool = False
+    memory_length: int = 0
     dropout: float | int = 0.0
     hidden_dropout: float | int = 0.0
     attention_dropout: float | int = 0.0
@@ -139,8 +144,9 @@ class ContextEncoderConfig(TextClassifierConfig):
         )
         if self.hidden_size % self.num_heads:
             raise ValueError(f"hidden_size {self.hidden_size} must be a multiple of num_heads = {self.num_heads}")
-        if self.inner_size < 0:
-            raise ValueError(f"inner_size must be 0 (four times hidden_size) or above, got {self.inner_size}")
+        for name, of_none in (("inner_size", "four times hidden_size"), ("memory_length", "all keys")):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 ({of_none}) or above, got {getattr(self, name)}")
 
     def validate_position(self) -> None:
         if self.position == "sinusoidal" and self.hidden_size % 2:
@@ -166,6 +172,8 @@ class ContextEncoderConfig(TextClassifierConfig):
         for name in ("kl_lambda", "copula_lambda", "noise_seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        if self.attention == "mikan" and self.kernel == "direct":
+            raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")
         if self.num_features is not None and self.num_features < 1:
             raise ValueError(f"num_features must be at least 1, got {self.num_features}")
         if self.attention in ("ika", "ikan", "mikan") and (self.num_features or 0) % 2:

@@ -105,8 +105,11 @@ def with_past(
     )
 
 
-def growing_state(key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None) -> AttentionState:
-    """Return the state that `with_past` reads."""
+def growing_state(
+    key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, memory_length: int
+) -> AttentionState:
+    """Return the state that `with_past` reads: the last `memory_length` keys, or, where that is 0, all."""
     if mask is None:
         mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
-    return key, value, mask
+    last = slice(-memory_length, None) if memory_length else slice(None)
+    return key[:, :, last], value[:, :, last], mask[:, last]

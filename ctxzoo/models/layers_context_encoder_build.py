@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from .layers_context_encoder_attention import Attention
-from .layers_context_encoder_kernels import DotAttention
+from .layers_context_encoder_kernels import KERNEL_ATTENTIONS
 
-ATTENTIONS: Mapping[str, type[Attention]] = MappingProxyType({"dot": DotAttention})
+ATTENTIONS: Mapping[str, type[Attention]] = MappingProxyType({**KERNEL_ATTENTIONS})
 
 
 def build_attention(config: Any, layer_index: int) -> Attention:

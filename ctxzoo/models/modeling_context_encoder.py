@@ -27,8 +27,8 @@ from .ops_losses import IGNORED, token_classification_loss
 from .ops_masking import masked_mean
 from .ops_text_checks import word_mask
 
-# (B,) real steps that were read, and what each layer keeps of them.
-EncoderState = tuple[torch.Tensor, tuple[AttentionState, ...]]
+# Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
+EncoderState = tuple[AttentionState, ...]
 
 
 @dataclass
@@ -66,12 +66,13 @@ class ContextEncoderStepsOutput(ModelOutput):
         loss: scalar, when labels are given; `auxiliary_loss` is part of it.
         logits: (B, n, L).
         auxiliary_loss: scalar, the weighed divergence of learned kernels, where there is one.
-        state, attentions, hidden_states: see `ContextEncoderModelOutput`.
+        kl, state, attentions, hidden_states: see `ContextEncoderModelOutput`.
     """
 
     loss: torch.Tensor | None = None
     logits: torch.Tensor | None = None
     auxiliary_loss: torch.Tensor | None = None
+    kl: torch.Tensor | None = None
     state: EncoderState | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
@@ -157,7 +158,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             use_cache = bool(getattr(self.config, "use_cache", False))
         if not self.config.causal and (use_cache or state is not None):
             raise ValueError("causal=False: earlier steps read later ones, so that no state can stand for them")
-        read, layer_states = (None, None) if state is None else state
+        read = None if state is None else state[0][0]
         positions = step_positions(mask, read)
         if self.projection is not None:
             x = self.projection(x)
@@ -174,7 +175,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
                 mask,
                 self.config.causal,
                 rotary=rotary,
-                state=None if layer_states is None else layer_states[index],
+                state=None if state is None else state[1 + index],
                 use_cache=use_cache,
                 output_attentions=wants_weights,
             )
@@ -275,6 +276,7 @@ class ContextEncoderStepsPreTrainedModel(ContextEncoderPreTrainedModel):
             loss=loss,
             logits=logits,
             auxiliary_loss=penalty,
+            kl=outputs.kl,
             state=outputs.state,
             attentions=outputs.attentions,
             hidden_states=outputs.hidden_states,
@@ -408,10 +410,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
         return {"input_ids": input_ids, **inputs}
 
     def _reorder_cache(self, state: EncoderState, beam_idx: torch.Tensor) -> EncoderState:
-        read, layers = state
-        return read.index_select(0, beam_idx), tuple(
-            tuple(each.index_select(0, beam_idx) for each in layer) for layer in layers
-        )
+        return tuple(tuple(each.index_select(0, beam_idx) for each in layer) for layer in state)
 
 
 class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
@@ -456,4 +455,4 @@ def _encoder_state(mask: torch.Tensor, read: torch.Tensor | None, results: list[
         if aux.state is None:
             raise ValueError("this attention keeps no state of what it has read; use_cache must be False")
         layers.append(aux.state)
-    return count if read is None else count + read, tuple(layers)
+    return ((count if read is None else count + read,), *layers)

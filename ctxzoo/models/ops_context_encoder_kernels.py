@@ -4,9 +4,11 @@ import math
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
+from torch.nn import functional as F
 
 from .ops_dropout import dropout
 
+FLOOR = 1e-5  # added to a kernel's value before its logarithm is taken
 CLOSEST = 1e-6  # least absolute value of a number whose power is taken
 
 
@@ -79,6 +81,29 @@ def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torc
     return squares.clamp(min=0.0) / (-2 * scale)
 
 
+def linear_log_kernel(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """Return log((1 + cos(q, k)) / 2 + 1e-5), (B, h, queries, keys); a vector of length 0 has the cosine 0."""
+    cosines = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-1, -2)
+    return ((1 + cosines) / 2 + FLOOR).log()
+
+
+def expsin_log_kernel(query: torch.Tensor, key: torch.Tensor, period: float, length: float) -> torch.Tensor:
+    """Return the logarithm of a product of periodic kernels, -(2 / l^2) mean_d sin^2(pi (q_d - k_d) / P).
+
+    Args:
+        query, key: (B, h, queries, d) and (B, h, keys, d) in float32 or wider.
+        period: P.
+        length: l.
+
+    Returns:
+        (B, h, queries, keys), at most 0.
+    """
+    # 2 sin^2(x) = 1 - cos(2 x), and a cosine of a difference is a product of waves.
+    waves = [torch.cat([(angles := 2 * math.pi * x / period).cos(), angles.sin()], dim=-1) for x in (query, key)]
+    cosines = waves[0] @ waves[1].transpose(-1, -2) / query.size(-1)
+    return (cosines - 1).clamp(max=0.0) / length**2
+
+
 def attend(
     energy: torch.Tensor, value: torch.Tensor, visible: torch.Tensor, rate: float = 0.0, training: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -113,3 +138,31 @@ def reference_attend(energy: torch.Tensor, value: torch.Tensor, visible: torch.T
             weights = energy[row, head, query, seen].double().exp()
             output[row, head, query] = weights / weights.sum() @ value[row, head, seen].double()
     return output
+
+
+def reference_kernel_attention(
+    log_similarity: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    visible: torch.Tensor,
+    p_norm: float,
+    scale: float,
+) -> torch.Tensor:
+    """Compute attention with a kernel and the L^p importance of keys in float64, query by query and key by key.
+
+    Args:
+        log_similarity: (B, h, queries, keys).
+        key, value: (B, h, keys, d) and (B, h, keys, dv).
+        visible: boolean, broadcastable to the similarity.
+        p_norm: p.
+        scale: s.
+
+    Returns:
+        (B, h, queries, dv).
+    """
+    energy = log_similarity.double().clone()
+    for place in torch.cartesian_prod(*(torch.arange(size) for size in key.shape[:3])).tolist():
+        row, head, position = place
+        power = sum(abs(float(number)) ** p_norm for number in key[row, head, position])
+        energy[row, head, :, position] += power ** (2 / p_norm) / (2 * scale)
+    return reference_attend(energy, value, visible)

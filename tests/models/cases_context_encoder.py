@@ -26,6 +26,7 @@ SIZES: dict[str, Any] = {
     "attention_dropout": 0.1,
     "num_labels": 3,
 }
+LEARNED: dict[str, Any] = {**SIZES, "num_features": 6}
 TAGS = "AutoModelForTokenClassification"
 LANGUAGE = "AutoModelForCausalLM"
 NUMBERS = "ContextEncoderForRegression"
@@ -39,13 +40,17 @@ class ContextEncoderCase(TextCase):
     loss_is_mean_over_rows = False
     # The representative has all heads; those of what comes next must not read ahead.
     heads: ClassVar[Mapping[str, Sequence[str]]] = {
-        "dot": ("AutoModel", CLASSIFIER, TAGS, NUMBERS),
+        "mikan": ("AutoModel", CLASSIFIER, TAGS),
+        "ikan": (CLASSIFIER, NUMBERS),
+        "ika": (CLASSIFIER, LANGUAGE),
     }
 
     def configs(self) -> dict[str, ZooConfig]:
         return {
-            "dot": ContextEncoderConfig(**{**SIZES, "num_layers": 2}),
-            "causal": ContextEncoderConfig(**SIZES, position="rotary", causal=True),
+            "causal": ContextEncoderConfig(**{**SIZES, "num_layers": 2}, position="rotary", causal=True),
+            "mikan": ContextEncoderConfig(**LEARNED, attention="mikan", p_norm=1.8, magnitude_dropout=0.1),
+            "ikan": ContextEncoderConfig(**LEARNED, attention="ikan", kernel="direct", p_norm=3.0, position="learned"),
+            "ika": ContextEncoderConfig(**LEARNED, attention="ika", stationary=True, causal=True, num_eval_samples=2),
         }
 
     def leave_the_start(self, model: torch.nn.Module) -> torch.nn.Module:
@@ -53,16 +58,8 @@ class ContextEncoderCase(TextCase):
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.requires_grad and parameter.dim() == 2 and parameter.std() < 0.03:
-                    parameter.mul_(15)
+                    parameter.mul_(6)
         return model
-
-    def without_gradient(self, config: ZooConfig, head: str) -> dict[str, str]:
-        assert isinstance(config, ContextEncoderConfig)
-        if config.attention != "dot" or config.position == "rotary":
-            return {}
-        prefix = "" if head == "AutoModel" else "encoder."
-        why = "q.b is the same for all keys, and cancels in the softmax"
-        return {f"{prefix}blocks.{layer}.attention.key.bias": why for layer in range(config.num_layers)}
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:
         shape = batch["input_ids"].shape

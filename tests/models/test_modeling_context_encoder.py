@@ -86,6 +86,20 @@ def test_a_causal_encoder_does_not_read_ahead(position: str) -> None:
     assert not torch.equal(before[:, 4], after[:, 4])
 
 
+@pytest.mark.parametrize("attention", ["dot", "rbf", "mikan"])
+def test_a_state_holds_no_more_keys_than_it_may(attention: str) -> None:
+    """One layer: then a bounded memory is the same as a mask that leaves out what is further away."""
+    sizes = {**SIZES, "num_layers": 1, "attention": attention, "num_features": 4}
+    model = started(ContextEncoderModel(ContextEncoderConfig(**sizes, causal=True, memory_length=2)))
+    ids = torch.randint(1, 30, (1, 6), generator=torch.Generator().manual_seed(2))
+    state = model(ids[:, :5], use_cache=True).state
+    assert {x.size(2) for x in state[1] if x.dim() == 4} == {2}
+    last = model(ids[:, 5:], state=state, output_attentions=True)
+    whole = model(ids, output_attentions=True)
+    expected = whole.attentions[0][:, :, -1:, -3:]
+    torch.testing.assert_close(last.attentions[0], expected / expected.sum(-1, keepdim=True))
+
+
 def test_generation_with_the_state_equals_reading_all_words_again() -> None:
     model = started(ContextEncoderForCausalLM(ContextEncoderConfig(**SIZES, causal=True)))
     ids = torch.randint(1, 30, (2, 4), generator=torch.Generator().manual_seed(2))
