@@ -19,6 +19,7 @@ from .ops_context_encoder_time import (
 LARGEST_EXPONENT = 8.0  # of the frequencies of Xu et al.: 10^0 to 10^-8
 LARGEST_ALPHA = 10.0  # per unit^2; beyond it an envelope is a peak whose gradient vanishes
 LARGEST_OFFSET = 2.0  # of what behaviour adds to a parameter
+LARGEST_ANGLE = 1e4
 BEHAVIOUR_SIZE = 64  # units of the summary of a history
 
 
@@ -187,6 +188,8 @@ class LocallyStationaryTime(TimeEncoding):
         super().__init__(2 * num_components * num_frequencies)
         self.span = span
         self.backwards = backwards
+        # Beyond that the products of times and frequencies lose their phase in float32.
+        self.exact_angles = 2 * math.pi * span * math.exp(LARGEST_OFFSET) > LARGEST_ANGLE
         self.alpha = nn.Parameter(torch.empty(num_components))
         self.gamma = nn.Parameter(torch.empty(num_components))
         self.centre = nn.Parameter(torch.empty(num_components))

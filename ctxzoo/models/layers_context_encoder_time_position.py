@@ -1,13 +1,22 @@
 """How a time encoding enters an encoder: as a kernel for the scores of every layer, or in the vectors that it reads."""
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_context_encoder_time import LocallyStationaryTime, TimeEncoding
+from .layers_context_encoder_time import (
+    BochnerTime,
+    LocallyStationaryTime,
+    MercerTime,
+    SampledBochnerTime,
+    Time2VecTime,
+    TimeEncoding,
+)
 from .ops_context_encoder_time import (
     LARGEST_THETA,
     lste_factors,
@@ -99,8 +108,9 @@ class TimePosition(nn.Module):
             summary = self._summary(vectors, mask)
             if self.projection is None and self.local is not None and self.causal:
                 tau, sigma = self._pairs(times, mask, unit)
-                of_queries = None if summary is None else summary.unsqueeze(2)
-                return vectors, TimeContext(kernel=lste_kernel(tau, sigma, self.local.local_parameters(of_queries)))
+                parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
+                kernel = lste_kernel(tau, sigma, parameters, exact=self.local.exact_angles)
+                return vectors, TimeContext(kernel=kernel)
             tau = scaled_times(times - reference_times(times, mask, self.reference), unit, self.transform)
             tau = tau.masked_fill(~mask, 0.0)
             features = self._features(tau, summary)
@@ -188,3 +198,37 @@ class TimeWeight(nn.Module):
         """Return (B, h or 1, Q, K) in nats of a kernel (B, Q, K)."""
         theta = kernel.new_ones(1) if self.weight is None else self.theta()
         return time_scores(kernel, theta, self.combine)
+
+
+def build_time_encoding(config: Any) -> TimeEncoding:
+    """Return the encoding of time of a `ContextEncoderConfig`, whose `position` is one."""
+    span = math.log1p(config.time_span) if config.time_transform == "log" else float(config.time_span)
+    if config.position == "bochner":
+        return BochnerTime(config.time_size, tied=config.tied_frequencies)
+    if config.position == "bochner_sampled":
+        return SampledBochnerTime(config.time_size, span=span)
+    if config.position == "mercer":
+        return MercerTime(config.time_size, harmonics=config.num_harmonics)
+    if config.position == "time2vec":
+        return Time2VecTime(config.time_size, span=span)
+    return LocallyStationaryTime(
+        config.num_components,
+        config.num_frequencies,
+        span=span,
+        backwards=config.time_reference == "last",
+        behaviour_size=config.hidden_size if config.behaviour_conditioned else None,
+    )
+
+
+def build_time_position(config: Any) -> TimePosition:
+    """Return how a `ContextEncoderConfig` reads timestamps; its `position` is an encoding of time."""
+    return TimePosition(
+        build_time_encoding(config),
+        combine=config.time_combine,
+        hidden_size=config.hidden_size,
+        unit=float(config.time_unit),
+        row_unit=config.row_time_unit,
+        reference=config.time_reference,
+        transform=config.time_transform,
+        causal=config.causal,
+    )

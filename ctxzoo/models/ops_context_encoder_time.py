@@ -157,7 +157,9 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
     return (envelopes[..., None, None] * parameters.weights.to(kind).sqrt().unsqueeze(-1) * waves).flatten(-3)
 
 
-def lste_kernel(tau: torch.Tensor, sigma: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
+def lste_kernel(
+    tau: torch.Tensor, sigma: torch.Tensor, parameters: LocalParameters, *, exact: bool = True
+) -> torch.Tensor:
     """Return K(tau, sigma) = sum_a env_a(tau) env_a(sigma) sum_m w_am cos(omega_am (tau - sigma)).
 
     What `lste_features` give as inner products, where one set of parameters holds for both times; written so, each pair
@@ -166,13 +168,15 @@ def lste_kernel(tau: torch.Tensor, sigma: torch.Tensor, parameters: LocalParamet
     Args:
         tau, sigma: of shapes that broadcast to (B, Q, K).
         parameters: with leading dimensions that broadcast against it.
+        exact: reduce angles in float64. Without, angles of up to 1e4 are off by 1e-3 at most, and it is several times
+            as fast.
 
     Returns:
         (B, Q, K).
     """
     kind = _wide(parameters.frequencies)
     powers = (log_envelopes(tau, parameters) + log_envelopes(sigma, parameters)).exp().to(kind)
-    return (powers * _spectral_sum(tau - sigma, parameters)).sum(dim=-1)
+    return (powers * _spectral_sum(tau - sigma, parameters, exact)).sum(dim=-1)
 
 
 def lste_factors(
@@ -193,13 +197,18 @@ def lste_factors(
     alpha, gamma, centre = (value.double() for value in parameters[:3])
     kind = _wide(parameters.frequencies)
     power = (2 * gamma * middle - alpha * (middle - centre) ** 2).exp().to(kind)
-    return power, (-alpha * gap**2 / 4).exp().to(kind) * _spectral_sum(tau - sigma, parameters)
+    return power, (-alpha * gap**2 / 4).exp().to(kind) * _spectral_sum(tau - sigma, parameters, exact=True)
 
 
-def _spectral_sum(gap: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
+def _spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -> torch.Tensor:
     """Return (..., A) the sum over m of w_am cos(omega_am gap)."""
-    cosines = reduced_angles(gap[..., None, None], parameters.frequencies).cos()
-    return (cosines * parameters.weights.to(cosines.dtype)).sum(dim=-1)
+    frequencies = parameters.frequencies
+    if exact:
+        angles = reduced_angles(gap[..., None, None], frequencies)
+    else:
+        kind = _wide(frequencies)
+        angles = gap.to(kind)[..., None, None] * frequencies.to(kind)
+    return (angles.cos() * parameters.weights.to(angles.dtype)).sum(dim=-1)
 
 
 def reference_lste_kernel(

@@ -235,3 +235,10 @@ def test_gradients_of_the_kernel() -> None:
         return lste_kernel(TIMES.view(1, -1, 1), TIMES.view(1, 1, -1), LocalParameters(*values))
 
     assert torch.autograd.gradcheck(kernel, parameters)
+
+
+def test_angles_in_single_precision_are_close_where_they_are_moderate() -> None:
+    parameters = LocalParameters(*(value.float() for value in drawn()))
+    tau, sigma = 100 * TIMES.view(1, -1, 1), 100 * TIMES.view(1, 1, -1)
+    quick, exact = (lste_kernel(tau, sigma, parameters, exact=exact) for exact in (False, True))
+    assert (quick - exact).abs().max() < 1e-3
