@@ -75,14 +75,13 @@ class TimePosition(nn.Module):
         causal: bool,
     ) -> None:
         super().__init__()
-        self.local = encoding if isinstance(encoding, LocallyStationaryTime) else None
+        self.encoding = encoding
         if causal and (row_unit or (reference == "last" and (self.local is None or combine in IN_VECTORS))):
             what = "row_unit=True" if row_unit else "reference='last'"
             raise ValueError(
                 f"{what} measures the times of a causal encoder by events that its positions do not see; expected "
                 "reference='first' and a unit for all rows (LSTE with combine='kernel' takes 'last' too)"
             )
-        self.encoding = encoding
         self.combine = combine
         self.unit, self.row_unit, self.reference, self.transform = unit, row_unit, reference, transform
         self.causal = causal
@@ -121,6 +120,11 @@ class TimePosition(nn.Module):
         if self.combine == "add":
             return vectors + self.projection(features), TimeContext()
         return self.projection(torch.cat([vectors, features], dim=-1)), TimeContext()
+
+    @property
+    def local(self) -> LocallyStationaryTime | None:
+        """The encoding, where it is LSTE."""
+        return self.encoding if isinstance(self.encoding, LocallyStationaryTime) else None
 
     def kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor

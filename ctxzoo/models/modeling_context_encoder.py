@@ -217,6 +217,22 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
+    def time_kernel(
+        self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
+
+        Args:
+            input_ids, timestamps, attention_mask: see `forward`.
+
+        Raises:
+            ValueError: another position; see also `TimePosition.kernel_factors`.
+        """
+        if self.time is None:
+            raise ValueError(f"position={self.config.position!r} has no kernel of times; expected 'lste'")
+        x, mask = self.embeddings(input_ids, attention_mask, None)
+        return self.time.kernel_factors(x if self.projection is None else self.projection(x), timestamps, mask)
+
 
 class ContextEncoderForSequenceClassification(ContextEncoderPreTrainedModel, TextClassifierPreTrainedModel):
     """The encoder as a classifier of texts: a linear layer scores the classes from the mean of the steps.
