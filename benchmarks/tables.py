@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.document_tables import document_attention
+from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
 from benchmarks.session_positions_tables import session_positions
@@ -95,6 +96,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "beta_lstm-cpu": beta_lstm,
     "beta_lstm-cuda": beta_lstm,
     "session_positions": session_positions,
+    "recbole_sessions": recbole_sessions,
     "word_embedding": word_embedding,
     "preparation": preparation,
     "import_time": import_time,

@@ -40,6 +40,13 @@ SETS = {
 JSB = SETS["JSB chorales"]
 SEEDS = 3  # that a row of the chorales needs; the other sets need one
 BASE = "lstm"  # with which the others are compared
+# Options of the runs of each set: long sets in batches of four pieces, trainings ended where validation rises no more.
+OPTIONS = {
+    "jsb_chorales": "--patience 20",
+    "nottingham": "--batch_size 4 --patience 10",
+    "muse_data": "--batch_size 4 --patience 10",
+    "piano_midi": "--patience 10",
+}
 COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")  # that all sets need
 FLOORS = {KEY_FREQUENCY: "how often each key sounds", KEY_MARKOV: "each key by whether it sounded before"}
 # The authors' cells in a loop of ours, one piece in an update, clipping behind the backward pass, at most 30 epochs,
@@ -71,7 +78,8 @@ def chorales(results: Runs) -> str:
     for floor, label in FLOORS.items():
         floors = _floors(results, floor, JSB)
         rows.append([label, NOTHING, NOTHING, floor_cell(floors), *_frame_accuracy(floors)])
-    commands = [f"python recipes/{RECIPE}.py --cells {' '.join(missing)} --seeds 0 1 2 --resume"] if missing else []
+    command = f"python recipes/{RECIPE}.py {OPTIONS[JSB]} --cells {' '.join(missing)} --seeds 0 1 2 --resume"
+    commands = [command] if missing else []
     return with_commands(markdown_table(headings, rows), commands_not_run(commands))
 
 
@@ -91,7 +99,8 @@ def sets(results: Runs) -> str:
     for column, name in enumerate(SETS.values()):
         missing = [cell for cell in COMPARED if not found[cell][column]]
         if missing and name != JSB:
-            commands.append(f"python recipes/{RECIPE}.py --dataset {name} --cells {' '.join(missing)} --resume")
+            options = f"--dataset {name} {OPTIONS[name]} --cells {' '.join(missing)}"
+            commands.append(f"python recipes/{RECIPE}.py {options} --resume")
     return with_commands(markdown_table(["cell", *SETS], rows), commands_not_run(commands))
 
 

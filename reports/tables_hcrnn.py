@@ -1,12 +1,15 @@
 """Session recommendation: tables of HCRNN, of the models beside it and of what is to beat, made from results files.
 
-A cell of a table is the mean and sample standard deviation over seeds.
+A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over the sessions of the
+test split, with the seeds that both models have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ctxzoo.results.comparison import PairedTest
+from ctxzoo.results.example_comparison import are_comparable_by_example, compare_examples
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
@@ -36,6 +39,8 @@ SETS = {
     "LastFM (part)": "lastfm",
 }
 CITEULIKE = SETS["CiteULike"]
+SEEDS = 3  # that a row of CiteULike needs; the other sets need one
+FOREMOST = "hcrnn3_bi"  # which is compared with the models beside it
 RECALL, RANK = "recall_at_20", "mrr_at_20"
 FLOOR_LABELS = {
     "pop": "POP: what is popular",
@@ -70,7 +75,9 @@ def citeulike(results: Runs) -> str:
     for model, architecture in MODELS.items():
         runs = runs_of(results, model, CITEULIKE)
         rows.append([MODEL_LABELS[model], *_cells(runs)])
-        if not runs:
+        if runs and len(runs) < SEEDS:
+            rows[-1][1] = f"{len(runs)} of {SEEDS}"
+        if len(runs) < SEEDS:
             missing.setdefault(RECIPES[architecture], []).append(model)
         for name in _names(results, model):
             named = runs_of(results, model, CITEULIKE, name)
@@ -78,7 +85,16 @@ def citeulike(results: Runs) -> str:
             rows.append([f"{MODEL_LABELS[model]}, {name}{changes}", *_cells(named)])
     for label, (validation, recall, rank, epochs) in REFERENCE.items():
         rows.append([f"{label}; in another loop", "1", f"{validation}", f"{recall}", f"{rank}", str(epochs)])
-    commands = [f"python recipes/{recipe}.py --models {' '.join(those)} --resume" for recipe, those in missing.items()]
+    for model in MODELS:
+        if model != FOREMOST:
+            pair = [runs_of(results, one, CITEULIKE) for one in (FOREMOST, model)]
+            label = f"{MODEL_LABELS[FOREMOST]} − {MODEL_LABELS[model]} (p over sessions)"
+            rows.append([label, NOTHING, NOTHING, difference(*pair, RECALL), difference(*pair, RANK)])
+    seeds = " ".join(map(str, range(SEEDS)))
+    commands = [
+        f"python recipes/{recipe}.py --models {' '.join(those)} --seeds {seeds} --resume"
+        for recipe, those in missing.items()
+    ]
     if any(row[1] == NOT_RUN for row in rows[: len(FLOOR_LABELS)]):
         commands.insert(0, f"python recipes/{FLOORS_RECIPE}.py --resume")
     headings = ["model", *(column.heading for column in COLUMNS)]
@@ -124,6 +140,17 @@ def runs_of(results: Sequence[RunResult], model: str, dataset: str, name: str = 
     refuse_repeats(found)
     refuse_mixtures(found)
     return found
+
+
+def difference(ours: Runs, base: Runs, score: str) -> str:
+    """Write the difference of a test score, in percent, with its p over sessions, over the seeds that both have."""
+    common = {run.seed for run in ours} & {run.seed for run in base}
+    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
+    keys = (f"test/{score}", "test/predictions")
+    if not are_comparable_by_example(pair[0], pair[1], *keys):
+        return NOTHING
+    found = compare_examples(pair[0], pair[1], *keys)
+    return PairedTest(100 * found.difference, found.p).cell()
 
 
 def best_epoch(run: RunResult) -> float | None:

@@ -20,11 +20,20 @@ SCORES = {
     "question-answering": ("f1", "exact"),
     "fill-mask": ("perplexity", ""),
     "polyphonic-music": ("nll", "frame_accuracy"),
+    "session-recommendation": ("recall_at_20", "mrr_at_20"),
 }
 LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
-NAMES = {"f1": "F1", "exact": "EM", "nll": "nats of a step", "frame_accuracy": "frame accuracy"}
+NAMES = {
+    "f1": "F1",
+    "exact": "EM",
+    "nll": "nats of a step",
+    "frame_accuracy": "frame accuracy",
+    "recall_at_20": "Recall@20",
+    "mrr_at_20": "MRR@20",
+}
 LOADED_BY = {  # of the others a pipeline
     "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
+    "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
 }
 PIPELINE = "pipeline({task}, model={folder}, trust_remote_code=True)"
 # Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.

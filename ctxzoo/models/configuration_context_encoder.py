@@ -29,7 +29,8 @@ class ContextEncoderConfig(TextClassifierConfig):
         attention: dot; rbf, linear and expsin (kernels that are given); ika (a learned kernel with L2 importance); ikan
             (a learned kernel with L^p importance); mikan (that, its heads joined by a copula); esa (linear in the
             length); hsa (pairs of keys).
-        position: none, sinusoidal, learned or rotary.
+        position: none, sinusoidal, learned or rotary; or an encoding of the time of each event: lste, bochner,
+            bochner_sampled, mercer or time2vec, which read `timestamps`.
         max_length: rows of the table of learned positions.
         causal: no step reads later ones.
         memory_length: keys of earlier steps that a state holds at most, for attention whose state grows; 0: all.
@@ -74,6 +75,25 @@ class ContextEncoderConfig(TextClassifierConfig):
         context_width: of context="local".
         value_order: of contextual, 2 multiplies outputs by what the context gathers of second values.
         area_size: of area, tokens of the longest span.
+        time_combine: how an encoding of time enters: its kernel added to the scores (kernel), or multiplied into the
+            weights (multiply); or its features added to the steps (add), or side by side with them (concat).
+        time_unit: what relative times are divided by, in the unit of the timestamps; the median gap of the training.
+        row_time_unit: the median gap of each row instead; not where the config is causal.
+        time_span: longest elapsed time of the training, in that unit; learned frequencies start by it.
+        time_reference: from which event of a row times are measured: first or last.
+        time_transform: log: sign(t) log(1 + |t|) of relative times; none.
+        time_size: D, numbers of an encoding other than lste, which has two for each component and frequency.
+        tied_frequencies: of bochner, one frequency for a sine and its cosine, so that gaps alone count.
+        num_harmonics: J of mercer.
+        num_components: A of lste, parts whose power varies over time in a way of its own.
+        num_frequencies: M of each of them.
+        behaviour_conditioned: lste depends on the events of the row: those up to each step where the config is causal.
+        event_names: of the events 1..vocab_size - 1, in this order; None: an event is called by its id.
+        feature_names: of the I numbers of a row of a regression; None: they have none.
+        target_name: of what a regression predicts.
+        feature_offsets, feature_scales: of the rows of a regression: it reads (value - offset) / scale; None: 0 and 1.
+        target_offset, target_scale: of its target, likewise.
+        num_context_rows: rows of the training that a regression keeps, and reads beside those that it predicts.
     """
 
     model_type = "ctxzoo_context_encoder"
@@ -105,7 +125,9 @@ class ContextEncoderConfig(TextClassifierConfig):
     num_heads: int = 4
     inner_size: int = 0
     attention: Literal["dot", "rbf", "linear", "expsin", "ika", "ikan", "mikan", "esa", "hsa"] = "dot"
-    position: Literal["none", "sinusoidal", "learned", "rotary"] = "sinusoidal"
+    position: Literal[
+        "none", "sinusoidal", "learned", "rotary", "lste", "bochner", "bochner_sampled", "mercer", "time2vec"
+    ] = "sinusoidal"
     max_length: int = 512
     causal: bool = False
     memory_length: int = 0
@@ -150,6 +172,26 @@ class ContextEncoderConfig(TextClassifierConfig):
     context_width: int = 1
     value_order: int = 1
     area_size: int = 3
+    time_combine: Literal["kernel", "multiply", "add", "concat"] = "kernel"
+    time_unit: float | int = 1.0
+    row_time_unit: bool = False
+    time_span: float | int = 100.0
+    time_reference: Literal["first", "last"] = "first"
+    time_transform: Literal["none", "log"] = "none"
+    time_size: int = 64
+    tied_frequencies: bool = True
+    num_harmonics: int = 10
+    num_components: int = 4
+    num_frequencies: int = 16
+    behaviour_conditioned: bool = True
+    event_names: list[str] | None = None
+    feature_names: list[str] | None = None
+    target_name: str = "target"
+    feature_offsets: list[float] | None = None
+    feature_scales: list[float] | None = None
+    target_offset: float | int = 0.0
+    target_scale: float | int = 1.0
+    num_context_rows: int = 0
     pad_token_id: int | None = 0  # type: ignore[assignment]  # None where there is no table
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -175,6 +217,15 @@ class ContextEncoderConfig(TextClassifierConfig):
     @property
     def decides_beyond_attention(self) -> bool:
         return True  # every block adds what a step was before
+
+    @property
+    def reads_time(self) -> bool:
+        """Whether the models read `timestamps`."""
+        return self.position in ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")
+
+    def name_of(self, event: int) -> str:
+        """Return the name of an event 1..vocab_size - 1."""
+        return str(event) if self.event_names is None else self.event_names[event - 1]
 
     def validate_words(self) -> None:
         if self.vocab_size:
@@ -203,6 +254,62 @@ class ContextEncoderConfig(TextClassifierConfig):
             raise ValueError(
                 f"hidden_size / num_heads = {self.head_size} must be even with position='rotary', which turns pairs"
             )
+
+    def validate_time(self) -> None:
+        """Check the clock of the encodings of time.
+
+        Raises:
+            ValueError: a unit, span or size that is not above 0, or an odd size of sines and cosines; times of a causal
+                model measured by events that a step does not see, see `TimePosition`; scores of an attention that has
+                none for pairs.
+        """
+        for name in ("time_unit", "time_span"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        self.check_counts("time_size", "num_harmonics", "num_components", "num_frequencies")
+        if self.position in ("bochner", "bochner_sampled") and self.time_size % 2:
+            raise ValueError(f"time_size {self.time_size} must be even with position={self.position!r}")
+        if self.reads_time and self.causal:
+            own = self.position == "lste" and self.time_combine in ("kernel", "multiply")
+            if self.row_time_unit or (self.time_reference == "last" and not own):
+                what = "row_time_unit=True" if self.row_time_unit else "time_reference='last'"
+                raise ValueError(
+                    f"{what} measures the times of a causal model by events that its steps do not see; expected "
+                    "time_reference='first' and row_time_unit=False (position='lste' in scores takes 'last' too)"
+                )
+
+    def validate_events(self) -> None:
+        """Check that every event has one name of its own, where they have names.
+
+        Raises:
+            ValueError: another number of names, an empty name, or one that two events have.
+        """
+        names = self.event_names
+        if names is None:
+            return
+        if len(names) != self.vocab_size - 1:
+            raise ValueError(f"event_names has {len(names)} names, but there are {self.vocab_size - 1} events")
+        if not all(names):
+            raise ValueError(f"event_names: event {names.index('') + 1} has an empty name")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"event_names: two events have the name {twice!r}; names must differ")
+
+    def validate_rows(self) -> None:
+        """Check what a regression knows of its rows.
+
+        Raises:
+            ValueError: another number of names, offsets or scales than `input_size`; a scale that is not above 0.
+        """
+        for name in ("feature_names", "feature_offsets", "feature_scales"):
+            values = getattr(self, name)
+            if values is not None and len(values) != self.input_size:
+                raise ValueError(f"{name} has {len(values)} entries, but input_size is {self.input_size}")
+        scales = [self.target_scale, *(self.feature_scales or [])]
+        if not min(scales) > 0:
+            raise ValueError(f"target_scale and feature_scales must be above 0, got {min(scales)}")
+        if self.num_context_rows < 0:
+            raise ValueError(f"num_context_rows must be 0 or above, got {self.num_context_rows}")
 
     def validate_rates(self) -> None:
         self.check_rates("dropout", "hidden_dropout", "attention_dropout", "magnitude_dropout")

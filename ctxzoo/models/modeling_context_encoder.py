@@ -4,6 +4,7 @@ docs/models/context_encoder.md lists which function computes which equation, and
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from .layers_context_encoder_attention import Attention, AttentionAux, Attention
 from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
+from .layers_context_encoder_rows import RowContext
+from .layers_context_encoder_time_position import IN_SCORES, TimeWeight, build_time_position
 from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
@@ -120,6 +123,11 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         self.projection: nn.Linear | None = None
         if config.step_size != config.hidden_size or not config.vocab_size:
             self.projection = nn.Linear(config.step_size, config.hidden_size)
+        self.time = build_time_position(config) if config.reads_time else None
+        in_scores = self.time is not None and config.time_combine in IN_SCORES
+        self.time_weights = nn.ModuleList(
+            TimeWeight(config.num_heads, config.time_combine) for _ in range(config.num_layers if in_scores else 0)
+        )
         self.positions = Positions(
             config.position, config.hidden_size, config.head_size, config.max_length, float(config.embedding_bound)
         )
@@ -147,6 +155,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         input_ids: torch.LongTensor | None = None,
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
+        timestamps: torch.Tensor | None = None,
         state: EncoderState | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
@@ -159,13 +168,16 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             input_ids: (B, n) words, where the model has a table.
             attention_mask: (B, n), 1 at real steps, 0 elsewhere; default: all 1.
             inputs_embeds: in place of input_ids, (B, n, I) steps; with a table (B, n, v) word vectors.
+            timestamps: (B, n) float64 or integers, of each step where `position` is an encoding of time; others leave
+                them unread.
             state: of the steps before, as `use_cache` returned it; the steps given are the next ones.
             use_cache: return the state; default: what the config says, otherwise False.
             output_attentions: return weights, similarities and importances.
 
         Raises:
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a state where the config is not
-                causal; a learned position that there is none of.
+                causal, or with an encoding of time; no timestamps for one, see also `TimePosition.forward`; a learned
+                position that there is none of.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
         if use_cache is None:
@@ -179,6 +191,15 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         added = self.positions.added(positions, x.dtype)
         if added is not None:
             x = x + added
+        kernel = None
+        if self.time is not None:
+            if timestamps is None or use_cache or state is not None:
+                raise ValueError(
+                    f"position={self.config.position!r} reads timestamps (batch, steps) of whole rows, and streams no "
+                    "state: pass timestamps, and use_cache=False"
+                )
+            x, times = self.time(x, timestamps, mask)
+            kernel = times.kernel
         x = x * mask.unsqueeze(-1).to(x.dtype)
         wants_weights = self.wants(output_attentions, "attentions")
         hidden_states, results = [x], []
@@ -191,6 +212,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
                 mask,
                 self.config.causal,
                 rotary=rotary,
+                score_bias=None if kernel is None else self.time_weights[index](kernel),
                 state=None if state is None else state[1 + index],
                 use_cache=use_cache,
                 output_attentions=wants_weights,
@@ -214,6 +236,22 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             hidden_states=tuple(hidden_states) if self.wants(output_hidden_states, "hidden_states") else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def time_kernel(
+        self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
+
+        Args:
+            input_ids, timestamps, attention_mask: see `forward`.
+
+        Raises:
+            ValueError: another position; see also `TimePosition.kernel_factors`.
+        """
+        if self.time is None:
+            raise ValueError(f"position={self.config.position!r} has no kernel of times; expected 'lste'")
+        x, mask = self.embeddings(input_ids, attention_mask, None)
+        return self.time.kernel_factors(x if self.projection is None else self.projection(x), timestamps, mask)
 
 
 class ContextEncoderForSequenceClassification(ContextEncoderPreTrainedModel, TextClassifierPreTrainedModel):
@@ -256,6 +294,7 @@ class ContextEncoderStepsPreTrainedModel(ContextEncoderPreTrainedModel):
         input_ids: torch.LongTensor | None = None,
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
+        timestamps: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         state: EncoderState | None = None,
         use_cache: bool | None = None,
@@ -279,6 +318,7 @@ class ContextEncoderStepsPreTrainedModel(ContextEncoderPreTrainedModel):
             input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
+            timestamps=timestamps,
             state=state,
             use_cache=use_cache,
             output_attentions=output_attentions,
@@ -333,7 +373,7 @@ class ContextEncoderForRegression(ContextEncoderStepsPreTrainedModel):
     """The encoder as a regression of rows on each other: `num_targets` numbers for each step.
 
     Labels are floats (B, n, num_targets), or (B, n) for one target, NaN where there is none; the loss is the mean
-    squared error.
+    squared error. Inputs and labels are scaled, as the config says; `predict` does so itself.
     """
 
     zoo_task = "regression"
@@ -342,6 +382,9 @@ class ContextEncoderForRegression(ContextEncoderStepsPreTrainedModel):
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
         self.regressor = nn.Linear(config.hidden_size, config.num_targets)
+        self.context: RowContext | None = None
+        if config.num_context_rows:
+            self.context = RowContext(config.num_context_rows, config.input_size)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -353,6 +396,45 @@ class ContextEncoderForRegression(ContextEncoderStepsPreTrainedModel):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean squared error, and how many numbers were predicted."""
         return squared_error(logits, labels, mask)
+
+    @torch.no_grad()
+    def predict(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return what is predicted for rows, in the unit of the target; the model is in evaluation mode meanwhile.
+
+        The rows are read as one sequence, behind those of the training that the model keeps.
+
+        Args:
+            rows: (n, I) numbers in the units of the features.
+
+        Returns:
+            (n, num_targets) float32.
+
+        Raises:
+            ValueError: rows of another shape, or that are no finite numbers.
+        """
+        config = self.config
+        if rows.dim() != 2 or rows.size(1) != config.input_size or rows.size(0) == 0:
+            raise ValueError(
+                f"rows of shape {tuple(rows.shape)}: expected (rows, {config.input_size}), one row or more"
+            )
+        if not bool(torch.isfinite(rows).all()):
+            raise ValueError("rows hold a number that is missing or not finite; fill it in or leave the row out")
+        offsets, scales = (
+            rows.new_tensor(values, dtype=torch.float64) if values else torch.full((), otherwise, dtype=torch.float64)
+            for values, otherwise in ((config.feature_offsets, 0.0), (config.feature_scales, 1.0))
+        )
+        x = ((rows.double() - offsets) / scales).to(self.device, self.dtype)
+        number = len(x)
+        if self.context is not None:
+            x = torch.cat([self.context.rows.to(x.dtype), x])
+        was_training = self.training
+        self.eval()
+        try:
+            logits = self(inputs_embeds=x.unsqueeze(0), return_dict=True).logits[0, -number:]
+        finally:
+            self.train(was_training)
+        predicted: torch.Tensor = logits.float() * config.target_scale + config.target_offset
+        return predicted
 
 
 class ContextEncoderNextStepPreTrainedModel(ContextEncoderStepsPreTrainedModel):
@@ -456,6 +538,64 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         vectors = words.weight[1:]
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
+
+    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+        """Return the ids of events, given by name or id.
+
+        Raises:
+            ValueError: no events, or one that the model does not know.
+        """
+        config = self.config
+        if not len(history) or isinstance(history, str):
+            raise ValueError(f"history={history!r}: expected a list of one event or more")
+        names = {config.name_of(event): event for event in range(1, config.vocab_size)}
+        ids = [event if isinstance(event, int) else names.get(event, 0) for event in history]
+        for event, number in zip(history, ids, strict=True):
+            if not 1 <= number < config.vocab_size:
+                raise ValueError(
+                    f"the model does not know the event {event!r}: expected one of its {config.vocab_size - 1:,} "
+                    f"names, such as {config.name_of(1)!r}, or a number 1..{config.vocab_size - 1}"
+                )
+        return ids
+
+    @torch.no_grad()
+    def next_events(
+        self, history: Sequence[str | int], timestamps: Sequence[float], k: int = 10
+    ) -> list[tuple[str, float]]:
+        """Return the k events that are likeliest to come after a history, the likeliest first.
+
+        The model is in evaluation mode while it reads.
+
+        Args:
+            history: events in the order of time: names, or ids from 1; one or more.
+            timestamps: a number for each, in the unit of the training data; they do not fall.
+            k: number of events, at most as many as there are.
+
+        Returns:
+            (name, probability) of each.
+
+        Raises:
+            ValueError: an empty history, an unknown event, other timestamps, or a k that cannot be.
+        """
+        ids, number = self.ids_of(history), self.config.vocab_size - 1
+        if len(timestamps) != len(ids):
+            raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
+        if not 1 <= k <= number:
+            raise ValueError(f"k={k}: expected 1 to {number}, the events that there are")
+        was_training = self.training
+        self.eval()
+        try:
+            inputs = {
+                "input_ids": torch.tensor([ids], device=self.device),
+                "timestamps": torch.tensor([list(timestamps)], dtype=torch.float64, device=self.device),
+            }
+            probabilities = self(**inputs, return_dict=True).logits[0, -1].float().softmax(dim=0)
+        finally:
+            self.train(was_training)
+        likeliest = probabilities[1:].topk(k)
+        events = likeliest.indices.tolist()
+        names = [self.config.name_of(event + 1) for event in events]
+        return list(zip(names, likeliest.values.tolist(), strict=True))
 
 
 def _sum(terms: list[torch.Tensor | None]) -> torch.Tensor | None:

@@ -27,7 +27,8 @@ from tests.support import doors_reader
 from tests.support.doors import offline
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
-from tests.tasks.polyphonic_music import test_three_doors as test_three_doors_music
+from tests.tasks.polyphonic_music import test_three_doors as doors_music
+from tests.tasks.session_recommendation import test_three_doors as doors_sessions
 from tests.tasks.text_classification import test_three_doors as test_three_doors_classifier
 from tests.tasks.word_embeddings import test_three_doors as test_three_doors_word_embedding
 
@@ -46,6 +47,7 @@ DOORS: dict[str, Any] = {
     "fill-mask": test_three_doors_word_embedding,
     "question-answering": doors_reader,
 }
+WITHOUT_PIPELINE: dict[str, Any] = {"polyphonic-music": doors_music, "session-recommendation": doors_sessions}
 
 
 def head_in(folder: Path) -> type[ZooPreTrainedModel]:
@@ -65,6 +67,8 @@ def without_scores(card: str) -> str:
 
 def test_every_folder_is_entered() -> None:
     folders = {path.parent for path in (REPOSITORY_ROOT / "model_cards").glob("*/config.json")}
+    page = (REPOSITORY_ROOT / "model_cards" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[(\S+)\]", page, flags=re.MULTILINE)) == {folder.name for folder in folders}
     assert folders == set(PUBLISHED)
 
 
@@ -127,7 +131,7 @@ def test_a_reader_is_checked_as_the_others_are(tmp_path: Path) -> None:
 def check_doors_and_card(folder: Path, tmp_path: Path) -> None:
     tag = task_in(folder).pipeline_tag
     if tag is None:  # transformers has no pipeline for it
-        test_three_doors_music.check_doors(folder, tmp_path)
+        WITHOUT_PIPELINE[task_in(folder).name].check_doors(folder, tmp_path)
         return
     doors = DOORS[tag]
     package = doors.open_with(doors.MODEL, folder, tmp_path, "import ctxzoo", "{}")

@@ -123,3 +123,20 @@ def test_context_encoder(tmp_path: Path) -> None:
     for drawn in (words, density):
         assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
     assert printed(stock).strip() == "changed: True, loaded alike: True"
+
+
+@pytest.mark.slow
+def test_hcrnn(tmp_path: Path) -> None:
+    trained, recommended, drift, topics, published = run("hcrnn.ipynb", tmp_path)
+    (hits,) = re.findall(r"of (\d+) % of what came", printed(trained))
+    assert int(hits) > 80
+    likeliest = printed(recommended).splitlines()[0]
+    assert likeliest.split(":")[0] == "tea 4"
+    lines = printed(drift).splitlines()
+    assert [line.split()[0] for line in lines] == ["tea"] * 5 + ["cheese"] * 5
+    assert all(0 < float(line.split()[-1]) < 1 for line in lines)
+    assert any("image/png" in output["data"] for output in drift.outputs if "data" in output)
+    assert [line.partition(":")[0] for line in printed(topics).splitlines()] == [f"topic {n}" for n in range(1, 7)]
+    first, *others = printed(published).splitlines()
+    assert first.startswith("1,980 articles; after ")
+    assert len(others) == 3

@@ -65,8 +65,8 @@ def test_chorales() -> None:
     assert table["`beta`"]["seeds"] == "not run yet"
     (command,) = [line for line in chorales(results).splitlines() if line.startswith("python")]
     assert command == (
-        "python recipes/music_beta_lstm.py --cells coupled g2 noisin beta bibeta3 bibeta5 kumaraswamy bibeta5_prior "
-        "--seeds 0 1 2 --resume --results_dir results"
+        "python recipes/music_beta_lstm.py --patience 20 --cells coupled g2 noisin beta bibeta3 bibeta5 "
+        "kumaraswamy bibeta5_prior --seeds 0 1 2 --resume --results_dir results"
     )
 
 
@@ -105,7 +105,7 @@ def test_four_sets() -> None:
     assert "`noisin`" not in table
     assert table["each key by whether it sounded before"]["JSB chorales"] == "10.491"
     commands = [line for line in sets(results).splitlines() if line.startswith("python")]
-    assert "--dataset nottingham --cells beta bibeta5 --resume" in commands[0]
+    assert "--dataset nottingham --batch_size 4 --patience 10 --cells beta bibeta5 --resume" in commands[0]
     assert len(commands) == 3
 
 

@@ -42,7 +42,7 @@ def test_citeulike() -> None:
     results = [made("narm", 24.0), made("narm", 25.0, seed=1), made("markov", 21.32)]
     table = rows(citeulike(results))
     assert table["NARM"]["test Recall@20"] == "24.50 ± 0.71"
-    assert table["NARM"]["seeds"] == "2"
+    assert table["NARM"]["seeds"] == "2 of 3"
     assert table["NARM"]["best epoch"] == "2 ± 0"
     assert table["NARM"]["seconds an epoch"] == "20 ± 0"
     assert table["Markov: what follows the last item"]["test MRR@20"] == "5.33"
@@ -50,9 +50,21 @@ def test_citeulike() -> None:
     commands = [line for line in citeulike(results).splitlines() if line.startswith("python")]
     assert commands == [
         "python recipes/session_floors.py --resume --results_dir results",
-        "python recipes/session_baselines.py --models gru4rec stamp --resume --results_dir results",
-        "python recipes/citeulike_hcrnn.py --models hcrnn1 hcrnn2 hcrnn3 hcrnn3_bi --resume --results_dir results",
+        "python recipes/session_baselines.py --models gru4rec narm stamp --seeds 0 1 2 --resume --results_dir results",
+        "python recipes/citeulike_hcrnn.py --models hcrnn1 hcrnn2 hcrnn3 hcrnn3_bi --seeds 0 1 2 --resume "
+        "--results_dir results",
     ]
+
+
+def test_models_are_compared_over_the_sessions_of_common_seeds() -> None:
+    kept = {"test/predictions": [10.0] * 8, "test/mrr_at_20": [1.0] * 8}
+    narm = [made("narm", 20.0, seed=seed, per_example={**kept, "test/recall_at_20": [2.0] * 8}) for seed in (0, 1)]
+    ours = [made("hcrnn3_bi", 40.0, seed=seed, per_example={**kept, "test/recall_at_20": [4.0] * 8}) for seed in (1, 2)]
+    row = rows(citeulike([*narm, *ours]))["HCRNN-3 + Bi − NARM (p over sessions)"]
+    assert row["test Recall@20"] == "+20.00 (p = 0.008)"  # 2 of the 256 ways to change places are as far from 0
+    assert row["test MRR@20"] == "+0.00 (p = 1.000)"
+    without = [replace(run, per_example={}) for run in ours]
+    assert rows(citeulike([*narm, *without]))["HCRNN-3 + Bi − NARM (p over sessions)"]["test MRR@20"] == "–"
 
 
 def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:

@@ -1,7 +1,8 @@
-"""Scores of a recommender on a split."""
+"""Scores of a recommender on a split, and of each of its sessions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from transformers import PreTrainedModel
@@ -9,7 +10,27 @@ from transformers import PreTrainedModel
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
+from ctxzoo.training.next_item_scores import ranks_by_row
 from ctxzoo.training.scoring import score_splits, task_of
+
+LIST_LENGTH = 20  # of the lists of recommendations by which sessions are compared
+
+
+@dataclass(frozen=True)
+class SessionScore:
+    """The score of one session.
+
+    Attributes:
+        row: of the session in `SessionDataModule.sessions`.
+        predictions: how many items were predicted.
+        recall_at_20: how many of them were among the 20 highest scores.
+        mrr_at_20: the sum of 1 / rank of these.
+    """
+
+    row: int
+    predictions: int
+    recall_at_20: int
+    mrr_at_20: float
 
 
 def evaluate(
@@ -65,3 +86,25 @@ def evaluate(
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+def session_scores(
+    model: PreTrainedModel, data: SessionDataModule, split: str = "test", *, accelerator: str = "auto"
+) -> list[SessionScore]:
+    """Return the score of each session of a split, by row, for paired tests of two models; ties are pessimistic.
+
+    Args:
+        model: a recommender.
+        data: after `setup`.
+        split: name of a split, as the DataModule has it.
+        accelerator: how to run.
+
+    Raises:
+        ValueError: no such split; a model of another problem.
+    """
+    ranks = ranks_by_row(task_of(SessionRecommendationTask, model), data, split, accelerator=accelerator)
+    scores = []
+    for row, of_row in enumerate(ranks):
+        listed = [rank for rank in of_row if rank <= LIST_LENGTH]
+        scores.append(SessionScore(row, len(of_row), len(listed), sum(1 / rank for rank in listed)))
+    return scores

@@ -13,6 +13,7 @@ from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.session_recommendation.evaluation import session_scores
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask
 from ctxzoo.training.task import ZooTask
 
@@ -30,6 +31,16 @@ class SessionRun(ZooRun):
 
     def build_task(self, data: SessionDataModule, processes: int) -> SessionRecommendationTask:
         return SessionRecommendationTask(**self.start(data), **self.schedule(data, processes), **self.task)
+
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
+        names = ("predictions", "recall_at_20", "mrr_at_20")
+        sessions = {split: session_scores(task.model, data, split) for split in splits}
+        return {
+            f"{split}/{name}": [getattr(session, name) for session in scores]
+            for split, scores in sessions.items()
+            for name in names
+        }
 
 
 @dataclass

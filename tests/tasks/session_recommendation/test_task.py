@@ -11,7 +11,7 @@ from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
 from ctxzoo.tasks.session_recommendation.data import SessionDataModule
-from ctxzoo.tasks.session_recommendation.evaluation import evaluate
+from ctxzoo.tasks.session_recommendation.evaluation import evaluate, session_scores
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
 from ctxzoo.training.scoring import score_splits
 
@@ -46,6 +46,19 @@ def test_scores_are_those_of_one_prefix_after_the_other(data: SessionDataModule)
     assert scores["recall_at_20"] == pytest.approx(100 * (found <= 20).double().mean().item())
     assert scores["mrr_at_10"] == pytest.approx(100 * ((found <= 10) / found).double().mean().item(), rel=1e-5)
     assert scores["nll"] == pytest.approx(torch.stack(nats).mean().item(), rel=1e-5)
+
+
+def test_sessions_sum_up_to_the_scores_of_the_split(data: SessionDataModule) -> None:
+    task = task_of(data)
+    whole = score_splits(task, data, ("test",), accelerator="cpu", progress=False)["test"]
+    sessions = session_scores(task.model, data, accelerator="cpu")
+    assert [session.row for session in sessions] == list(range(len(data.sessions("test"))))
+    assert [session.predictions for session in sessions] == [len(items) - 1 for items in data.sessions("test")]
+    predictions = sum(session.predictions for session in sessions)
+    recall = sum(session.recall_at_20 for session in sessions) / predictions
+    rank = sum(session.mrr_at_20 for session in sessions) / predictions
+    assert 0 < rank < recall < 1
+    assert (100 * recall, 100 * rank) == pytest.approx((whole["recall_at_20"], whole["mrr_at_20"]))
 
 
 def test_ties_count_as_requested(data: SessionDataModule) -> None:
