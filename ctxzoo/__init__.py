@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.lazy_exports import lazy_exports
 from ctxzoo.models import ARCHITECTURES
 
-__all__ = ["ARCHITECTURES", "BetaLSTM", "__version__", "explain", "load_word_vectors", "pipeline"]
+__all__ = [
+    "ARCHITECTURES",
+    "BetaLSTM",
+    "__version__",
+    "attention_divergence",
+    "explain",
+    "load_with_attention",
+    "load_word_vectors",
+    "pipeline",
+    "use_attention",
+]
 
 __version__: str
 
 if TYPE_CHECKING:
+    from ctxzoo.attention_interface import attention_divergence, load_with_attention, use_attention
     from ctxzoo.checkpoints import explain, pipeline
     from ctxzoo.models.layers_beta_lstm import BetaLSTM
     from ctxzoo.word_vectors.exchange import load_word_vectors
@@ -23,9 +34,12 @@ else:
         __name__,
         {
             "BetaLSTM": "ctxzoo.models.layers_beta_lstm",
+            "attention_divergence": "ctxzoo.attention_interface",
             "explain": "ctxzoo.checkpoints",
+            "load_with_attention": "ctxzoo.attention_interface",
             "load_word_vectors": "ctxzoo.word_vectors.exchange",
             "pipeline": "ctxzoo.checkpoints",
+            "use_attention": "ctxzoo.attention_interface",
         },
     )
 

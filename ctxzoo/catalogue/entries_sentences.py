@@ -10,6 +10,7 @@ NO_LICENCE = "none is stated"
 SENTENCES = (
     "mr_contextualizer",
     "sentence_beta_lstm",
+    "sentence_context_encoder",
     "sentence_contextualizer",
     "sentence_linear",
     "sentence_text_baseline",

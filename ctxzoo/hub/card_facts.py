@@ -133,6 +133,29 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("bilstm", "part-of-speech"),
     ),
+    "context_encoder": ArchitectureFacts(
+        title="ContextEncoder",
+        summary=(
+            "An encoder of texts, of rows of numbers or of events: blocks of attention and a network, as a transformer "
+            "has them, whose attention is a choice. Attention is read as similarity times importance: the similarity "
+            "of two steps is a kernel, given or learned, and the importance of a step is a power of its length. Dot "
+            "products are the RBF kernel with the square of the length. Learned kernels follow Song, Jung, Kim and "
+            "Moon (2021)."
+        ),
+        limits=(
+            "Words outside its vocabulary all look alike to it: it reads no characters.",
+            "With all kinds of attention but those that are linear in the length, memory grows with its square.",
+        ),
+        citation="""\
+@inproceedings{song2021implicit,
+  title = {Implicit Kernel Attention},
+  author = {Song, Kyungwoo and Jung, Yohan and Kim, Dongjun and Moon, Il-Chul},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2021},
+  url = {https://arxiv.org/abs/2006.06147}
+}""",
+        tags=("kernel-attention", "transformer", "implicit-kernel"),
+    ),
     "contextualizer": ArchitectureFacts(
         title="Contextualizer",
         summary=(

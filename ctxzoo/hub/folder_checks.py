@@ -89,7 +89,8 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
     if not file.is_file():
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
     content = read_json_object(file)
-    return as_saved(architecture_of(content.get("model_type"), str(folder)), content.get("vocab_size")), content
+    architecture = architecture_of(content.get("model_type"), str(folder))
+    return as_saved(architecture, content.get("vocab_size"), content.get("event_names")), content
 
 
 def architecture_of(model_type: object, where: str) -> Architecture:

@@ -30,14 +30,15 @@ class CheckpointFolderError(ValueError):
     """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
 
 
-def as_saved(architecture: Architecture, vocab_size: object) -> Architecture:
+def as_saved(architecture: Architecture, vocab_size: object, event_names: object = None) -> Architecture:
     """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
 
     Args:
         architecture: of the checkpoint.
         vocab_size: of its configuration, where that has one; 0: the model has no table of words.
+        event_names: of its configuration, where that has any: what it reads are events of these names.
     """
-    return replace(architecture, tokenizer_class=None) if vocab_size == 0 else architecture
+    return replace(architecture, tokenizer_class=None) if vocab_size == 0 or event_names else architecture
 
 
 def travelling_files(architecture: Architecture) -> dict[str, Path]:

@@ -5,6 +5,7 @@ from typing import Any
 from .configuration_beta_lstm import BetaLstmConfig
 from .configuration_bidaf import BidafConfig
 from .configuration_bilstm_tagger import BilstmTaggerConfig
+from .configuration_context_encoder import ContextEncoderConfig
 from .configuration_contextualizer import ContextualizerConfig
 from .configuration_hcrnn import HcrnnConfig
 from .configuration_lama import LamaConfig
@@ -42,6 +43,26 @@ def _bilstm_tagger() -> dict[str, Any]:
     from .modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
 
     return {"AutoModel": BilstmTaggerModel, "AutoModelForTokenClassification": BilstmTaggerForTokenClassification}
+
+
+def _context_encoder() -> dict[str, Any]:
+    from .modeling_context_encoder import (
+        ContextEncoderForCausalLM,
+        ContextEncoderForNextEvent,
+        ContextEncoderForRegression,
+        ContextEncoderForSequenceClassification,
+        ContextEncoderForTokenClassification,
+        ContextEncoderModel,
+    )
+
+    return {
+        "AutoModel": ContextEncoderModel,
+        "AutoModelForSequenceClassification": ContextEncoderForSequenceClassification,
+        "AutoModelForTokenClassification": ContextEncoderForTokenClassification,
+        "AutoModelForCausalLM": ContextEncoderForCausalLM,
+        "ContextEncoderForRegression": ContextEncoderForRegression,
+        "ContextEncoderForNextEvent": ContextEncoderForNextEvent,
+    }
 
 
 def _contextualizer() -> dict[str, Any]:
@@ -92,6 +113,7 @@ def _question_answering() -> dict[str, Any]:
 register(BetaLstmConfig, load=_beta_lstm, tokenizer=WordTokenizer)
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
+register(ContextEncoderConfig, load=_context_encoder, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(HcrnnConfig, load=_hcrnn)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)

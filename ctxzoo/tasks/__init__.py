@@ -18,6 +18,8 @@ PROBLEMS = {
     "polyphonic-music": "ctxzoo.tasks.polyphonic_music",
     "language-modelling": "ctxzoo.tasks.language_modelling",
     "session-recommendation": "ctxzoo.tasks.session_recommendation",
+    "next-event": "ctxzoo.tasks.next_event",
+    "regression": "ctxzoo.tasks.regression",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 

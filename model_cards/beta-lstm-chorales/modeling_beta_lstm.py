@@ -15,7 +15,7 @@ from transformers.utils import ModelOutput
 from .configuration_beta_lstm import BetaLstmConfig
 from .layers_beta_lstm import BetaLSTM
 from .layers_beta_lstm_gates import GateStatistics
-from .layers_beta_lstm_input import StepInput
+from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_beta_lstm_losses import label_losses

@@ -21,6 +21,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "mr_contextualizer": {"dataset": "sample"},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
     "sentence_beta_lstm": {"datasets": ["sample"], "cells": ["lstm", "bibeta5"]},
+    "sentence_context_encoder": {"datasets": ["sample"], "attentions": ["dot"]},
     "sentence_contextualizer": {"datasets": ["sample"]},
     "sentence_linear": {"datasets": ["sample"]},
     "sentence_text_baseline": {"datasets": ["sample"], "models": ["mean"]},

@@ -37,7 +37,17 @@ AUTO_CLASS_FILES = {"__init__", "registration"}
 # Folder (or file) of ctxzoo -> those it may import beside itself.
 _GENERAL = {"models", "metrics", "data", "word_vectors", "results", "version"}
 PACKAGE_ARROWS: dict[str, set[str]] = {
-    "__init__": {"models", "openmp", "version", "lazy_exports", "word_vectors", "tasks", "checkpoints"},
+    "__init__": {
+        "models",
+        "openmp",
+        "version",
+        "lazy_exports",
+        "word_vectors",
+        "tasks",
+        "checkpoints",
+        "attention_interface",
+    },
+    "attention_interface": {"models"},
     "openmp": set(),
     "version": set(),
     "lazy_exports": set(),

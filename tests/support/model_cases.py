@@ -51,6 +51,7 @@ class ModelCase(ABC):
         draws_in_training: there is dropout or the like, so that two seeds train to two results.
         has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
         has_hidden_states: the model has states between input and output, and gives them on request.
+        heads: config -> the heads that are tried with it, where not all are; every config has the trained head.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
@@ -62,6 +63,7 @@ class ModelCase(ABC):
     draws_in_training: bool = True
     has_attentions: bool = True
     has_hidden_states: bool = True
+    heads: ClassVar[Mapping[str, Sequence[str]]] = {}
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

@@ -1,7 +1,8 @@
 """The settings of `ctxzoo train language-modelling` where nothing else is asked for, and what `--tune` tries.
 
 Sizes are those of the recipe for the Penn Treebank, with stronger dropout for smaller texts, and words that occur twice
-so that the unknown word is learned. These are ours; no table has chosen them.
+so that the unknown word is learned. A ContextEncoder reads the keys of two windows before its own. These are ours; no
+table has chosen them.
 """
 
 from __future__ import annotations
@@ -13,17 +14,31 @@ from ctxzoo.runs.preset import Preset
 
 ARCHITECTURE, VARIANT = "beta_lstm", "lstm"
 
-# Of every variant, beside the fields of its own.
-CONFIG: Mapping[str, Any] = {
-    **{"num_layers": 2, "word_dim": 200, "embedding_seed": None, "embedding_bound": 1.0, "kl_lambda": 0.0},
-    **{"dropout": 0.3, "locked_dropout": 0.3, "weight_dropout": 0.0},
+_OF_ALL: Mapping[str, Any] = {"num_layers": 2, "word_dim": 200, "embedding_seed": None}
+# Fields of each architecture's config beside those of its variants.
+CONFIGS: Mapping[str, Mapping[str, Any]] = {
+    "beta_lstm": {
+        **_OF_ALL,
+        **{"embedding_bound": 1.0, "kl_lambda": 0.0, "dropout": 0.3, "locked_dropout": 0.3, "weight_dropout": 0.0},
+    },
+    "context_encoder": {
+        **_OF_ALL,
+        **{"hidden_size": 200, "num_heads": 4, "position": "rotary", "causal": True, "memory_length": 70},
+        **{"embedding_bound": 0.1, "dropout": 0.3, "hidden_dropout": 0.3, "attention_dropout": 0.1},
+    },
 }
 DATA: Mapping[str, Any] = {
     **{"min_word_count": 2, "lower_case": True, "cutter": "english"},
     **{"batch_size": 10, "bptt": 35},
 }
-TASK: Mapping[str, Any] = {
-    **{"optimiser": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
+# The rate of stochastic gradient descent is that of a recurrent model.
+TASKS: Mapping[str, Mapping[str, Any]] = {
+    "beta_lstm": {
+        **{"optimiser": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
+    },
+    "context_encoder": {
+        **{"optimiser": "adamw", "learning_rate": 1e-3, "momentum": None, "weight_decay": 0.01, "halve_after": 1},
+    },
 }
 TRAINER: Mapping[str, Any] = {
     **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 0.25},
@@ -38,13 +53,13 @@ SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
 }
 
 
-def default_preset(variant: str, of_variant: Mapping[str, Any]) -> Preset:
-    """Return the default settings of a variant of the architecture, whose config has the fields `of_variant`."""
+def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
+    """Return the default settings of a variant of an architecture, whose config has the fields `of_variant`."""
     return Preset(
-        architecture=ARCHITECTURE,
+        architecture=architecture,
         variant=variant,
-        config={**CONFIG, **of_variant},
+        config={**CONFIGS[architecture], **of_variant},
         data=dict(DATA),
-        task=dict(TASK),
+        task=dict(TASKS[architecture]),
         trainer=dict(TRAINER),
     )

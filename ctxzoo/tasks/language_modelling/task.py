@@ -59,7 +59,7 @@ class LanguageModellingTask(ZooTask):
     last one, without gradients through it (truncated backpropagation through time), and from its own first state where
     the streams begin. The state of the training is part of its checkpoints: a resumed run goes on as one that was not
     interrupted. The loss is in nats a token, the mean over a window, plus with a prior `kl_lambda` times the divergence
-    of a token's step. Scores: those of `LanguageModellingScores`, without any divergence.
+    of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
@@ -106,8 +106,11 @@ class LanguageModellingTask(ZooTask):
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         output = self._read(batch, "training")
         loss = token_losses(output.logits, batch["targets"]).mean()
-        weight = getattr(self.model.config, "kl_lambda", 0.0)
-        return loss + weight * output.kl.mean() if weight else loss
+        weight, divergence = getattr(self.model.config, "kl_lambda", 0.0), output.get("kl")
+        if not weight or divergence is None:
+            return loss
+        weighed: torch.Tensor = weight * divergence.sum() / batch["targets"].numel()
+        return loss + weighed
 
     def name_examples(self, rows: list[int]) -> str:
         return f"lines of the training split at which the windows begin: {rows}"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
@@ -29,6 +30,7 @@ from ctxzoo.tasks.language_modelling.run import (
 from ctxzoo.tasks.language_modelling.sample import TEXT
 
 COUNTED = "kneser_ney_5"
+TINY_HEADS = 2
 
 
 class LanguageModelTraining(ZooTraining):
@@ -44,16 +46,27 @@ class LanguageModelTraining(ZooTraining):
     predicted = '--text "the beginning of a line"'
 
     def variants(self, architecture: str) -> Sequence[str]:
-        return tuple(HIDDEN_SIZES)
+        if architecture == ARCHITECTURE:
+            return tuple(HIDDEN_SIZES)
+        return tuple(ARCHITECTURES[architecture].config_class.variants)
 
     def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        if architecture != ARCHITECTURE:
+            if settings == PAPER:
+                raise ValueError(
+                    f"there are no settings of a paper for {architecture} on language, only for {ARCHITECTURE}; try "
+                    "--settings default"
+                )
+            return default_preset(architecture, variant, ARCHITECTURES[architecture].config_class.variants[variant])
         if settings != PAPER:
-            return default_preset(variant, {"cell": variant, "hidden_size": HIDDEN_SIZES[variant]})
+            return default_preset(architecture, variant, {"cell": variant, "hidden_size": HIDDEN_SIZES[variant]})
         run = language_model_run(LanguageModelSettings(), "own", variant, seed=0, recipe="own", commit="")
         return preset_of(run, of_run=())
 
     def tiny(self, preset: Preset) -> Preset:
         small: dict[str, Any] = {"hidden_size": TINY_SIZE, "word_dim": TINY_SIZE}
+        if "num_heads" in preset.config:
+            small |= {"hidden_size": TINY_HEADS * TINY_SIZE, "num_heads": TINY_HEADS}
         config = {**preset.config, **small} if preset.config else {}
         return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
 

@@ -19,10 +19,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ctxzoo.data.event_rows import EventColumns
     from ctxzoo.tasks.session_recommendation.data import SessionDataModule
     from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
     from ctxzoo.tasks.session_recommendation.evaluation import SessionScore, evaluate, session_scores
-    from ctxzoo.tasks.session_recommendation.reader import EventColumns
     from ctxzoo.tasks.session_recommendation.recommendation import recommend
     from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
     from ctxzoo.tasks.session_recommendation.topics import topic_items
@@ -30,7 +30,7 @@ else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.tasks.session_recommendation.reader",
+            "EventColumns": "ctxzoo.data.event_rows",
             "SessionDataModule": "ctxzoo.tasks.session_recommendation.data",
             "SessionRecommendationTask": "ctxzoo.tasks.session_recommendation.task",
             "SessionScore": "ctxzoo.tasks.session_recommendation.evaluation",

@@ -84,7 +84,8 @@ def _sessions(file: Path, own: Mapping[str, Any], model: Any) -> list[tuple[str,
     Raises:
         OSError, ValueError: the file is missing or not as it should be.
     """
-    from ctxzoo.tasks.session_recommendation.reader import EventColumns, read_sessions
+    from ctxzoo.data.event_rows import EventColumns
+    from ctxzoo.tasks.session_recommendation.reader import read_sessions
     from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION
 
     if not file.is_file():

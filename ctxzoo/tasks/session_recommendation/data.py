@@ -10,9 +10,10 @@ import torch
 from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.models.ops_losses import IGNORED
-from ctxzoo.tasks.session_recommendation.reader import EventColumns, SessionSplits, read_sessions
+from ctxzoo.tasks.session_recommendation.reader import SessionSplits, read_sessions
 from ctxzoo.tasks.session_recommendation.sample import ITEMS
 
 # Name to what `read_sessions` reads; those of HCRNN's authors are split as theirs are, where all of it is there.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from transformers import PreTrainedModel
 
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of
+from ctxzoo.training.next_item_scores import ranks_by_row
+from ctxzoo.training.scoring import score_splits, task_of
 
 LIST_LENGTH = 20  # of the lists of recommendations by which sessions are compared
 
@@ -102,16 +102,9 @@ def session_scores(
     Raises:
         ValueError: no such split; a model of another problem.
     """
-    task: Any = task_of(SessionRecommendationTask, model)
-    device = model.device
-    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
-    batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
-    model.to(device)  # Lightning leaves it on the CPU
+    ranks = ranks_by_row(task_of(SessionRecommendationTask, model), data, split, accelerator=accelerator)
     scores = []
-    for batch in batches:
-        for row, predictions, ranks in zip(
-            batch["row"].tolist(), batch["predictions"].tolist(), batch["ranks"].tolist(), strict=True
-        ):
-            listed = [rank for rank in ranks if 1 <= rank <= LIST_LENGTH]
-            scores.append(SessionScore(row, predictions, len(listed), sum(1 / rank for rank in listed)))
-    return sorted(scores, key=lambda score: score.row)
+    for row, of_row in enumerate(ranks):
+        listed = [rank for rank in of_row if rank <= LIST_LENGTH]
+        scores.append(SessionScore(row, len(of_row), len(listed), sum(1 / rank for rank in listed)))
+    return scores

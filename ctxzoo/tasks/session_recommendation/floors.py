@@ -8,50 +8,20 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.runs.counted import CountedRun
+from ctxzoo.runs.counted_sequences import Scorer, markov, pair_counts, pop, popularity, score_counted
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.data import Session, SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionScores
-
-Scores = npt.NDArray[np.float64]  # (num_items + 1,) of all items; that of padding is below all
-
-# Each floor is a function of training sessions and their number of items, and returns one of a history.
-Scorer = Callable[[Session], Scores]
-
-
-def popularity(sessions: Sequence[Session], num_items: int) -> Scores:
-    """Return how often each item stands in training sessions, below 1 in sum; -1 for padding.
-
-    Added to whole counts it orders those that tie, and no others.
-    """
-    counts = np.bincount(np.concatenate(sessions), minlength=num_items + 1).astype(np.float64)
-    found: Scores = counts / (counts.sum() + 1)
-    found[0] = -1
-    return found
-
-
-def pop(sessions: Sequence[Session], num_items: int) -> Scorer:
-    """POP: how often an item stands in training sessions."""
-    popular = popularity(sessions, num_items)
-    return lambda history: popular
 
 
 def session_pop(sessions: Sequence[Session], num_items: int) -> Scorer:
     """S-POP: how often an item stands in the session so far; ties by popularity."""
     popular = popularity(sessions, num_items)
     return lambda history: popular + np.bincount(history, minlength=num_items + 1)
-
-
-def markov(sessions: Sequence[Session], num_items: int) -> Scorer:
-    """First-order Markov chain: how often an item followed the last one in training sessions; ties by popularity."""
-    popular = popularity(sessions, num_items)
-    followed = _pairs(num_items, [(session[:-1], session[1:]) for session in sessions])
-    return lambda history: popular + followed[history[-1]]
 
 
 def item_knn(sessions: Sequence[Session], num_items: int) -> Scorer:
@@ -61,7 +31,7 @@ def item_knn(sessions: Sequence[Session], num_items: int) -> Scorer:
     """
     popular = popularity(sessions, num_items)
     sets = [np.unique(session) for session in sessions]
-    together = _pairs(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
+    together = pair_counts(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
     number = np.maximum(np.diag(together), 1)
     np.fill_diagonal(together, 0)
     cosine = together / np.sqrt(number[:, None] * number)
@@ -75,21 +45,9 @@ FLOORS: Mapping[str, Callable[[Sequence[Session], int], Scorer]] = MappingProxyT
 )
 
 
-def _pairs(num_items: int, pairs: Sequence[tuple[Session, Session]]) -> Scores:
-    """Return (num_items + 1, num_items + 1) how often each pair of items is there."""
-    found = np.zeros((num_items + 1, num_items + 1))
-    for first, second in pairs:
-        np.add.at(found, (first, second), 1)
-    return found
-
-
 def score_floor(scorer: Scorer, sessions: Sequence[Session], ties: Ties = "pessimistic") -> dict[str, float]:
     """Return the scores of `SessionScores` over all predictions of sessions, but for nats, which counts have not."""
-    scores = SessionScores(ties)
-    for session in sessions:
-        predictions = np.stack([scorer(session[:step]) for step in range(1, len(session))])
-        scores.update(torch.from_numpy(predictions), torch.from_numpy(session[1:]))
-    return {name: value for name, value in scores.compute().items() if name != "nll"}
+    return score_counted(scorer, sessions, SessionScores(ties))
 
 
 @dataclass(frozen=True, kw_only=True)

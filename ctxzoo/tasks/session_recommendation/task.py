@@ -5,47 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.nn import functional as F
-from torchmetrics import MeanMetric
 
-from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
-from ctxzoo.metrics.next_item import Ties, target_ranks
+from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.training.next_item_scores import NextItemScores, ranks_of_rows
 from ctxzoo.training.optimisers import OptimiserName
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.task import AutoHead, ZooTask, model_inputs
 
 TOP_K = (10, 20)  # lengths of the lists of recommendations that are scored
 
 
-class SessionScores(Scores):
+class SessionScores(NextItemScores):
     """Recall@k and MRR@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
-
-    `recall_at_20` and `mrr_at_20`: see `ctxzoo.metrics.RecallAtK` and `MeanReciprocalRankAtK`. `nll`: the negative
-    log-likelihood of the item that came. Each prediction counts alike, however long its session.
 
     Args:
         ties: where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
     """
 
     def __init__(self, ties: Ties = "pessimistic") -> None:
-        super().__init__()
-        for k in TOP_K:
-            self.add_module(f"recall_at_{k}", RecallAtK(k, ties=ties))
-            self.add_module(f"mrr_at_{k}", MeanReciprocalRankAtK(k, ties=ties))
-        # Other strategies leave predictions with NaN out of the mean.
-        self.nll = MeanMetric(nan_strategy="disable")
-
-    def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        """Add predictions: logits (n, N) of all items and the items that came (n,)."""
-        self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
-        for name, metric in self.named_children():
-            if name != "nll":
-                metric.update(logits, labels)  # type: ignore[operator]
-
-    def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
-        values = {name: float(metric.compute()) for name, metric in self.named_children()}  # type: ignore[operator]
-        return {name: value if name == "nll" else 100 * value for name, value in values.items()}
+        super().__init__(TOP_K, TOP_K, ties)
 
 
 class SessionRecommendationTask(ZooTask):
@@ -110,11 +88,8 @@ class SessionRecommendationTask(ZooTask):
         return f"sessions of the batch in the training split: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return of each session its row, how many predictions it has, and the ranks of its targets, (B, T), else 0."""
-        labels, counts = batch["labels"], batch["labels"] != IGNORED
-        ranks = torch.zeros_like(labels)
-        ranks[counts] = target_ranks(self._logits(batch)[counts], labels[counts], self.hparams["ties"])
-        return {"row": batch["row"], "predictions": counts.sum(dim=1), "ranks": ranks}
+        """Return the ranks of the targets of each session, see `ranks_of_rows`."""
+        return ranks_of_rows(batch, self._logits(batch), batch["labels"], self.hparams["ties"])
 
     def update_scores(self, scores: SessionScores, batch: dict[str, torch.Tensor], split: str) -> None:
         labels, counts = batch["labels"], batch["labels"] != IGNORED

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.files import content_hash
 from ctxzoo.data.own_splits import OwnRows, group_numbers
 from ctxzoo.hub.task_card import TaskCard
@@ -16,7 +17,7 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.session_recommendation.reader import EventColumns, check_sessions, load_sessions
+from ctxzoo.tasks.session_recommendation.reader import check_sessions, load_sessions
 from ctxzoo.tasks.session_recommendation.run import TINY_SIZE, VARIANTS, SessionRun, SessionSettings, session_run
 from ctxzoo.tasks.session_recommendation.sample import ITEMS
 

@@ -36,6 +36,10 @@ _WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_drop
 # Fields of each architecture's config beside those of its variants, which come first.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "beta_lstm": {**_WORDS, "num_layers": 1, "bidirectional": True, "dropout": 0.3},
+    "context_encoder": {
+        **{**_WORDS, "hidden_size": 100, "num_heads": 5, "num_layers": 1, "inner_size": 200},
+        **{"dropout": 0.3, "hidden_dropout": 0.1, "attention_dropout": 0.1},
+    },
     "text_baseline": {**_WORDS, "kernel_sizes": [2, 3, 4], "dropout": 0.5, "pooled_dropout": 0.5},
     "contextualizer": {**_WORDS, "freeze_embeddings": False, "dropout": 0.3},
     "lama": {**_WORDS, "embedding_dropout": 0.3, "hidden_dropout": 0.3},

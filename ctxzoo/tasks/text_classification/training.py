@@ -34,6 +34,7 @@ LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 TINY: Mapping[str, int] = {
     **{"word_dim": 8, "position_dim": 0, "recurrent_size": 4, "classifier_size": 8, "attention_size": 4},
     **{"num_filters": 4, "rank": 4, "num_heads": 2, "transformer_size": 8},
+    **{"inner_size": 8},
 }
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 

@@ -13,21 +13,40 @@ from ctxzoo.runs.preset import Preset
 
 ARCHITECTURE = "bilstm_tagger"
 
-DEFAULT = Preset(
-    architecture=ARCHITECTURE,
-    variant=ARCHITECTURE,
-    config={
-        "word_dim": 100,
-        "recurrent_size": 100,
-        "projection_size": 100,
-        "embedding_dropout": 0.3,
+# Fields of each architecture's config beside those of its variants.
+CONFIGS: Mapping[str, Mapping[str, Any]] = {
+    "bilstm_tagger": {
+        **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.3},
         "hidden_dropout": 0.3,
     },
-    data={"min_word_count": 2, "lower_case": False, "fold_digits": True, "word_vectors": None, "batch_size": 16},
-    task={"optimiser": "adamw", "learning_rate": 2e-3, "weight_decay": 0.01, "label_smoothing": 0.1},
-    trainer={"epochs": 15, "patience": 4, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0},
-    run={"decay": True, "warmup": 0.1},
-)
+    "context_encoder": {
+        **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 2, "inner_size": 200, "dropout": 0.3},
+        **{"hidden_dropout": 0.1, "attention_dropout": 0.1, "embedding_seed": None},
+    },
+}
+DATA: Mapping[str, Any] = {
+    **{"min_word_count": 2, "lower_case": False, "fold_digits": True, "word_vectors": None, "batch_size": 16},
+}
+TASK: Mapping[str, Any] = {
+    **{"optimiser": "adamw", "learning_rate": 2e-3, "weight_decay": 0.01, "label_smoothing": 0.1},
+}
+TRAINER: Mapping[str, Any] = {
+    **{"epochs": 15, "patience": 4, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0},
+}
+
+
+def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
+    """Return the default settings of a variant of an architecture, whose config has the fields `of_variant`."""
+    return Preset(
+        architecture=architecture,
+        variant=variant,
+        config={**CONFIGS[architecture], **of_variant},
+        data=dict(DATA),
+        task=dict(TASK),
+        trainer=dict(TRAINER),
+        run={"decay": True, "warmup": 0.1},
+    )
+
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
     "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),

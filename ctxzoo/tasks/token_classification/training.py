@@ -11,17 +11,18 @@ import datasets
 
 from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.token_classification.card import CARD
-from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, DEFAULT, SEARCH_SPACE
+from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, default_preset
 from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS
 from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens
 from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
 
-TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6}
+TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6, "hidden_size": 10, "inner_size": 8}
 LEAST_DOCUMENTS = 10  # with fewer, sentences are divided
 
 
@@ -37,18 +38,25 @@ class TaggerTraining(ZooTraining):
     called = '"..."'
 
     def variants(self, architecture: str) -> Sequence[str]:
-        return (architecture,)
+        return tuple(ARCHITECTURES[architecture].config_class.variants) or (architecture,)
 
     def preset(self, settings: str, architecture: str, variant: str) -> Preset:
         if settings != PAPER:
-            return DEFAULT
+            return default_preset(
+                architecture, variant, ARCHITECTURES[architecture].config_class.variants.get(variant, {})
+            )
+        if architecture != ARCHITECTURE:
+            raise ValueError(
+                f"there are no settings of a paper for {architecture} on tags, only for {ARCHITECTURE}; try "
+                "--settings default"
+            )
         run = tagging_run(TaggingSettings(), "own", vectors=None, seed=0, recipe="own", commit="", tag_column=TAGS)
         preset = preset_of(run, of_run=())
         data = {name: value for name, value in preset.data.items() if name != "tag_column"}
         return replace(preset, variant=variant, data=data)
 
     def tiny(self, preset: Preset) -> Preset:
-        config = {**preset.config, **TINY} if preset.config else {}
+        config = {name: TINY.get(name, value) for name, value in preset.config.items()}
         return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
 
     def columns(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ import torch
 
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 from ctxzoo.tasks.language_modelling.evaluation import evaluate, line_scores
-from ctxzoo.tasks.language_modelling.task import CARRIED, LanguageModellingScores, LanguageModellingTask
+from ctxzoo.tasks.language_modelling.task import CARRIED, LanguageModellingScores, LanguageModellingTask, token_losses
 from ctxzoo.training.task import NonFiniteLossError
 
 DRAWN = {"cell": "bibeta5", "kl_lambda": 1e-3}
@@ -149,3 +149,21 @@ def test_a_loss_that_is_not_finite_names_the_lines(data: LanguageModellingDataMo
     first, *_ = data.train_dataloader()
     with pytest.raises(NonFiniteLossError, match=r"lines of the training split at which the windows begin: \[0, "):
         task._refuse_loss(torch.tensor(math.nan), first)
+
+
+def test_a_context_encoder_reads_streams_with_a_memory_of_bounded_length(data: LanguageModellingDataModule) -> None:
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 8, "num_heads": 2, "num_layers": 2, "word_dim": 8, "num_features": 4, "causal": True}
+    config = {"model_type": "ctxzoo_context_encoder", "attention": "mikan", "memory_length": 30, "position": "rotary"}
+    task = LanguageModellingTask(model_config={**config, **sizes, **data.model_sizes()}).eval()
+    windows = list(data.train_dataloader())[:4]
+    for batch in windows:
+        loss = task.training_loss(batch)
+    carried = task._carried["training"]
+    assert int(carried[0][0][0]) == 80  # words that were read
+    assert {layer[0].size(2) for layer in carried[1:]} == {30}  # keys that are kept
+    output = task._read(windows[0], "training")
+    plain = token_losses(output.logits, windows[0]["targets"]).mean()
+    weighed = task.training_loss(windows[0])
+    torch.testing.assert_close(weighed - plain, 0.1 * output.kl.sum() / windows[0]["targets"].numel())
+    assert loss.isfinite()

@@ -8,6 +8,8 @@ import pytest
 
 from ctxzoo.cli.main import main
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.language_modelling.sample import sample_text
 from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
@@ -31,6 +33,17 @@ def test_every_setting_makes_a_model(settings: str) -> None:
             config = BetaLstmConfig(vocab_size=10, **one.config)
             assert config.cell == variant
             assert all(getattr(config, name) == value for name, value in one.config.items())
+
+
+def test_every_default_of_a_context_encoder_makes_a_model() -> None:
+    for variant in TRAINING.variants("context_encoder"):
+        preset = TRAINING.preset("default", "context_encoder", variant)
+        for one in (preset, TRAINING.tiny(preset)):
+            config = ContextEncoderConfig(vocab_size=10, **one.config)
+            assert (config.attention, config.causal) == (variant, True)
+            ContextEncoderForCausalLM(config)
+    with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on language, .* default"):
+        TRAINING.preset("paper", "context_encoder", "dot")
 
 
 def test_a_search_takes_the_lowest_score() -> None:

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.tasks.session_recommendation.reader import EventColumns, check_sessions, read_sessions
+from ctxzoo.tasks.session_recommendation.reader import check_sessions, read_sessions
 
 
 def sessions_of(path: Path, **columns: str) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ KINDS = [
     (settings, architecture, variant)
     for settings in ("default", "paper")
     for architecture in TRAINING.architectures()
-    if (settings, architecture) != ("paper", "beta_lstm")
+    if settings == "default" or architecture not in ("beta_lstm", "context_encoder")
     for variant in TRAINING.variants(architecture)
 ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoModelForTokenClassification
 
 import ctxzoo
 from ctxzoo.cli.main import main
@@ -53,6 +53,17 @@ def test_every_setting_makes_a_model(settings: str) -> None:
     for one in (preset, TRAINING.tiny(preset)):
         config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **one.config)
         assert all(getattr(config, name) == value for name, value in one.config.items())
+
+
+def test_every_default_of_a_context_encoder_makes_a_tagger() -> None:
+    for variant in TRAINING.variants("context_encoder"):
+        preset = TRAINING.preset("default", "context_encoder", variant)
+        for one in (preset, TRAINING.tiny(preset)):
+            config = AutoConfig.for_model("ctxzoo_context_encoder", vocab_size=30, num_labels=3, **one.config)
+            assert config.attention == variant
+            AutoModelForTokenClassification.from_config(config)
+    with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on tags, .* default"):
+        TRAINING.preset("paper", "context_encoder", "dot")
 
 
 def test_a_tagger_goes_on_with_other_tags(

@@ -1,0 +1,55 @@
+"""The settings of `ctxzoo train next-event` where nothing else is asked for, and what `--tune` tries.
+
+They are ours, and no table has chosen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxzoo.runs.preset import Preset
+from ctxzoo.tasks.next_event.run import ARCHITECTURE, encoder_config
+
+VARIANT = "lste_behaviour"
+
+SIZES: Mapping[str, Any] = {
+    "hidden_size": 64,
+    "num_layers": 1,
+    "num_heads": 2,
+    "dropout": 0.2,
+    "time_combine": "kernel",
+    "time_transform": "none",
+    "time_size": 64,
+    "num_components": 4,
+    "num_frequencies": 8,
+}
+DATA: Mapping[str, Any] = {"batch_size": 32, "max_length": 100}
+TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-3, "weight_decay": 0.0}
+TRAINER: Mapping[str, Any] = {
+    "epochs": 40,
+    "patience": 6,
+    "precision": "32-true",
+    "ema_decay": 0.0,
+    "gradient_clip": 5.0,
+}
+
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "learning_rate": (5e-4, 1e-3, 2e-3),
+    "batch_size": (16, 32, 64),
+    "hidden_size": (32, 64, 128),
+    "dropout": (0.1, 0.2, 0.4),
+}
+
+
+def default_preset(variant: str) -> Preset:
+    """Return the default settings of an encoding of time."""
+    config = {name: value for name, value in encoder_config(variant, SIZES).items() if name != "model_type"}
+    return Preset(
+        architecture=ARCHITECTURE,
+        variant=variant,
+        config=config,
+        data=dict(DATA),
+        task=dict(TASK),
+        trainer=dict(TRAINER),
+    )

@@ -1,0 +1,158 @@
+"""One training of a model of next events from its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.options import reported, reported_settings
+from ctxzoo.runs.settings import TrainingSettings
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.tasks.next_event.card import CARD
+from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, MAX_LENGTH, HistoryDataModule
+from ctxzoo.tasks.next_event.task import RECIPROCAL_RANKS, NextEventTask
+from ctxzoo.training.next_item_scores import ranks_by_row
+from ctxzoo.training.task import ZooTask
+
+ARCHITECTURE = "context_encoder"
+# What tells when an event was, by the name of the variant; fields of the config.
+ENCODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "none": {"position": "none"},
+        "positional": {"position": "sinusoidal"},
+        "bochner": {"position": "bochner", "tied_frequencies": True},
+        "bochner_untied": {"position": "bochner", "tied_frequencies": False},
+        "bochner_sampled": {"position": "bochner_sampled"},
+        "mercer": {"position": "mercer"},
+        "time2vec": {"position": "time2vec"},
+        "lste": {"position": "lste", "behaviour_conditioned": False},
+        "lste_behaviour": {"position": "lste", "behaviour_conditioned": True},
+    }
+)
+TINY_SIZE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextEventRun(ZooRun):
+    """All that decides one training; see `TrainingRun` and `ZooRun`."""
+
+    data_class: ClassVar[Any] = HistoryDataModule
+    task_class: ClassVar[type[ZooTask]] = NextEventTask
+    card: ClassVar[TaskCard] = CARD
+
+    def build_task(self, data: HistoryDataModule, processes: int) -> NextEventTask:
+        return NextEventTask(**self.start(data), **self.schedule(data, processes), **self.task)
+
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return of each history of a scored split how many predictions it has, hits, and the sum of 1 / rank."""
+        kept: dict[str, list[float]] = {}
+        longest = RECIPROCAL_RANKS[0]
+        for split in splits:
+            ranks = ranks_by_row(task, data, split)
+            kept[f"{split}/predictions"] = [len(row) for row in ranks]
+            kept[f"{split}/recall_at_1"] = [row.count(1) for row in ranks]
+            kept[f"{split}/mrr_at_20"] = [sum(1 / rank for rank in row if rank <= longest) for row in ranks]
+        return kept
+
+
+@dataclass
+class NextEventSettings(TrainingSettings):
+    """Options of a recipe that trains models of next events; a recipe adds its own.
+
+    Sizes and rate are those of Xu et al. (2019) on badges, but for dropout, batches and the length of training.
+    """
+
+    epochs: int = reported(30, "at most")
+    patience: int = reported(5, "epochs without better validation before it stops; 0: it never does")
+    batch_size: int = reported(32, "histories")
+    max_length: int = reported(MAX_LENGTH, "events that a prediction sees at most")
+    optimiser: str = reported("adam", "adam, adamw or sgd")
+    learning_rate: float = reported(1e-3)
+    weight_decay: float = reported(0.0)
+    gradient_clip: float = reported(5.0)
+    hidden_size: int = reported(32, "numbers of a step and of an event")
+    num_layers: int = reported(1)
+    num_heads: int = reported(1)
+    dropout: float = reported(0.2, "on steps, and on what a block adds")
+    time_combine: str = reported("kernel", "how a time encoding enters: kernel, multiply, add or concat")
+    time_transform: str = reported("none", "of relative times: none or log")
+    time_size: int = reported(32, "numbers of an encoding other than lste")
+    num_components: int = reported(2, "of lste")
+    num_frequencies: int = reported(8, "of each component of lste")
+
+    def __post_init__(self) -> None:
+        if self.tiny:
+            self.epochs, self.hidden_size, self.time_size = 1, TINY_SIZE, TINY_SIZE
+
+
+CONFIG_FIELDS = (
+    "hidden_size",
+    "num_layers",
+    "num_heads",
+    "dropout",
+    "time_combine",
+    "time_transform",
+    "time_size",
+    "num_components",
+    "num_frequencies",
+)
+
+
+def encoder_config(encoding: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a config of an encoding of time, with the sizes that `values` have.
+
+    Raises:
+        ValueError: an unknown encoding.
+    """
+    if encoding not in ENCODINGS:
+        raise ValueError(f"unknown encoding {encoding!r}; known: {', '.join(ENCODINGS)}")
+    return {
+        "model_type": f"ctxzoo_{ARCHITECTURE}",
+        **ENCODINGS[encoding],
+        **{name: values[name] for name in CONFIG_FIELDS},
+        "word_dim": values["hidden_size"],
+        "hidden_dropout": values["dropout"],
+        "causal": True,
+    }
+
+
+def next_event_run(
+    settings: NextEventSettings, dataset: str, encoding: str, *, seed: int, recipe: str, commit: str, tag: str = ""
+) -> NextEventRun:
+    """One training; `execute` runs it and returns its results, `metrics["test/recall_at_1"]` among them.
+
+    Args:
+        settings: of the recipe.
+        dataset: one of `HISTORY_DATASETS`, or any other Hub id, folder or file.
+        encoding: one of `ENCODINGS`.
+        seed, recipe, commit: for the results file.
+        tag: what tells the run's files from others with this encoding on the same data.
+
+    Raises:
+        ValueError: an unknown encoding.
+    """
+    source = HISTORY_DATASETS.get(dataset, dataset)
+    values = {name: getattr(settings, name) for name in CONFIG_FIELDS}
+    spec = settings.spec(
+        recipe=recipe,
+        architecture=ARCHITECTURE,
+        variant=encoding,
+        dataset=source,
+        seed=seed,
+        commit=commit,
+        settings=reported_settings(settings),
+        tag=tag,
+    )
+    data = {"dataset": source, "data_dir": settings.data_dir, "max_length": settings.max_length, "seed": seed}
+    return NextEventRun(
+        spec=spec,
+        config=encoder_config(encoding, values),
+        data={**data, "batch_size": settings.batch_size},
+        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "weight_decay")},
+        trainer=settings.trainer(
+            seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
+        ),
+    )

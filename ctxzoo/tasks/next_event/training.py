@@ -1,0 +1,60 @@
+"""`ctxzoo train next-event`: what it trains on which histories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from ctxzoo.data.event_rows import EventColumns
+from ctxzoo.data.files import content_hash
+from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.preset import Preset, preset_of
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.tasks.next_event.card import CARD
+from ctxzoo.tasks.next_event.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.next_event.reader import check_histories, load_histories
+from ctxzoo.tasks.next_event.run import ENCODINGS, TINY_SIZE, NextEventRun, NextEventSettings, next_event_run
+from ctxzoo.tasks.next_event.sample import EVENTS
+
+
+class NextEventTraining(ZooTraining):
+    """What `ctxzoo train` does for next events."""
+
+    card: ClassVar[TaskCard] = CARD
+    run_class: ClassVar[type[ZooRun]] = NextEventRun
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
+    objective = "recall_at_1"
+    kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"max_length"}
+    predicted = '--history "one event @ 0 | another @ 3600"'
+
+    def variants(self, architecture: str) -> Sequence[str]:
+        return tuple(ENCODINGS)
+
+    def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        if settings != PAPER:
+            return default_preset(variant)
+        run = next_event_run(NextEventSettings(), "own", variant, seed=0, recipe="own", commit="")
+        return preset_of(run, of_run=())
+
+    def tiny(self, preset: Preset) -> Preset:
+        small = {"hidden_size": TINY_SIZE, "word_dim": TINY_SIZE, "time_size": TINY_SIZE} if preset.config else {}
+        return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
+
+    def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
+        given = {name.removesuffix("_column"): value for name, value in request.columns.items() if value is not None}
+        columns = EventColumns(**given)
+
+        def load(source: str) -> Loaded:
+            splits = load_histories(source, request.data_dir, columns)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gathered(request, load)
+        checked = check_histories(splits, origin=request.data).splits
+        keys = {name: [content_hash(events) for events in split[EVENTS]] for name, split in checked.items()}
+        return OwnRows(splits=checked, groups=group_numbers(keys), unit="histories", together="equal histories")

@@ -1,0 +1,132 @@
+"""Bars of regression: the mean, a ridge regression, and Gaussian processes, fitted by scikit-learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from sklearn.dummy import DummyRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.linear_model import RidgeCV
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.tasks.regression.card import CARD
+from ctxzoo.tasks.regression.data import RegressionDataModule
+from ctxzoo.tasks.regression.reader import Numbers
+from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture
+from ctxzoo.tasks.regression.task import RegressionScores
+
+COMPONENTS = 5  # of the spectral mixture
+STARTS = 3  # of the search for the parameters of a Gaussian process
+LENGTH = 0.3  # scale of an RBF kernel at the start, of features scaled to [-1, 1]
+SEARCH_STEPS = 100
+NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
+
+
+def _search(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
+    """Search as scikit-learn does, but for a bounded number of steps: a mixture's likelihood creeps for thousands."""
+    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": SEARCH_STEPS})
+    return found.x, float(found.fun)
+
+
+def _rbf(x: Numbers, y: Numbers, seed: int) -> Any:
+    kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], LENGTH), (1e-3, 1e3)) + WhiteKernel(NOISE, (1e-6, 10.0))
+    model = GaussianProcessRegressor(
+        kernel, optimizer=_search, n_restarts_optimizer=STARTS - 1, random_state=seed, normalize_y=True
+    )
+    return model.fit(x, y)
+
+
+def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
+    best: Any = None
+    for start in range(STARTS):
+        kernel = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start) + WhiteKernel(NOISE, (1e-6, 10.0))
+        model = GaussianProcessRegressor(kernel, optimizer=_search, random_state=seed, normalize_y=True).fit(x, y)
+        if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
+            best = model
+    return best
+
+
+# Each fits scaled rows (n, I) and targets (n,) with a seed, and returns what has `predict`.
+BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyType(
+    {
+        "mean": lambda x, y, seed: DummyRegressor().fit(x, y),
+        "ridge": lambda x, y, seed: RidgeCV(np.logspace(-4, 3, 15)).fit(x, y),
+        "gp_rbf": _rbf,
+        "gp_sm": _spectral_mixture,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineRun(Run):
+    """One of `BASELINES`, fitted to the training rows alone.
+
+    Attributes:
+        card: of the problem.
+        recipe, variant, commit, seed, score, tag, results_dir, output_dir, fold: see `RunSpec`.
+        data: arguments of the DataModule.
+    """
+
+    card: ClassVar[TaskCard] = CARD
+
+    recipe: str
+    variant: str
+    commit: str
+    seed: int = 0
+    fold: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    score: str = "test"
+    tag: str = ""
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+
+    @property
+    def spec(self) -> RunSpec:
+        return RunSpec(
+            recipe=self.recipe,
+            architecture="scikit_learn",
+            variant=self.variant,
+            dataset=self.data["dataset"],
+            seed=self.seed,
+            fold=self.fold,
+            commit=self.commit,
+            settings={name: self.data.get(name) for name in ("config_name", "protocol", "target_column")},
+            score=self.score,
+            tag=self.tag,
+            output_dir=self.output_dir,
+            results_dir=self.results_dir,
+        )
+
+    def work(self, *, resume: bool) -> None:
+        data = RegressionDataModule(**self.data)
+        data.setup()
+        data.rows(self.score)  # where there is no such split, an error now
+        started = time.perf_counter()
+        fields, features = data.scaling_fields, data.scaled_features()
+        train = data.rows("train")
+        scaled = (data.targets - fields["target_offset"]) / fields["target_scale"]
+        model = BASELINES[self.variant](features[train], scaled[train], self.seed)
+        rows = data.rows(self.score)
+        predicted = model.predict(features[rows]) * fields["target_scale"] + fields["target_offset"]
+        scores = RegressionScores()
+        scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
+        numbers = len(model.kernel_.theta) if hasattr(model, "kernel_") else features.shape[1] + 1
+        result = self.spec.result(
+            metrics={f"{self.score}/{name}": value for name, value in scores.compute().items()},
+            parameters={"trainable": numbers, "total": numbers},
+            fingerprint=data.fingerprint,
+            seconds=time.perf_counter() - started,
+            per_example={f"{self.score}/squared_error": ((predicted - data.targets[rows]) ** 2).tolist()},
+        )
+        write_result_file(result, self.spec.results_file)

@@ -1,0 +1,117 @@
+"""Regression: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.task_card import Metric, TaskCard
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.figures import new_figure, save_figure
+from ctxzoo.results.result import RunResult
+from ctxzoo.training.scoring import in_evaluation_mode
+
+DIGITS = 3  # of what the programs of a card print
+
+WITH_PACKAGE = f"""\
+from ctxzoo.tasks.regression import predict_rows
+
+print([round(value, {DIGITS}) for value in predict_rows(repo, rows)])"""
+
+WITHOUT_PACKAGE = f"""\
+import torch
+from transformers import AutoConfig
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+# It runs code of the repository: read it first, and name its commit as `revision` in both calls.
+config = AutoConfig.from_pretrained(repo, trust_remote_code=True)
+head = next(where for name, where in config.auto_map.items() if name.endswith("ForRegression"))
+model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)
+predicted = model.predict(torch.tensor(rows, dtype=torch.float64))[:, 0]
+print([round(value, {DIGITS}) for value in predicted.tolist()])"""
+
+
+class RegressionCard(TaskCard):
+    name = "regression"
+    title = "regression"
+    predictions = "numbers"
+    metrics: ClassVar = {
+        "rmse": Metric("rmse", "RMSE"),
+        "mae": Metric("mae", "MAE"),
+        "r2": Metric("r_squared", "R2"),
+    }
+    headline = ("rmse", "r2")
+    results_note = (
+        "In the unit of the target, over the rows of the split. All rows of the data are read as one sequence, the "
+        "targets of the training rows alone are learned."
+    )
+    curves = ("rmse",)
+    drawn: ClassVar = {"rmse": "RMSE"}
+    sample = sample_facts("rows of three numbers, with a wave over one of them")
+    example_keys = ("rows", "predicted")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", f"the number {config.target_name!r} of each row from {config.input_size} others"],
+            [
+                "input",
+                "`inputs_embeds` (1, rows, features), scaled as the config says; unscaled by `predict`",
+            ],
+        ]
+
+    def data_lines(self, result: RunResult) -> Iterable[str]:
+        if result.fold is not None:
+            yield f"random split {result.fold} of all rows."
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "What it predicts for a row depends on the rows beside it, and on those of the training, which it keeps."
+        yield "It says one number, and not how sure it is."
+        yield "Beyond the range of its training rows nothing holds it."
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        return Snippets(
+            example=f"{repo_line(repo_id)}\nrows = {example['rows']}",
+            with_package=f"{WITH_PACKAGE}\n# {example['predicted']}",
+            without_package=WITHOUT_PACKAGE,
+        )
+
+    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+        """Return the first two rows of a split."""
+        return {"rows": data.features[data.rows(split)[:2]].tolist()}
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is predicted for `rows`, rounded."""
+        import torch
+
+        found = model.predict(torch.tensor(inputs["rows"], dtype=torch.float64))[:, 0]
+        return {"predicted": [round(value, DIGITS) for value in found.tolist()]}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        return [f"{row}: {value}" for row, value in zip(example["rows"], example["predicted"], strict=True)]
+
+    def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
+        """Draw predictions.png: what is predicted for the last split against what was."""
+        split = next(name for name in ("test", "validation", "train") if name in data.splits)
+        batch = next(iter(data.split_dataloader(split)))
+        with in_evaluation_mode(task.model):
+            predicted, targets = task._predictions({name: x.to(task.model.device) for name, x in batch.items()})
+        figure = new_figure(4.5, 4.5)
+        axes = figure.subplots()
+        x, y = targets.cpu().numpy(), predicted.cpu().numpy()
+        ends = [float(np.min([x.min(), y.min()])), float(np.max([x.max(), y.max()]))]
+        axes.plot(ends, ends, linewidth=0.8, color="grey")
+        axes.scatter(x, y, s=9)
+        axes.set_xlabel(f"{data.loaded().target_name} of {split} rows", parse_math=False)
+        axes.set_ylabel("predicted")
+        save_figure(figure, folder / "predictions.png")
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        yield f"features: {config.input_size}; training rows that it keeps: {config.num_context_rows:,}"
+
+
+CARD = RegressionCard()

@@ -1,0 +1,77 @@
+"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for regression."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
+
+TARGET_COLUMN = Option("target_column", "of a file: what is predicted, from the others; default: y, else the last")
+CONFIG_NAME = Option("config_name", "of a dataset with several, such as airline; default: the one it names")
+COLUMNS = (TARGET_COLUMN, CONFIG_NAME)
+BETWEEN = ","  # the numbers of a row
+
+
+class RegressionCommands(TaskCommands):
+    title = "regression"
+    train_options = (*COLUMNS, Option("hidden_size", "numbers of a step", positive))
+    evaluate_options = (
+        *COLUMNS,
+        Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
+    )
+    predict_options = (Option("row", f'the features of one row, with "{BETWEEN}" between them'),)
+
+    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        from ctxzoo.runs.train_own_data import request_of, train_own_data
+        from ctxzoo.tasks.regression.training import RegressionTraining
+
+        columns = tuple(option.name for option in COLUMNS)
+        train_own_data(RegressionTraining(), request_of(options, own, columns=columns))
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.regression.evaluation import evaluate
+
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        if (own["row"] is None) == (options.file is None):
+            raise ValueError("give either --row, or --file with --output")
+        if own["row"] is not None and options.output is not None:
+            raise ValueError("--output belongs to --file")
+        check_output(options)
+        if own["row"] is not None:
+            rows = [parsed_row(own["row"])]
+        elif not options.file.is_file():
+            raise FileNotFoundError(f"no file {str(options.file)!r}; expected a .csv, .tsv or .parquet file of numbers")
+
+        from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.regression.prediction import predict_rows
+        from ctxzoo.tasks.regression.reader import features_of, read_number_file
+
+        model, _ = load_saved_model(options.checkpoint)
+        if own["row"] is not None:
+            print(f"{predict_rows(model, rows)[0]:.6g}")
+            return
+        table = read_number_file(options.file).with_format("arrow")[:]
+        features = features_of(options.file.name, table, model.config.feature_names)
+        found = predict_rows(model, features.tolist())
+        write_json(options.output, [{model.config.target_name: value} for value in found])
+        print(f"{len(found)} rows: {options.output}")
+
+
+def parsed_row(text: str) -> list[float]:
+    """Return the numbers of a row as it is typed.
+
+    Raises:
+        ValueError: something that is no number.
+    """
+    try:
+        return [float(part) for part in text.split(BETWEEN)]
+    except ValueError as error:
+        raise ValueError(f'--row is {text!r}; expected numbers with "{BETWEEN}" between them') from error
+
+
+COMMANDS = RegressionCommands()

@@ -1,0 +1,258 @@
+"""Rows of numbers for Lightning: all rows are one sequence, and the targets of a split are what counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import lightning
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, read_rows
+
+SETS = ("airline", "co2", "concrete", "parkinsons")
+REGRESSION_DATASETS = {
+    **{name: {"dataset": "ctxzoo-data/ika_regression", "config_name": name} for name in SETS},
+    "sample": {"dataset": "sample", "config_name": None},
+}
+HELD_OUT = 0.1  # of the rows, for test, and again for validation
+VALIDATION, BEST_TEST = "validation", "best_test"  # on which rows the epoch is chosen
+PROTOCOLS = (VALIDATION, BEST_TEST)
+
+
+def regression_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
+    """Return the arguments of `RegressionDataModule` that name a dataset.
+
+    Args:
+        name: one of `REGRESSION_DATASETS`, or any other Hub id, folder or file.
+        config_name: of another dataset with several configurations.
+    """
+    known = REGRESSION_DATASETS.get(name, {"dataset": name, "config_name": None})
+    return known if config_name is None else {**known, "config_name": config_name}
+
+
+def random_parts(number: int, seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
+    """Draw a split: a tenth of the rows for test, and with "validation" another tenth to choose the epoch.
+
+    With "best_test", the protocol of IKA's code, training has all other rows, and the epoch is chosen on the test rows:
+    a score that no one could have had beforehand.
+
+    Returns:
+        Name to rows, ascending.
+    """
+    order = np.random.default_rng(seed).permutation(number)
+    held = max(1, round(HELD_OUT * number))
+    test, others = np.sort(order[:held]), order[held:]
+    if protocol == BEST_TEST:
+        return {"train": np.sort(others), "validation": test, "test": test}
+    return {"train": np.sort(others[held:]), "validation": np.sort(others[:held]), "test": test}
+
+
+class Scaling:
+    """Linear maps of features and target to [-1, 1] over the training rows; a constant one is only shifted.
+
+    Args:
+        features: (n, I) of the training rows.
+        targets: (n,).
+    """
+
+    def __init__(self, features: Numbers, targets: Numbers) -> None:
+        self.feature_offsets, self.feature_scales = _map(features)
+        offset, scale = _map(targets[:, None])
+        self.target_offset, self.target_scale = float(offset[0]), float(scale[0])
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a model's config: scaled = (value - offset) / scale."""
+        return {
+            "feature_offsets": self.feature_offsets.tolist(),
+            "feature_scales": self.feature_scales.tolist(),
+            "target_offset": self.target_offset,
+            "target_scale": self.target_scale,
+        }
+
+
+def _map(values: Numbers) -> tuple[Numbers, Numbers]:
+    low, high = values.min(axis=0), values.max(axis=0)
+    half = (high - low) / 2
+    return (high + low) / 2, np.where(half > 0, half, 1.0)
+
+
+class OneSequence(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+    """A dataset of one row, the sequence of all rows, with the targets of a split."""
+
+    def __init__(self, inputs: Numbers, labels: Numbers) -> None:
+        self.inputs, self.labels = inputs, labels
+
+    def __len__(self) -> int:
+        return 1
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return (1,) its length, for bucketing."""
+        return np.array([len(self.inputs)])
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        return {
+            "inputs_embeds": torch.from_numpy(self.inputs).float().unsqueeze(0),
+            "attention_mask": torch.ones(1, len(self.inputs), dtype=torch.int64),
+            "labels": torch.from_numpy(self.labels).float().view(1, -1, 1),
+            "row": torch.tensor(list(numbers)),
+        }
+
+
+class RegressionDataModule(lightning.LightningDataModule):
+    """All rows of a dataset as one sequence, of which the targets of one split are known at a time.
+
+    The features of validation and test rows are read in training, their targets are not (ika.md, 1.7). Features and
+    target are scaled by the training rows alone, see `Scaling`; scores are in the unit of the target.
+
+    A batch is a dict of `inputs_embeds` (1, n, I) float32 scaled, `attention_mask` (1, n), `labels` (1, n, 1) scaled,
+    NaN outside the split, and `row` (1,).
+
+    Args:
+        dataset, data_dir, config_name, target_column: see `read_rows`.
+        split_number: which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
+        protocol: "validation", or "best_test" with a random split.
+        seed: there is nothing to draw.
+        scaling_fields: those of a model that is there (`Scaling.fields`), in place of those of the training rows.
+
+    Raises:
+        ValueError: an unknown protocol, or "best_test" without a `split_number`.
+    """
+
+    tokenizer = None  # numbers are no text
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        config_name: str | None = None,
+        target_column: str | None = None,
+        split_number: int | None = None,
+        protocol: str = VALIDATION,
+        seed: int = 0,
+        scaling_fields: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        if protocol not in PROTOCOLS or (protocol == BEST_TEST and split_number is None):
+            raise ValueError(
+                f"protocol={protocol!r} with split_number={split_number}: expected one of {', '.join(PROTOCOLS)}, and "
+                "a split_number with best_test"
+            )
+        self.dataset, self.data_dir = dataset, data_dir
+        self.config_name, self.target_column = config_name, target_column
+        self.split_number, self.protocol, self.seed = split_number, protocol, seed
+        self.scaling_fields: dict[str, Any] = dict(scaling_fields or {})
+        self._data: RegressionSplits | None = None
+        self.parts: dict[str, npt.NDArray[np.int64]] = {}
+        self.features: Numbers = np.empty((0, 0))
+        self.targets: Numbers = np.empty(0)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+        return tuple(self.parts)
+
+    @property
+    def fingerprint(self) -> str:
+        """The content hashes of the splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.loaded().fingerprint.items()))
+
+    def prepare_data(self) -> None:
+        """Read and check the dataset, once on each machine."""
+        self.loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Put all rows in order, divide and scale them, on every process."""
+        if self.parts:
+            return
+        splits = self.loaded().splits
+        rows = list(splits.values())
+        order = np.argsort(np.concatenate([one.numbers for one in rows]), kind="stable")
+        self.features = np.concatenate([one.features for one in rows])[order]
+        self.targets = np.concatenate([one.targets for one in rows])[order]
+        self.parts = self._own_parts(splits, order) if self.split_number is None else self._random_parts()
+        if not self.scaling_fields:
+            if "train" not in self.parts:
+                raise TextFormatError(
+                    f"dataset {self.dataset!r} has the splits {sorted(splits)}, none to scale by; expected one named "
+                    "'train'"
+                )
+            train = self.parts["train"]
+            self.scaling_fields = Scaling(self.features[train], self.targets[train]).fields()
+
+    def model_sizes(self) -> dict[str, Any]:
+        """The fields of a model's config that follow from the data: features, target, their scaling, and its rows."""
+        loaded = self.loaded()
+        return {
+            "input_size": len(loaded.feature_names),
+            "feature_names": loaded.feature_names,
+            "target_name": loaded.target_name,
+            "num_context_rows": len(self.parts["train"]),
+            **self.scaling_fields,
+        }
+
+    def rows(self, split: str) -> npt.NDArray[np.int64]:
+        """Return which rows of the sequence a split has.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        if split not in self.parts:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self.parts)}")
+        return self.parts[split]
+
+    def scaled_features(self) -> Numbers:
+        """Return (n, I) all rows as the model reads them; after `setup`."""
+        offsets, scales = (np.array(self.scaling_fields[f"feature_{name}"]) for name in ("offsets", "scales"))
+        found: Numbers = (self.features - offsets) / scales
+        return found
+
+    def batches(self, split: str) -> OneSequence:
+        """Return the sequence with the targets of a split.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        rows = self.rows(split)
+        labels = np.full(len(self.targets), np.nan)
+        fields = self.scaling_fields
+        labels[rows] = (self.targets[rows] - fields["target_offset"]) / fields["target_scale"]
+        return OneSequence(self.scaled_features(), labels)
+
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Return a loader of any split."""
+        batches = self.batches(split)
+        return bucket_loader(batches, batches.lengths(), 1, shuffle=False, seed=self.seed)
+
+    def train_dataloader(self) -> ResumableLoader:
+        return self.split_dataloader("train")
+
+    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
+        return self.split_dataloader("validation") if "validation" in self.parts else []
+
+    def test_dataloader(self) -> ResumableLoader:
+        return self.split_dataloader("test")
+
+    def loaded(self) -> RegressionSplits:
+        """Return the checked rows."""
+        if self._data is None:
+            self._data = read_rows(self.dataset, self.data_dir, self.config_name, self.target_column)
+        return self._data
+
+    def _random_parts(self) -> dict[str, npt.NDArray[np.int64]]:
+        number, least = len(self.targets), 10
+        if number < least:
+            raise TextFormatError(f"dataset {self.dataset!r} has {number} rows; expected {least} or more to divide")
+        assert self.split_number is not None
+        return random_parts(number, self.split_number, self.protocol)
+
+    def _own_parts(
+        self, splits: dict[str, RegressionRows], order: npt.NDArray[np.int64]
+    ) -> dict[str, npt.NDArray[np.int64]]:
+        owner = np.repeat(np.arange(len(splits)), [len(rows) for rows in splits.values()])[order]
+        return {split: np.flatnonzero(owner == place) for place, split in enumerate(splits) if split in SPLITS}

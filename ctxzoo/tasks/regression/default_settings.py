@@ -1,0 +1,52 @@
+"""The settings of `ctxzoo train regression` where nothing else is asked for, and what `--tune` tries.
+
+They are those of IKA's code, with an end where validation no longer gets better; no table has chosen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxzoo.runs.preset import Preset
+from ctxzoo.tasks.regression.run import ARCHITECTURE, encoder_config
+
+VARIANT = "ikan_direct"
+NORM = 2.0
+
+SIZES: Mapping[str, Any] = {
+    "hidden_size": 64,
+    "inner_size": 64,
+    "num_layers": 1,
+    "num_heads": 8,
+    "num_features": 64,
+    "dropout": 0.0,
+}
+TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-2, "weight_decay": 0.0}
+TRAINER: Mapping[str, Any] = {
+    "epochs": 1000,
+    "patience": 150,
+    "precision": "32-true",
+    "ema_decay": 0.0,
+    "gradient_clip": 1.0,
+}
+
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "learning_rate": (2e-3, 5e-3, 1e-2),
+    "weight_decay": (0.0, 1e-4, 1e-2),
+    "hidden_size": (32, 64, 128),
+    "num_layers": (1, 2),
+    "hidden_dropout": (0.0, 0.1),
+}
+
+
+def default_preset(variant: str) -> Preset:
+    """Return the default settings of a way to attend."""
+    config = {name: value for name, value in encoder_config(variant, SIZES, NORM).items() if name != "model_type"}
+    return Preset(
+        architecture=ARCHITECTURE,
+        variant=variant,
+        config=config,
+        task=dict(TASK),
+        trainer=dict(TRAINER),
+    )

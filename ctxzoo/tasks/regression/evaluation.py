@@ -1,0 +1,88 @@
+"""Scores of a regression on a split, and the error of each of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from ctxzoo.tasks.regression.data import RegressionDataModule
+from ctxzoo.tasks.regression.task import RegressionTask
+from ctxzoo.training.scoring import build_scorer, score_splits, task_of
+
+SCALING = ("feature_offsets", "feature_scales", "target_offset", "target_scale")
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: None = None,
+    data_dir: str | None = None,
+    config_name: str | None = None,
+    target_column: str | None = None,
+    split_number: int | None = None,
+    batch_size: int = 1,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+) -> dict[str, float]:
+    """Score a regression on a split; of a checkpoint the same numbers that its recipe wrote.
+
+    All rows of the dataset are read as one sequence, as in training; give the splits that it had then.
+
+    Args:
+        checkpoint: folder or Hub id, or a model.
+        dataset: Hub id, folder, file, or "sample" for generated rows.
+        split: name of a split, as the DataModule has it.
+        tokenizer: none; numbers are no text.
+        data_dir, config_name, target_column, split_number: of `RegressionDataModule`.
+        batch_size: there is one sequence.
+        precision, accelerator: how to run.
+        progress: show a progress bar.
+
+    Returns:
+        `rmse` and `mae` in the unit of the target, and `r2`.
+
+    Raises:
+        OSError: there is no such checkpoint or dataset.
+        ValueError: no such split; a checkpoint of another problem, or of other features.
+    """
+    task = task_of(RegressionTask, checkpoint)
+    config = task.model.config
+    data = RegressionDataModule(
+        dataset,
+        data_dir=data_dir,
+        config_name=config_name,
+        target_column=target_column,
+        split_number=split_number,
+        scaling_fields={name: getattr(config, name) for name in SCALING},
+    )
+    names = data.loaded().feature_names
+    if config.feature_names is not None and names != config.feature_names:
+        raise ValueError(f"dataset {dataset!r} has the features {names}; the model reads {config.feature_names}")
+    data.setup()
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+def squared_errors(task: RegressionTask, data: RegressionDataModule, split: str) -> list[float]:
+    """Return the squared error of each row of a split, in the order of `data.rows`, for paired tests.
+
+    Args:
+        task: of the model.
+        data: after `setup`.
+        split: name of a split.
+
+    Raises:
+        ValueError: there is no such split.
+    """
+    device = task.model.device
+    trainer = build_scorer(data, precision="32-true", accelerator="auto", progress=False)
+    found: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
+    task.model.to(device)  # Lightning leaves it on the CPU
+    errors: torch.Tensor = (found[0]["predicted"] - found[0]["targets"]) ** 2
+    values: list[float] = errors.tolist()
+    return values

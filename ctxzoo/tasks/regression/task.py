@@ -1,0 +1,108 @@
+"""Regression for Lightning: the rows of a dataset are one sequence, and a step predicts the target of its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
+
+from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+
+
+class RegressionScores(Scores):
+    """`rmse` and `mae` in the unit of the target, and `r2`, over the rows of a split."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rmse = MeanSquaredError(squared=False)
+        self.mae = MeanAbsoluteError()
+        self.r2 = R2Score()
+
+    def update(self, predicted: torch.Tensor, targets: torch.Tensor) -> None:
+        """Add predictions and targets, (n,) each, in the unit of the target."""
+        for metric in self.children():
+            metric.update(predicted, targets)  # type: ignore[operator]
+
+    def compute(self) -> dict[str, float]:
+        """Name to value over all that was added; without R2 for a single row, of which there is none."""
+        values = {"rmse": float(self.rmse.compute()), "mae": float(self.mae.compute())}
+        if int(self.r2.total) > 1:
+            values["r2"] = float(self.r2.compute())
+        return values
+
+
+class RegressionTask(ZooTask):
+    """Trains and scores a regression.
+
+    A batch holds what `RegressionDataModule` gives: all rows, and the targets of one split. The objective is the mean
+    squared error of the scaled target over the rows that have one; scores are in its unit.
+
+    Args:
+        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+            halve_after: see `ZooTask`.
+
+    Raises:
+        ValueError: see `ZooTask`.
+        NonFiniteLossError: see `ZooTask`.
+    """
+
+    auto_class = AutoHead("regression")
+    monitor = "validation/rmse"
+    lower_is_better = ZooTask.lower_is_better | {"rmse", "mae"}
+
+    def __init__(
+        self,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
+        *,
+        optimiser: OptimiserName = "adam",
+        learning_rate: float = 1e-2,
+        weight_decay: float = 0.0,
+        momentum: float | None = None,
+        warmup_steps: int = 0,
+        decay_steps: int | None = None,
+        halve_after: int = 0,
+    ) -> None:
+        super().__init__(
+            model_config,
+            pretrained,
+            optimiser=optimiser,
+            learning_rate=learning_rate,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            warmup_steps=warmup_steps,
+            decay_steps=decay_steps,
+            halve_after=halve_after,
+        )
+
+    def new_scores(self) -> RegressionScores:
+        return RegressionScores()
+
+    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+        return loss
+
+    def name_examples(self, rows: list[int]) -> str:
+        return "all rows of the training split, which are one sequence"
+
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return what is predicted for the rows of the split, and their targets, (n,) each in the target's unit."""
+        predicted, targets = self._predictions(batch)
+        return {"predicted": predicted, "targets": targets}
+
+    def update_scores(self, scores: RegressionScores, batch: dict[str, torch.Tensor], split: str) -> None:
+        scores.update(*self._predictions(batch))
+
+    def compute_scores(self, scores: RegressionScores) -> dict[str, float]:
+        return scores.compute()
+
+    def _predictions(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return predictions and targets of the rows that have one, in the unit of the target."""
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        labels = batch["labels"]
+        known, config = ~labels.isnan(), self.model.config
+        scaled = self.model(**inputs).logits.float()[known], labels[known]
+        predicted, targets = (values * config.target_scale + config.target_offset for values in scaled)
+        return predicted, targets

@@ -1,0 +1,67 @@
+"""`ctxzoo train regression`: what it trains on which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import datasets
+import numpy as np
+
+from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.preset import Preset, preset_of
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.tasks.regression.card import CARD
+from ctxzoo.tasks.regression.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.regression.reader import check_rows, load_rows
+from ctxzoo.tasks.regression.run import ATTENTIONS, TINY_SIZE, RegressionRun, RegressionSettings, regression_run
+
+NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column")
+
+
+class RegressionTraining(ZooTraining):
+    """What `ctxzoo train` does for regression."""
+
+    card: ClassVar[TaskCard] = CARD
+    run_class: ClassVar[type[ZooRun]] = RegressionRun
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
+    objective = "rmse"
+    lower_is_better = True
+    predicted = "--file rows.csv --output predicted.json"
+
+    def variants(self, architecture: str) -> Sequence[str]:
+        return tuple(ATTENTIONS)
+
+    def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        if settings != PAPER:
+            return default_preset(variant)
+        run = regression_run(RegressionSettings(), "own", variant, seed=0, recipe="own", commit="")
+        preset = preset_of(run, of_run=())
+        return replace(preset, data={name: x for name, x in preset.data.items() if name not in NOT_FOR_OWN_DATA})
+
+    def tiny(self, preset: Preset) -> Preset:
+        sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if preset.config else {}
+        return replace(preset, config={**preset.config, **sizes}, trainer={**preset.trainer, "epochs": 2})
+
+    def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
+        def load(source: str) -> Loaded:
+            splits = load_rows(source, request.data_dir, request.columns.get("config_name"))
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gathered(request, load)
+        checked = check_rows(splits, request.columns.get("target_column"), origin=request.data)
+        names = [*checked.feature_names, checked.target_name]
+        tables = {
+            split: datasets.Dataset.from_dict(
+                dict(zip(names, np.column_stack([rows.features, rows.targets]).T.tolist(), strict=True))
+            )
+            for split, rows in checked.splits.items()
+        }
+        keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
+        return OwnRows(splits=tables, groups=group_numbers(keys), unit="rows", together="rows of equal features")

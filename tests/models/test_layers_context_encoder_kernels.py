@@ -1,0 +1,651 @@
+"""Attention as a kernel: the properties of IKA, IKAN and MIKAN, each with its number in the specification."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.layers_context_encoder_density import SpectralDensity
+from ctxzoo.models.layers_context_encoder_kernels import (
+    DirectKernel,
+    DotAttention,
+    ExpsinKernel,
+    ImplicitKernelAttention,
+    KernelAttention,
+    LinearKernel,
+    RbfKernel,
+    start_variance,
+)
+from ctxzoo.models.modeling_context_encoder import ContextEncoderModel
+from ctxzoo.models.ops_context_encoder_density import (
+    copula_factor,
+    frequency_divergence,
+    frequency_features,
+    join_heads,
+    log_squared_product,
+    odd_network,
+    reference_log_kernel,
+)
+from ctxzoo.models.ops_context_encoder_kernels import (
+    attend,
+    expsin_log_kernel,
+    rbf_log_kernel,
+    reference_attend,
+    reference_kernel_attention,
+    squared_norm,
+    visible_keys,
+)
+
+QUERY = torch.tensor([1, -0.5, 0.25, 2], dtype=torch.float64).view(1, 1, 1, 4)
+KEYS = torch.tensor([[0.3, 0.8, -1, 0.5], [0, 0, 0, 0], QUERY.flatten().tolist()], dtype=torch.float64).view(1, 1, 3, 4)
+EYE = torch.eye(3, dtype=torch.float64).view(1, 1, 3, 3)  # values that show the weights
+TABLE = {  # p -> key magnitudes, attention
+    0.5: ((24.59077197, 0, 42.99399348), (2e-9, 0, 1.0)),
+    1.0: ((1.69, 0, 3.515625), (0.034503, 0.00754622, 0.95795078)),
+    1.8: ((0.56133867, 0, 1.44563587), (0.07995358, 0.0540607, 0.86598572)),
+    2.0: ((0.495, 0, 1.328125), (0.08324091, 0.06014383, 0.85661526)),
+    3.0: ((0.35105532, 0, 1.09292561), (0.08906562, 0.0743154, 0.83661898)),
+}
+
+
+def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def some_mask(seed: int = 3) -> torch.Tensor:
+    mask = torch.rand(2, 6, generator=torch.Generator().manual_seed(seed)) > 0.4
+    mask[1] = False
+    return mask
+
+
+def density(**options: Any) -> SpectralDensity:
+    """A density of three heads, in float64, whose means and correlations are not those of its start."""
+    torch.manual_seed(5)
+    network = SpectralDensity(3, 4, 8, start_variance=start_variance(2.0), **options)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    return network.double().eval()
+
+
+def implicit(**options: Any) -> ImplicitKernelAttention:
+    return ImplicitKernelAttention(density(**options), 2.0, 1.8).double().eval()
+
+
+ANY = ("dot", "rbf", "linear", "expsin", "direct", "ika", "mikan")
+
+
+def attention_of(name: str, **fields: Any) -> Any:
+    torch.manual_seed(6)
+    kind = {"attention": "ikan", "kernel": "direct", "p_norm": 1.8} if name == "direct" else {"attention": name}
+    config = ContextEncoderConfig(hidden_size=12, num_heads=3, num_features=8, position="none", **{**kind, **fields})
+    return build_attention(config, 0).double().eval()
+
+
+# 4. Test vectors and properties
+
+
+def test_property_1_the_example_factorises() -> None:
+    dots = (QUERY @ KEYS.transpose(-1, -2) / 2).flatten()
+    torch.testing.assert_close(dots, torch.tensor([0.325, 0, 2.65625]).double())
+    exponents = rbf_log_kernel(QUERY, KEYS, 2.0).flatten()
+    torch.testing.assert_close(exponents, torch.tensor([-1.498125, -1.328125, 0]).double())
+    magnitudes = (squared_norm(QUERY, 2.0) + squared_norm(KEYS, 2.0)).flatten() / 4
+    torch.testing.assert_close(magnitudes, torch.tensor([1.823125, 1.328125, 2.65625]).double())
+    expected = torch.tensor([0.08324091, 0.06014383, 0.85661526], dtype=torch.float64)
+    for attention in (DotAttention(), KernelAttention(RbfKernel(2.0), 2.0)):
+        torch.testing.assert_close(attention(QUERY, KEYS, EYE)[0].flatten(), expected, rtol=0, atol=5e-9)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_property_1_rbf_and_l2_are_dot_products(causal: bool, dtype: torch.dtype) -> None:
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed).to(dtype) for seed in range(3))
+    for mask in (None, some_mask()):
+        kernel = KernelAttention(RbfKernel(2.0), 2.0)(query, key, value, mask, causal, output_attentions=True)
+        dot = DotAttention()(query, key, value, mask, causal, output_attentions=True)
+        torch.testing.assert_close(kernel[0], dot[0], rtol=0, atol=1e-6)
+        for name in ("weights", "similarity", "importance"):
+            torch.testing.assert_close(getattr(kernel[1], name), getattr(dot[1], name), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("p_norm", TABLE)
+@pytest.mark.filterwarnings("ignore:p_norm=0.5")
+def test_property_2_the_table_of_norms(p_norm: float) -> None:
+    magnitudes, weights = (torch.tensor(row, dtype=torch.float64) for row in TABLE[p_norm])
+    attention = KernelAttention(RbfKernel(2.0), 2.0, p_norm)
+    output, aux = attention(QUERY, KEYS, EYE, output_attentions=True)
+    torch.testing.assert_close(aux.importance.flatten(), magnitudes, rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(output.flatten(), weights, rtol=0, atol=1e-8)
+
+
+def test_property_2_the_entropy_of_the_example_grows_with_p() -> None:
+    entropies = []
+    for p_norm in (1.0, 1.8, 2.0, 3.0):
+        weights = KernelAttention(RbfKernel(2.0), 2.0, p_norm)(QUERY, KEYS, EYE)[0].flatten()
+        entropies.append(float(-(weights * weights.log()).sum()))
+        assert squared_norm(KEYS, p_norm).sum() >= squared_norm(KEYS, p_norm + 0.5).sum()
+    assert entropies == sorted(entropies)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear", "expsin", "direct", "stationary"])
+def test_property_3_the_gram_matrix_is_a_kernel(name: str) -> None:
+    torch.manual_seed(0)
+    kernels = {
+        "rbf": RbfKernel(2.0),
+        "linear": LinearKernel(),
+        "expsin": ExpsinKernel(1.5, 0.7),
+        "direct": DirectKernel(1, 4, 16, 2.0, stationary=False),
+        "stationary": DirectKernel(1, 4, 16, 2.0, stationary=True),
+    }
+    kernel = kernels[name].double()
+    with torch.no_grad():
+        for parameter in kernel.parameters():
+            parameter.mul_(torch.rand_like(parameter) + 0.5)
+    x = drawn(1, 1, 9, 4)
+    with torch.no_grad():
+        gram = kernel(x, x).exp()[0, 0]
+        shifted = kernel(x + 0.7, x + 0.7).exp()[0, 0]
+    torch.testing.assert_close(gram, gram.T)
+    assert torch.linalg.eigvalsh(gram).min() >= -1e-6
+    assert gram.min() >= 0
+    assert gram.max() <= 1 + 2e-5
+    translates = name in ("rbf", "expsin", "stationary")
+    assert torch.allclose(shifted, gram) == translates
+    assert torch.allclose(gram.diagonal(), torch.ones(9).double(), atol=2e-5) == (name != "direct")
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_property_3_drawn_kernels_are_kernels_too(stationary: bool) -> None:
+    frequencies = density(stationary=stationary)(drawn(2, 3, 1, 8, seed=1))
+    first = frequencies.first.squeeze(2)
+    second = None if frequencies.second is None else frequencies.second.squeeze(2)
+    x = drawn(2, 3, 7, 4, seed=2)
+    features = frequency_features(x, first, second)
+    gram = log_squared_product(features, features).exp()
+    torch.testing.assert_close(gram, gram.transpose(-1, -2))
+    assert torch.linalg.eigvalsh(gram).min() >= -1e-6
+    assert gram.max() <= 1 + 2e-5
+    assert torch.allclose(gram.diagonal(dim1=-2, dim2=-1), torch.ones(1).double(), atol=2e-5) == stationary
+
+
+def test_property_4_many_frequencies_give_the_rbf_kernel() -> None:
+    generator = torch.Generator().manual_seed(1)
+    query, key = torch.randn(2, 1, 1, 1, 16, generator=generator) * 0.6
+    scale = 4.0
+    expected = float(rbf_log_kernel(query, key, scale).exp())
+    errors = []
+    for number, repeats in ((400, 200), (40_000, 20), (1_000_000, 1)):
+        squares = []
+        for _ in range(repeats):
+            first = torch.randn(1, number, 16, generator=generator) * math.sqrt(start_variance(scale))
+            product = frequency_features(query, first, None) @ frequency_features(key, first, None).transpose(-1, -2)
+            squares.append((float(product.square()) - expected) ** 2)
+        errors.append(math.sqrt(sum(squares) / repeats))
+    assert errors[-1] < 0.002
+    assert 6 < errors[0] / errors[1] < 16  # ten times as exact with a hundred times as many
+
+
+def test_property_5_magnitudes_of_queries_cancel() -> None:
+    energy, value = drawn(2, 3, 5, 6), drawn(2, 3, 6, 4, seed=1)
+    visible = visible_keys(some_mask(), 5, 6, False, energy.device)
+    plain = attend(energy, value, visible)[0]
+    torch.testing.assert_close(attend(energy + drawn(2, 3, 5, 1, seed=2), value, visible)[0], plain)
+    query, key = drawn(2, 3, 6, 4, seed=4), drawn(2, 3, 6, 4, seed=5)
+    attention = KernelAttention(RbfKernel(2.0), 2.0, 1.8)
+    both = rbf_log_kernel(query, key, 2.0) + attention.magnitude(key).unsqueeze(-2)
+    both = both + attention.magnitude(query).unsqueeze(-1)
+    everywhere = torch.ones(1, 1, 1, 6, dtype=torch.bool)
+    torch.testing.assert_close(attention(query, key, value)[0], attend(both, value, everywhere)[0])
+
+
+def test_property_5_the_authors_dropout_of_magnitudes_breaks_it() -> None:
+    """On the matrix of both magnitudes a longer query changes more than a factor; on keys alone it changes nothing."""
+    query, key, value = (drawn(1, 1, 6, 4, seed=seed) for seed in range(3))
+    turned = query.flip(-1)  # as long as before in every norm
+    longer = torch.zeros_like(query)
+    outputs = {}
+    for form in ("keys", "authors"):
+        attention = KernelAttention(
+            LinearKernel(), 2.0, 1.8, magnitude_dropout=0.5, magnitude_dropout_form=form
+        ).train()
+        log_similarity = torch.zeros(1, 1, 6, 6, dtype=torch.float64)
+        everywhere = torch.ones(1, 1, 1, 6, dtype=torch.bool)
+        found = []
+        for given in (query, turned, longer):
+            torch.manual_seed(0)
+            found.append(attention.weigh(log_similarity, given, attention.magnitude(key), value, everywhere, None)[0])
+        outputs[form] = found
+    assert torch.equal(outputs["keys"][0], outputs["keys"][2])
+    torch.testing.assert_close(outputs["authors"][0], outputs["authors"][1])
+    assert not torch.allclose(outputs["authors"][0], outputs["authors"][2])
+
+
+def test_property_6_the_network_of_frequencies_is_odd() -> None:
+    maps = [(drawn(4, 4, seed=seed), drawn(4, seed=9 + seed)) for seed in range(3)]
+    z = drawn(5, 4, seed=20)
+    torch.testing.assert_close(odd_network(-z, maps), -odd_network(z, maps))
+    assert not odd_network(torch.zeros(4).double(), maps).any()
+
+
+def test_property_6_halves_have_opposite_means_and_mirrored_noise_a_symmetric_set() -> None:
+    network = density()
+    summary = drawn(1, 3, 1, 8)
+    with torch.no_grad():
+        network.evaluation_noise[1] = -network.evaluation_noise[0]
+    first = network(summary).first
+    positive, negative = first.chunk(2, dim=-2)
+    torch.testing.assert_close(negative, -positive)
+    with torch.no_grad():
+        network.evaluation_noise[1] = network.evaluation_noise[0]
+        for net in network.nets:  # w = z
+            for layer in net.children():
+                layer.weight.copy_(torch.eye(4))
+                layer.bias.zero_()
+        network.log_factor.zero_()
+    positive, negative = network(summary).first.chunk(2, dim=-2)
+    assert not torch.allclose(negative, -positive)
+    spread = (positive + negative) / 2  # std e, and mu is what is left
+    torch.testing.assert_close(positive - spread, spread - negative)
+
+
+def test_property_6_negated_frequencies_give_the_same_kernel() -> None:
+    x, first, second = drawn(2, 3, 5, 4), drawn(3, 8, 4, seed=1), drawn(3, 8, 4, seed=2)
+    one, other = frequency_features(x, first, second), frequency_features(x, -first, -second)
+    torch.testing.assert_close(log_squared_product(one, one), log_squared_product(other, other))
+
+
+def test_property_7_without_correlation_heads_are_those_of_ikan() -> None:
+    joined = density(copula="gaussian")
+    alone = density(copula="none")
+    with torch.no_grad():
+        joined.directions.weight.zero_()
+        joined.directions.bias.zero_()
+    alone.load_state_dict({name: x for name, x in joined.state_dict().items() if not name.startswith("directions")})
+    summary = drawn(2, 3, 1, 8)
+    one, other = joined(summary), alone(summary)
+    assert torch.equal(one.first, other.first)
+    torch.testing.assert_close(one.divergence, other.divergence, rtol=0, atol=1e-4)  # 1e-6 in each logarithm
+
+
+def test_property_7_the_copula_is_a_correlation_and_keeps_the_marginals() -> None:
+    factor = copula_factor(drawn(1, 3, 1, 4).tanh(), unit_rows=True)
+    correlation = factor @ factor.transpose(-1, -2)
+    torch.testing.assert_close(correlation.diagonal(dim1=-2, dim2=-1), torch.ones(1, 1, 4, 3).double())
+    assert torch.linalg.eigvalsh(correlation).min() > 0
+    assert (correlation - torch.eye(3)).abs().max() > 0.2
+    noise = drawn(1, 3, 1, 100_000, 4, seed=7)
+    draws = join_heads(factor, noise)[0, :, 0]  # (h, K, d)
+    for dimension in range(4):
+        sample = torch.corrcoef(draws[:, :, dimension])
+        torch.testing.assert_close(sample, correlation[0, 0, dimension], rtol=0, atol=0.02)
+        assert (draws[:, :, dimension].mean(dim=1)).abs().max() < 0.02
+        assert (draws[:, :, dimension].std(dim=1) - 1).abs().max() < 0.02
+
+
+def test_property_7_the_authors_copula_leaves_heads_uncorrelated_and_clips() -> None:
+    network = density(copula="authors")
+    drawn_once = network(drawn(2, 3, 1, 8))
+    assert drawn_once.copula_term is not None
+    assert (drawn_once.copula_term > 0).all()
+    factor = copula_factor(drawn(1, 3, 1, 4).tanh(), unit_rows=False)
+    torch.testing.assert_close(factor.diagonal(dim1=-2, dim2=-1), torch.ones(1, 1, 4, 3).double())
+    assert torch.equal(factor, factor.tril())
+
+
+def test_property_7_the_authors_noise_is_theirs() -> None:
+    """z = mu + exp(lv) Phi^-1(Phi(clip(row sums of L * e))), and the term is -sum U log(U + 1e-5), by loops."""
+    network = density(copula="authors")
+    with torch.no_grad():
+        for net in network.nets:  # w = z
+            for layer in net.children():
+                layer.weight.copy_(torch.eye(4))
+                layer.bias.zero_()
+        network.log_factor.zero_()
+    summary = drawn(1, 3, 1, 8)
+    found = network(summary)
+    u = torch.nn.functional.leaky_relu(network.summary(summary), 0.2)[0, :, 0]
+    mean, spread = network.mean(u), (network.log_deviation(u) + math.log(0.1)).exp()
+    t = network.directions(u).tanh()
+    total = 0.0
+    for half, sign in ((0, 1), (1, -1)):
+        for head in range(3):
+            for k in range(4):
+                for place in range(4):
+                    row = 1 + sum((t[head, place] * t[other, place]).item() for other in range(head))
+                    x = min(2.0, max(-2.0, row * network.evaluation_noise[half, head, k, place].item()))
+                    uniform = 0.5 * (1 + math.erf(x / math.sqrt(2)))
+                    total -= uniform * math.log(uniform + 1e-5)
+                    expected = sign * mean[head, place].item() + spread[head, place].item() * x
+                    assert found.first[0, head, 0, 4 * half + k, place].item() == pytest.approx(expected, abs=1e-10)
+    assert found.copula_term.item() == pytest.approx(total, rel=1e-6)
+
+
+def test_property_8_the_divergence_is_that_of_normal_distributions() -> None:
+    mean, log_deviation = 0.3 * drawn(2, 3, 1, 4), 0.2 * drawn(2, 3, 1, 4, seed=1) - 2
+    factor = copula_factor(drawn(2, 3, 1, 4, seed=2).tanh(), unit_rows=True)
+    found = frequency_divergence(mean, log_deviation, 0.1, factor)
+    independent = frequency_divergence(mean, log_deviation, 0.1, None)
+    assert (found >= independent).all()
+    for row in range(2):
+        expected = 0.0
+        for dimension in range(4):
+            spread = log_deviation[row, :, 0, dimension].exp().diag()
+            scaled = spread @ factor[row, 0, dimension]
+            posterior = torch.distributions.MultivariateNormal(mean[row, :, 0, dimension], scaled @ scaled.T)
+            prior = torch.distributions.MultivariateNormal(torch.zeros(3).double(), 0.01 * torch.eye(3).double())
+            expected += float(torch.distributions.kl_divergence(posterior, prior))
+        assert float(found[row, 0]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_property_8_the_divergence_is_zero_at_the_prior_alone() -> None:
+    prior = torch.full((1, 3, 1, 4), math.log(0.1), dtype=torch.float64)
+    nothing = torch.zeros(1, 3, 1, 4, dtype=torch.float64)
+    assert float(frequency_divergence(nothing, prior, 0.1, None)) == pytest.approx(0, abs=1e-12)
+    factor = copula_factor(drawn(1, 3, 1, 4).tanh(), unit_rows=True)
+    assert float(frequency_divergence(nothing, prior, 0.1, factor)) > 0.01
+    assert float(frequency_divergence(nothing + 0.05, prior, 0.1, None)) > 0.01
+    for shift in (-0.5, 0.5):
+        assert float(frequency_divergence(nothing, prior + shift, 0.1, None)) > 0.01
+
+
+def test_property_8_training_starts_near_the_prior_and_near_dot_products() -> None:
+    """At the start queries and keys are small, so that the density is next to the prior, and kappa next to the RBF."""
+    torch.manual_seed(0)
+    network = SpectralDensity(2, 16, 512, start_variance=start_variance(4.0)).double().eval()
+    frequencies = network(torch.zeros(1, 2, 1, 32).double())
+    assert frequencies.divergence.item() == pytest.approx(0, abs=1e-9)
+    both = torch.cat([frequencies.first, frequencies.second])
+    torch.testing.assert_close(
+        both.square().mean(dim=(0, 2, 3, 4)), torch.full((2,), start_variance(4.0)).double(), rtol=1e-6, atol=0
+    )
+
+
+def test_property_9_evaluation_repeats_itself_and_survives_saving(tmp_path: Any) -> None:
+    sizes: dict[str, Any] = {"vocab_size": 30, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_features": 8}
+    model = ContextEncoderModel(ContextEncoderConfig(**sizes, attention="mikan", num_eval_samples=3)).eval()
+    ids = torch.tensor([[3, 4, 5, 6]])
+    first = model(ids).last_hidden_state
+    assert torch.equal(model(ids).last_hidden_state, first)
+    model.save_pretrained(tmp_path)
+    assert torch.equal(ContextEncoderModel.from_pretrained(tmp_path)(ids).last_hidden_state, first)
+    noise = [block.attention.attention.kernel.evaluation_noise for block in model.blocks]
+    assert not torch.equal(noise[0], noise[1])  # layers have their own
+    another = ContextEncoderModel(ContextEncoderConfig(**sizes, attention="mikan", num_eval_samples=3))
+    assert torch.equal(another.blocks[0].attention.attention.kernel.evaluation_noise, noise[0])  # a seed of the config
+    model.train()
+    assert not torch.equal(model(ids).last_hidden_state, model(ids).last_hidden_state)
+
+
+def test_property_9_direct_frequencies_draw_nothing() -> None:
+    attention = attention_of("direct")
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    before = torch.get_rng_state()
+    outputs = [attention.train(mode)(query, key, value)[0] for mode in (True, False)]
+    assert torch.equal(outputs[0], outputs[1])
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_property_10_order_and_padding(name: str) -> None:
+    attention = attention_of(name)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]).bool()
+    output, aux = attention(query, key, value, mask, output_attentions=True)
+    assert not aux.weights[0, :, :, 4:].any()
+    order = torch.tensor([3, 5, 0, 2, 4, 1])
+    moved = attention(query[:, :, order], key[:, :, order], value[:, :, order], mask[:, order])[0]
+    torch.testing.assert_close(moved, output[:, :, order], rtol=1e-9, atol=1e-11)
+    spoilt = [x.clone() for x in (query, key, value)]
+    for x in spoilt:
+        x[0, :, 4:] = 77.0
+    found = attention(*spoilt, mask)[0]
+    torch.testing.assert_close(found[0, :, :4], output[0, :, :4], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_property_11_the_future_changes_nothing_where_it_must_not_be_read(name: str) -> None:
+    attention = attention_of(name)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    whole = attention(query, key, value, None, True)[0]
+    changed = [x.clone() for x in (query, key, value)]
+    for x in changed:
+        x[:, :, -1] += 3.0
+    found = attention(*changed, None, True)[0]
+    assert torch.equal(found[:, :, :-1], whole[:, :, :-1])
+    assert not torch.allclose(found[:, :, -1], whole[:, :, -1])
+    if name in ("ika", "mikan"):  # and without that the mean over all positions would be read
+        leaking = [attention(*each)[0][:, :, :1] for each in ((query, key, value), changed)]
+        assert not torch.allclose(*leaking)
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_property_11_reading_in_parts_equals_reading_at_once(name: str) -> None:
+    attention = attention_of(name)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    mask = torch.tensor([[1, 1, 0, 1, 1, 1], [1, 1, 1, 1, 1, 1]]).bool()
+    whole = attention(query, key, value, mask, True)[0]
+    state, parts = None, []
+    for part in (slice(0, 2), slice(2, 3), slice(3, 6)):
+        given = (query[:, :, part], key[:, :, part], value[:, :, part], mask[:, part], True)
+        output, aux = attention(*given, state=state, use_cache=True)
+        state = aux.state
+        parts.append(output)
+    torch.testing.assert_close(torch.cat(parts, dim=2), whole, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("heads", [2, 4])
+def test_property_12_the_number_of_parameters(heads: int) -> None:
+    d, features = 12 // heads, 10
+    fields = {"hidden_size": 12, "num_heads": heads, "num_features": features, "position": "none"}
+
+    def number(**kind: Any) -> int:
+        return sum(x.numel() for x in build_attention(ContextEncoderConfig(**fields, **kind), 0).parameters())
+
+    assert number(attention="dot") == number(attention="rbf") == 0
+    assert number(attention="ikan", kernel="direct") == 2 * d * heads * features
+    one = d * d + d
+    implicit_ones = (2 * d * d + d) + 2 * one + 2 * 3 * one
+    assert number(attention="ikan") == implicit_ones + heads  # a factor of each head
+    assert number(attention="mikan") == implicit_ones + one + heads
+    assert number(attention="ikan", stationary=True) == implicit_ones - 3 * one + heads
+
+
+# References
+
+
+@pytest.mark.parametrize("p_norm", [1.0, 1.8, 2.0, 3.0])
+def test_attention_equals_its_reference(p_norm: float) -> None:
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    mask = some_mask()
+    visible = visible_keys(mask, 6, 6, True, query.device)
+    attention = KernelAttention(RbfKernel(2.0), 2.0, p_norm)
+    similarity = torch.zeros(2, 3, 6, 6, dtype=torch.float64)
+    for i in range(6):
+        for j in range(6):
+            similarity[:, :, i, j] = -(query[:, :, i] - key[:, :, j]).square().sum(-1) / 4
+    expected = reference_kernel_attention(similarity, key, value, visible, p_norm, 2.0)
+    torch.testing.assert_close(attention(query, key, value, mask, True)[0], expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_learned_kernels_equal_their_reference(stationary: bool) -> None:
+    torch.manual_seed(0)
+    kernel = DirectKernel(2, 4, 5, 2.0, stationary).double()
+    query, key = drawn(1, 2, 3, 4), drawn(1, 2, 6, 4, seed=1)
+    found = kernel(query, key)
+    for head in range(2):
+        first = kernel.first[head]
+        second = first if kernel.second is None else kernel.second[head]
+        expected = reference_log_kernel(query[0, head], key[0, head], first, second)
+        torch.testing.assert_close(found[0, head], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_drawn_kernels_equal_their_reference_with_the_mean_over_samples() -> None:
+    attention = implicit(copula="gaussian", num_eval_samples=3)
+    query, key, value = (drawn(1, 3, 6, 4, seed=seed) for seed in range(3))
+    aux = attention(query, key, value, output_attentions=True)[1]
+    summary = torch.cat([query.mean(dim=2, keepdim=True), key.mean(dim=2, keepdim=True)], dim=-1)
+    frequencies = attention.kernel(summary)
+    assert frequencies.first.shape == (1, 3, 1, 24, 4)
+    for head in range(3):
+        expected = reference_log_kernel(
+            query[0, head], key[0, head], frequencies.first[0, head, 0], frequencies.second[0, head, 0]
+        )
+        torch.testing.assert_close(aux.similarity[0, head].log(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_causal_summary_is_the_mean_up_to_each_position() -> None:
+    attention = implicit()
+    query, key, value = (drawn(1, 3, 5, 4, seed=seed) for seed in range(3))
+    aux = attention(query, key, value, None, True, output_attentions=True)[1]
+    features = []
+    for end in range(1, 6):
+        summary = torch.cat([x[:, :, :end].mean(dim=2, keepdim=True) for x in (query, key)], dim=-1)
+        drawn_here = attention.kernel(summary)
+        frequencies = drawn_here.first.squeeze(2), drawn_here.second.squeeze(2)
+        features.append([frequency_features(x[:, :, end - 1 : end], *frequencies) for x in (query, key)])
+    of_queries, of_keys = (torch.cat(each, dim=2) for each in zip(*features, strict=True))
+    expected = log_squared_product(of_queries, of_keys).exp()
+    torch.testing.assert_close(aux.similarity, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_periodic_kernel_equals_its_formula() -> None:
+    query, key = drawn(1, 1, 3, 4), drawn(1, 1, 5, 4, seed=1)
+    sines = (math.pi * (query.unsqueeze(3) - key.unsqueeze(2)) / 1.5).sin().square().mean(dim=-1)
+    torch.testing.assert_close(expsin_log_kernel(query, key, 1.5, 0.7), -2 / 0.7**2 * sines)
+
+
+@pytest.mark.parametrize("p_norm", [0.5, 1.0, 1.8, 2.0, 3.0, 40.0])
+def test_norms_and_their_gradients(p_norm: float) -> None:
+    x = drawn(3, 5).requires_grad_()
+    torch.testing.assert_close(squared_norm(x, p_norm), torch.linalg.vector_norm(x, p_norm, dim=-1).square())
+    torch.autograd.gradcheck(lambda y: squared_norm(y, p_norm), x)
+
+
+# 5. Bad input and numerical dangers
+
+
+def test_case_floor_of_the_similarity_is_not_lost() -> None:
+    """r = 0 gives log(1e-5), and in bfloat16 queries 1 + 1e-5 is still not 1: energies are those of float32."""
+    features = torch.zeros(1, 1, 2, 4)
+    torch.testing.assert_close(log_squared_product(features, features), torch.full((1, 1, 2, 2), math.log(1e-5)))
+    query, key, value = (drawn(1, 3, 6, 4, seed=seed).bfloat16() for seed in range(3))
+    for name in ANY:
+        attention = attention_of(name).float()
+        aux = attention(query, key, value, output_attentions=True)[1]
+        assert {aux.weights.dtype, aux.similarity.dtype, aux.importance.dtype} == {torch.float32}
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            inside = attention(query, key, value, output_attentions=True)[1]
+        assert torch.equal(inside.weights, aux.weights)
+
+
+def test_case_phases_of_large_inputs_are_kept() -> None:
+    """With 2 pi w'x in the hundreds, features of float32 are within 1e-4 of those of float64."""
+    x, first = 30 * drawn(1, 1, 6, 4), drawn(1, 8, 4, seed=1)
+    exact, single = frequency_features(x, first, None), frequency_features(x.float(), first.float(), None)
+    torch.testing.assert_close(single.double(), exact, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("p_norm", [0.5, 1.0, 1.8, 3.0])
+def test_case_gradients_at_zero_are_finite(p_norm: float) -> None:
+    x = torch.tensor([[0.0, 0, 0, 0], [0, 1, -2, 0]], dtype=torch.float64, requires_grad=True)
+    squared_norm(x, p_norm).sum().backward()
+    assert x.grad is not None
+    assert x.grad.isfinite().all()
+    assert not x.grad[0].any()
+
+
+@pytest.mark.parametrize("p_norm", [0, -1.0, math.inf, math.nan])
+def test_case_norms_that_are_none_are_refused(p_norm: float) -> None:
+    with pytest.raises(ValueError, match=f"p_norm must be above 0 and finite, got {p_norm}"):
+        squared_norm(torch.ones(2, 3), p_norm)
+    with pytest.raises(ValueError, match="p_norm must be above 0 and finite"):
+        KernelAttention(RbfKernel(2.0), 2.0, p_norm)
+
+
+def test_case_norms_below_one_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"p_norm=0\.5: below 1 the importance of a key grows"):
+        KernelAttention(RbfKernel(2.0), 2.0, 0.5)
+
+
+def test_case_half_precision_norms_do_not_overflow() -> None:
+    key = torch.full((1, 1, 3, 64), 30.0, dtype=torch.float16)
+    key[0, 0, 1] = 40.0
+    aux = DotAttention()(key, key, key, output_attentions=True)[1]
+    torch.testing.assert_close(aux.importance[0, 0, 0], torch.tensor(64 * 900 / 16.0))
+    assert aux.weights.isfinite().all()
+
+
+def test_case_rounding_gives_no_similarity_above_one() -> None:
+    query = 100 + 1e-3 * torch.randn(1, 1, 50, 8, generator=torch.Generator().manual_seed(0))
+    assert (rbf_log_kernel(query, query, 2.0) <= 0).all()
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_case_a_text_without_words_gives_zeros(name: str) -> None:
+    attention = attention_of(name)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed).requires_grad_() for seed in range(3))
+    mask = torch.tensor([[0] * 6, [1] * 6]).bool()
+    for causal in (False, True):
+        output = attention(query, key, value, mask, causal)[0]
+        assert not output[0].any()
+        assert output[1].isfinite().all()
+        gradients = torch.autograd.grad(output.square().sum(), (query, key, value))
+        assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+def test_case_a_mask_beats_the_largest_importance() -> None:
+    """Padding is put out behind the magnitudes: a padded key of any length has the weight 0."""
+    key = drawn(1, 1, 3, 4).float()
+    key[0, 0, 2] = 1e4
+    mask = torch.tensor([[True, True, False]])
+    aux = KernelAttention(RbfKernel(2.0), 2.0)(key[:, :, :2], key, key, mask, output_attentions=True)[1]
+    assert not aux.weights[..., 2].any()
+
+
+def test_case_deviations_are_bounded() -> None:
+    network = density(copula="gaussian")
+    for extreme in (1e4, -1e4):
+        with torch.no_grad():
+            network.log_deviation.bias.fill_(extreme)
+        frequencies = network(drawn(1, 3, 1, 8))
+        assert frequencies.first.isfinite().all()
+        assert frequencies.divergence.isfinite().all()
+    factor = copula_factor(torch.full((1, 6, 1, 2), 0.9999999).double(), unit_rows=True)
+    nothing = torch.zeros(1, 6, 1, 2).double()
+    assert frequency_divergence(nothing, nothing, 0.1, factor).isfinite().all()
+
+
+def test_case_an_odd_number_of_frequencies_is_refused() -> None:
+    for number in (0, 1, 7):
+        with pytest.raises(ValueError, match=f"num_features must be even, at least 2: .* got {number}"):
+            SpectralDensity(2, 4, number, start_variance=0.1)
+
+
+def test_case_a_causal_summary_needs_queries_and_keys_of_the_same_positions() -> None:
+    with pytest.raises(ValueError, match="2 queries and 6 keys: a causal summary takes both of each position"):
+        implicit()(drawn(1, 3, 2, 4), drawn(1, 3, 6, 4), drawn(1, 3, 6, 4), None, True)
+
+
+def test_weights_that_are_seen_by_no_query_are_none() -> None:
+    energy, value = drawn(2, 3, 5, 6), drawn(2, 3, 6, 4, seed=1)
+    visible = visible_keys(some_mask(), 5, 6, True, energy.device)
+    torch.testing.assert_close(attend(energy, value, visible)[0], reference_attend(energy, value, visible))
+    assert not attend(energy, value, visible)[0][1].any()
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_a_bias_is_added_to_the_logarithm_of_the_similarity(name: str) -> None:
+    attention = attention_of(name)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
+    bias = drawn(2, 1, 6, 6, seed=8)
+    weights = attention(query, key, value, output_attentions=True)[1].weights
+    biased = attention(query, key, value, score_bias=bias, output_attentions=True)[1].weights
+    expected = weights * bias.exp()
+    torch.testing.assert_close(biased, expected / expected.sum(-1, keepdim=True))

@@ -1,0 +1,87 @@
+"""Timestamps before any encoding: the cases of time_encoding.md, 5, and the time units of 1.1."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from ctxzoo.models.ops_context_encoder_timestamps import relative_times, row_units
+
+SECONDS = 1.33e9
+TIMES = torch.tensor([[0.0, 10.0, 10.0, 40.0], [5.0, 7.0, -1.0, 1e30]], dtype=torch.float64) + SECONDS
+MASK = torch.tensor([[True] * 4, [True, True, False, False]])
+
+
+def test_first_and_last_event_are_0_and_padding_counts_for_nothing() -> None:
+    first = relative_times(TIMES, MASK, unit=10.0)
+    assert first.dtype == torch.float64
+    assert first.tolist() == [[0.0, 1.0, 1.0, 4.0], [0.0, pytest.approx(0.2), 0.0, 0.0]]
+    last = relative_times(TIMES, MASK, unit=10.0, reference="last")
+    assert last.tolist() == [[-4.0, -3.0, -3.0, 0.0], [pytest.approx(-0.2), 0.0, 0.0, 0.0]]
+    times = TIMES.clone()
+    times[1, 2:] = math.nan
+    assert torch.equal(relative_times(times, MASK, unit=10.0), first)
+
+
+def test_integers_are_exact() -> None:
+    times = torch.tensor([[1_330_000_000_000_000_001, 1_330_000_000_000_000_003]])
+    # Beyond 2^53 float64 rounds; milliseconds since 1970 are far below.
+    milliseconds = times // 1_000_000
+    milliseconds[0, 1] += 1
+    assert relative_times(milliseconds, torch.ones(1, 2, dtype=torch.bool), unit=1.0).tolist() == [[0.0, 1.0]]
+
+
+def test_float32_timestamps_are_refused() -> None:
+    for kind in (torch.float32, torch.bfloat16):
+        with pytest.raises(ValueError, match=r"timestamps are torch\.\w+, which cannot hold times"):
+            relative_times(TIMES.to(kind), MASK, unit=1.0)
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_a_time_that_is_no_number_is_named(odd: float) -> None:
+    times = TIMES.clone()
+    times[0, 2] = odd
+    with pytest.raises(ValueError, match=f"row 0, position 2 is {odd}; expected a finite time"):
+        relative_times(times, MASK, unit=1.0)
+
+
+def test_falling_times_are_refused_where_they_must_not_fall() -> None:
+    times = TIMES.clone()
+    times[0, 3] -= 35
+    with pytest.raises(
+        ValueError, match=r"row 0, position 3 is 1330000005\.0, before an earlier event at 1330000010\.0"
+    ):
+        relative_times(times, MASK, unit=1.0, ordered=True)
+    assert relative_times(times, MASK, unit=1.0)[0].tolist() == [0.0, 10.0, 10.0, 5.0]
+    relative_times(TIMES, MASK, unit=1.0, ordered=True)  # equal times do not fall
+
+
+def test_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"timestamps of shape \(2, 3\): expected \(2, 4\)"):
+        relative_times(TIMES[:, :3], MASK, unit=1.0)
+
+
+def test_the_unit_of_a_row_is_its_median_gap_and_falls_back_where_there_is_none() -> None:
+    times = torch.tensor([[9.0, 0.0, 4.0, 3.0], [5.0, 7.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 9.0]])
+    mask = torch.tensor([[True] * 4, [True, True, False, False], [True, False, False, False], [True] * 4])
+    assert row_units(times.double(), mask, 60.0).flatten().tolist() == [3.0, 2.0, 60.0, 60.0]
+    assert row_units(times[:1, :3].double(), mask[:1, :3], 60.0).item() == 4.5  # the mean of the middle two
+    assert row_units(times[:, :1].double(), mask[:, :1], 60.0).flatten().tolist() == [60.0] * 4
+
+
+def test_compressed_times_keep_their_sign_and_order() -> None:
+    tau = relative_times(TIMES, MASK, unit=10.0, reference="last", transform="log")
+    assert tau[0].tolist() == pytest.approx([-math.log(5), -math.log(4), -math.log(4), 0.0])
+
+
+@pytest.mark.parametrize("reference", ["first", "last"])
+@pytest.mark.parametrize("row_unit", [False, True])
+def test_property_7_a_shift_and_a_common_scale_change_nothing(reference: str, row_unit: bool) -> None:
+    times = TIMES - SECONDS
+    found = relative_times(times, MASK, unit=8.0, row_unit=row_unit, reference=reference)
+    shifted = relative_times(times + 2.0**20, MASK, unit=8.0, row_unit=row_unit, reference=reference)
+    assert torch.equal(found, shifted)
+    scaled = relative_times(times * 1024, MASK, unit=8.0 * 1024, row_unit=row_unit, reference=reference)
+    assert torch.equal(found, scaled)
