@@ -18,6 +18,7 @@ PROBLEMS = {
     "polyphonic-music": "ctxzoo.tasks.polyphonic_music",
     "language-modelling": "ctxzoo.tasks.language_modelling",
     "session-recommendation": "ctxzoo.tasks.session_recommendation",
+    "vote-prediction": "ctxzoo.tasks.vote_prediction",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 
