@@ -24,7 +24,7 @@ class VoteBaselineConfig(VoteConfig):
         trust_ridge: of the squares of the trust weights, and of TrustSVD's errors of trust.
         text_weight: of the squared errors of texts, of cdl.
         corruption_level: fraction of the inputs that are 0 in training, of cdae and cdl.
-        dropout: rate, behind the layers of autorec and cdl.
+        dropout: rate, behind the layers of autorec and cdl, on the bills' points of ideal_point and trust_svd.
     """
 
     model_type = "ctxzoo_vote_baseline"

@@ -12,7 +12,8 @@ from transformers import initialization as init
 from .layers_vote_table import Table
 from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
 from .layers_vote_trust import TrustNetwork
-from .ops_vote import sum_of_squares, wide
+from .ops_dropout import dropout
+from .ops_vote import sum_of_squares, together, wide
 
 START = 0.1  # deviation of factors
 
@@ -39,19 +40,20 @@ class IdealPoint(nn.Module):
     `parts` is U, D and K; `trust` the network, or None.
     """
 
-    def __init__(self, parts: tuple[int, int, int], ridge: float) -> None:
+    def __init__(self, parts: tuple[int, int, int], ridge: float, rate: float) -> None:
         super().__init__()
         users, bills, size = parts
         self.legislators = Table(users, size, deviation=START)
         self.bills = Table(bills, size, deviation=START)
         self.bias = Table(bills)
-        self.ridge = ridge
+        self.ridge, self.rate = ridge, rate
 
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
         points, bias = self.bills.weight[given.ids], self.bias.weight[given.ids].unsqueeze(1)
         penalty = sum_of_squares([points, bias]) + given.fraction * sum_of_squares([self.legislators.weight])
-        return points @ self.legislators.weight.t() + bias, 0.5 * self.ridge * penalty
+        logits = dropout(points, self.rate, self.training) @ self.legislators.weight.t() + bias
+        return logits, 0.5 * self.ridge * penalty
 
 
 class AutoRec(nn.Module):
@@ -96,14 +98,14 @@ class TrustSvd(nn.Module):
 
     observed: torch.Tensor
 
-    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float) -> None:
+    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float, rate: float) -> None:
         super().__init__()
         users, bills, size = parts
         self.mean = Table(1)
         self.legislator_bias, self.bill_bias = Table(users), Table(bills)
         self.legislators, self.trusted = (Table(users, size, deviation=START) for _ in range(2))
         self.bills, self.voted = (Table(bills, size, deviation=START) for _ in range(2))
-        self.ridge, self.trust_ridge = ridge, trust_ridge
+        self.ridge, self.trust_ridge, self.rate = ridge, trust_ridge, rate
         self.register_buffer("observed", torch.empty(bills, users, dtype=torch.bool))
         self.register_buffer("mask", torch.empty(users, users, dtype=torch.bool))
         self.reset_parameters()
@@ -112,6 +114,12 @@ class TrustSvd(nn.Module):
         init.copy_(self.observed, torch.ones_like(self.observed))
         init.copy_(self.mask, ~torch.eye(len(self.mask), dtype=torch.bool, device=self.mask.device))
 
+    @torch.no_grad()
+    def set_observed(self, votes: torch.Tensor) -> None:
+        """Take (D, U), on which bills each legislator voted: whoever did on a common bill is trusted."""
+        self.observed.copy_(votes.bool())
+        self.mask.copy_(together(votes))
+
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
         points, kind = self.legislators.weight, self.legislators.weight.dtype
@@ -119,7 +127,8 @@ class TrustSvd(nn.Module):
         implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)
         trusted = mask @ self.trusted.weight / mask.sum(dim=1).clamp(min=1).sqrt().unsqueeze(1)
         bills, bias = self.bills.weight[given.ids], self.bill_bias.weight[given.ids].unsqueeze(1)
-        logits = self.mean.weight + self.legislator_bias.weight + bias + bills @ (points + implicit + trusted).t()
+        logits = self.mean.weight + self.legislator_bias.weight + bias
+        logits = logits + dropout(bills, self.rate, self.training) @ (points + implicit + trusted).t()
         shared = sum_of_squares([points, self.trusted.weight, self.voted.weight, self.legislator_bias.weight])
         errors = wide(mask * (1 - points @ self.trusted.weight.t())).square().sum()
         penalty = self.ridge * (given.fraction * shared + sum_of_squares([bills, bias]))
@@ -152,9 +161,9 @@ class Cdl(nn.Module):
 class WithNetwork(nn.Module):
     """An ideal point with the trust network added to its logits."""
 
-    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float) -> None:
+    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float, rate: float) -> None:
         super().__init__()
-        self.points = IdealPoint(parts, ridge)
+        self.points = IdealPoint(parts, ridge, rate)
         self.trust = TrustNetwork(parts[0], deviation=0.01)
         self.trust_ridge = trust_ridge
 

@@ -77,8 +77,11 @@ class NipenForVotePrediction(VotePreTrainedModel):
         self.bias = Table(bills if config.bias == "doc" else users)  # b, or delta_b
         if config.version == "tensor":
             self.tensor = TensorAgreement(topics, config.ntn_widths, config.dropout)
-        if structure != "without_network":
-            self.trust = TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
+        self.trust = (
+            None
+            if structure == "without_network"
+            else TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
+        )
         shape = {"user_alpha": (users,), "alpha": (1,), "doc_alpha": (bills,), "user_doc_alpha": (bills, users)}
         if structure in shape:
             self.content_scale = Table(*shape[structure], value=1.0)  # alpha_c

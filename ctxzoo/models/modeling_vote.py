@@ -9,7 +9,7 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote_trust import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
-from .ops_vote import NEW_BILL, words_of
+from .ops_vote import NEW_BILL, together, words_of
 
 
 class VotePreTrainedModel(ZooPreTrainedModel):
@@ -22,21 +22,27 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     config: VoteConfig
     main_input_name = "bag_of_words"
     zoo_task: ClassVar[str | None] = "vote-prediction"
-    trust: TrustNetwork | None = None
 
     @property
     def reads_new_bills(self) -> bool:
         return False
 
-    def set_trust_mask(self, mask: torch.Tensor) -> None:
-        """Say whose votes each legislator may weigh, (U, U); a model without a trust network has no use for it.
+    def set_observed(self, votes: torch.Tensor) -> None:
+        """Tell a new model where there are votes in the training, (D, U) booleans; some have no use for it.
+
+        Two legislators who never voted on the same bill are kept apart in a trust network.
 
         Raises:
-            ValueError: see `TrustNetwork.set_mask`.
+            ValueError: another shape.
         """
-        trust = getattr(self, "trust", None)
-        if trust is not None:
-            trust.set_mask(mask)
+        config = self.config
+        if tuple(votes.shape) != (config.num_bills, config.num_legislators):
+            raise ValueError(
+                f"expected votes of the shape {(config.num_bills, config.num_legislators)}, got {tuple(votes.shape)}"
+            )
+        for module in self.modules():
+            if isinstance(module, TrustNetwork):
+                module.set_mask(together(votes))
 
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.

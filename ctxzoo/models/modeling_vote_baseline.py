@@ -50,16 +50,10 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
     def reads_new_bills(self) -> bool:
         return self.config.kind == "cdl"
 
-    def set_trust_mask(self, mask: torch.Tensor) -> None:
-        if self.config.kind == "trust_svd":
-            self.votes.mask.copy_(mask.bool())
-        elif self.config.with_network:
-            self.votes.trust.set_mask(mask)
-
-    def set_observed(self, observed: torch.Tensor) -> None:
-        """Say on which bills each legislator voted in the training, (D, U); TrustSVD alone reads it."""
-        if self.config.kind == "trust_svd":
-            self.votes.observed.copy_(observed.bool())
+    def set_observed(self, votes: torch.Tensor) -> None:
+        super().set_observed(votes)
+        if isinstance(self.votes, TrustSvd):
+            self.votes.set_observed(votes)
 
     def forward(
         self,
@@ -113,13 +107,13 @@ def _model_of(config: VoteBaselineConfig) -> nn.Module:
     parts = (config.num_legislators, config.num_bills, config.factors)
     widths, rate, level = config.hidden_widths, config.dropout, config.corruption_level
     if config.with_network:
-        return WithNetwork(parts, config.ridge, config.trust_ridge)
+        return WithNetwork(parts, config.ridge, config.trust_ridge, rate)
     if config.kind == "ideal_point":
-        return IdealPoint(parts, config.ridge)
+        return IdealPoint(parts, config.ridge, rate)
     if config.kind == "autorec":
         return AutoRec(config.num_legislators, widths, config.factors, rate, config.ridge)
     if config.kind == "cdae":
         return Cdae(parts, level, config.ridge)
     if config.kind == "trust_svd":
-        return TrustSvd(parts, config.ridge, config.trust_ridge)
+        return TrustSvd(parts, config.ridge, config.trust_ridge, rate)
     return Cdl(parts, config.vocab_size, widths, rate, level, config.ridge)

@@ -117,3 +117,9 @@ def sum_of_squares(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
 def wide(x: torch.Tensor) -> torch.Tensor:
     """Return x in float32 or wider: sums of squares of counts overflow half precision."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def together(voted: torch.Tensor) -> torch.Tensor:
+    """Return (U, U) whether two legislators both voted on some bill, from (D, U) booleans; False with themselves."""
+    counts = voted.float()
+    return (counts.t() @ counts > 0) & ~torch.eye(voted.size(1), dtype=torch.bool, device=voted.device)

@@ -182,15 +182,6 @@ class VoteDataModule(BucketedDataModule):
             raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._cells)}")
         return self._cells[split]
 
-    def trust_mask(self) -> torch.Tensor:
-        """Return (U, U) booleans: whether two legislators both voted on some bill of the training; not with themselves.
-
-        Others are never in the chamber together, so that the one's vote could tell nothing of the other's.
-        """
-        voted = (~np.isnan(self.observed)).astype(np.float32)
-        together = torch.from_numpy(voted.T @ voted) > 0
-        return together & ~torch.eye(len(together), dtype=torch.bool)
-
     def prepare_data(self) -> None:
         """Read and check the dataset, once on each machine."""
         self._loaded()

@@ -37,10 +37,7 @@ class VoteRun(ZooRun):
     def build_task(self, data: VoteDataModule, processes: int) -> VotePredictionTask:
         task = VotePredictionTask(**self.start(data), **self.schedule(data, processes), **self.task)
         if self.pretrained is None:
-            task.model.set_trust_mask(data.trust_mask())
-            if hasattr(task.model, "set_observed"):
-                known = data.bill_ids >= 0
-                task.model.set_observed(torch.from_numpy(~np.isnan(data.observed[known])))
+            task.model.set_observed(torch.from_numpy(~np.isnan(data.observed[data.bill_ids >= 0])))
         return task
 
 
