@@ -15,17 +15,18 @@ CONFIG: Mapping[str, Mapping[str, Any]] = {
     "vote_baseline": {},
 }
 DATA: Mapping[str, Any] = {"batch_size": 128}
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-2}
+TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 2e-2}
+RUN: Mapping[str, Any] = {"decay": True}
 TRAINER: Mapping[str, Any] = {
-    "epochs": 60,
-    "patience": 6,
+    "epochs": 30,
+    "patience": 0,
     "precision": "32-true",
     "ema_decay": 0.0,
     "gradient_clip": 0.0,
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (2e-3, 5e-3, 1e-2, 2e-2),
+    "learning_rate": (5e-3, 1e-2, 2e-2, 4e-2),
     "batch_size": (32, 64, 128),
     "num_topics": (1, 3, 10),
     "trust_lambda": (300, 1000, 3000),
@@ -43,4 +44,5 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
         data=dict(DATA),
         task=dict(TASK),
         trainer=dict(TRAINER),
+        run=dict(RUN),
     )

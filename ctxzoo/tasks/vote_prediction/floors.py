@@ -22,6 +22,7 @@ from ctxzoo.tasks.vote_prediction.task import VoteScores
 Probabilities = npt.NDArray[np.float64]  # (bills, legislators) of a yea
 HALF = 0.5  # added to yeas and nays
 ITERATIONS = 1000
+PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)  # inverse, of scikit-learn's logistic regression
 
 
 def yeas(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
@@ -65,7 +66,17 @@ def bill_party_rate(data: VoteDataModule) -> Probabilities:
 
 
 def tfidf_party(data: VoteDataModule) -> Probabilities:
-    """A logistic regression for each party, of the TF-IDF of a bill's words, on all its votes of the training."""
+    """A logistic regression for each party, of the TF-IDF of a bill's words, on all its votes of the training.
+
+    Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
+    """
+    found = (_tfidf_party(data, inverse) for inverse in PENALTIES)
+    if "validation" not in data.splits:
+        return _tfidf_party(data, 1.0)
+    return max(found, key=lambda one: score_floor(one, data.cells("validation"))["log_likelihood"])
+
+
+def _tfidf_party(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
     yea, seen = yeas(data)
     known = np.flatnonzero(data.bill_ids >= 0)
     transformer = TfidfTransformer(sublinear_tf=True).fit(data.bags[known])
@@ -77,7 +88,7 @@ def tfidf_party(data: VoteDataModule) -> Probabilities:
         # Each bill stands twice, with the number of its yeas and of its nays as weights.
         weights = np.concatenate([ayes[bills], (all_votes - ayes)[bills]])
         outcomes = np.repeat([1, 0], len(bills))
-        model = LogisticRegression(max_iter=ITERATIONS)
+        model = LogisticRegression(C=inverse_penalty, max_iter=ITERATIONS)
         model.fit(vectors[np.concatenate([bills, bills])], outcomes, sample_weight=weights)
         found[:, rows] = model.predict_proba(vectors)[:, 1:]
     return found

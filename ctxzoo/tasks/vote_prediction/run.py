@@ -45,11 +45,12 @@ class VoteRun(ZooRun):
 class VoteSettings(TrainingSettings):
     """Options of a recipe that trains models of votes; a recipe adds its own."""
 
-    epochs: int = reported(60, "at most")
-    patience: int = reported(6, "epochs without better validation before it stops; 0: it never does")
+    epochs: int = reported(30, "at most")
+    patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
+    decay: bool = reported(True, "whether the learning rate falls linearly, to zero after the last epoch")
     batch_size: int = reported(128, "bills")
     optimiser: str = reported("adam", "adam, adamw or sgd")
-    learning_rate: float = reported(1e-2)
+    learning_rate: float = reported(2e-2)
     gradient_clip: float = reported(0.0)
 
 
@@ -99,6 +100,7 @@ def vote_run(
         spec=spec,
         config={"model_type": f"ctxzoo_{architecture}", **config},
         data={**data, "batch_size": settings.batch_size},
+        decay=settings.decay,
         task={"optimiser": settings.optimiser, "learning_rate": settings.learning_rate},
         trainer=settings.trainer(
             seed,

@@ -39,7 +39,7 @@ class VoteTraining(ZooTraining):
         if settings != PAPER:
             return default_preset(architecture, variant, VARIANTS[architecture][variant])
         run = vote_run(VoteSettings(), "own", architecture, variant, seed=0, recipe="own", commit="")
-        return preset_of(run, of_run=())
+        return preset_of(run, of_run=("decay",))
 
     def tiny(self, preset: Preset) -> Preset:
         small = TINY[preset.architecture] if preset.config else {}
