@@ -10,7 +10,7 @@
 Models of NIPEN: pgm_sdae, pgm_sdae_low_rank, pgm_vae, tensor, each also with _alone behind its name: without the network.
 Models beside it: ideal_point, ideal_point_network, autorec, cdae, trust_svd, cdl. On new bills the parameters of bills
 follow from their texts; of the models beside it cdl alone can do that. The weights of the objective are ours, chosen on
-validation, but with --settings authors, which takes the published ones. A YAML file of settings may come first;
+validation, but with --weights authors, which takes the published ones. A YAML file of settings may come first;
 recipes/roll_call_floors.py has the bars that count.
 """
 
@@ -38,7 +38,17 @@ MODELS = (
 )
 NEW_BILLS = "roll_call_new_bills"
 # Chosen on validation, in place of the published weights.
-OURS: dict[str, Any] = {"trust_lambda": 2000, "ideal_lambda": 5, "scale_lambda": 0.1, "text_lambda": 10}
+OURS: dict[str, Any] = {
+    "trust_lambda": 300,
+    "ideal_lambda": 5,
+    "scale_lambda": 0.1,
+    "text_lambda": 10,
+    "topic_lambda": 1,
+    "bias_lambda": 5,
+    "num_topics": 3,
+}
+OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
+OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
 
 
 @dataclass
@@ -105,9 +115,12 @@ def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
         raise ValueError(f"weights={settings.weights!r}: expected ours or authors")
     found: dict[str, Any] = {}
     if _model(model)[0] == "nipen":
-        found |= OURS if settings.weights == "ours" else {}
+        if settings.weights == "ours":
+            found |= OURS | (OF_TENSOR if "tensor" in model else {})
         if settings.amortized_bills or dataset == NEW_BILLS:
             found["amortized_bills"] = True
+        if dataset == NEW_BILLS and settings.weights == "ours":
+            found |= OF_NEW_BILLS
         if model.endswith(ALONE):
             found["network_structure"] = "without_network"
     for text in settings.fields:

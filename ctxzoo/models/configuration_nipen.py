@@ -8,7 +8,7 @@ from huggingface_hub.dataclasses import strict
 
 from .configuration_vote import VoteConfig
 
-LAMBDAS = ("weight", "topic", "ideal", "text", "trust", "vote", "scale", "tensor", "delta")
+LAMBDAS = ("weight", "topic", "ideal", "text", "trust", "vote", "scale", "tensor", "delta", "bias")
 
 
 @strict
@@ -30,11 +30,14 @@ class NipenConfig(VoteConfig):
         ntn_widths: of the hidden layers of "tensor".
         amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
             so that a bill can be new.
+        new_bill_rate: of amortised bills: the fraction of the bills of a training batch that are read as new ones, without
+            their deviation and without known votes.
         loss_type: "bernoulli": the log-likelihood; "authors": the sum of the authors' code, where a nay counts more.
         reduction: "mean": over observed votes, whatever the batch; "authors_sum": the sums of the authors' code.
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
             lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
         delta_lambda: of the deviations of amortised bills.
+        bias_lambda: of the bias; None: the number of legislators, as in the authors' code.
         corruption_level: fraction of the entries of a bag of words that are 0 in training.
         dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the variational
             one.
@@ -77,6 +80,7 @@ class NipenConfig(VoteConfig):
     bias: Literal["doc", "user"] = "doc"
     ntn_widths: list[int] = field(default_factory=lambda: [10])
     amortized_bills: bool = False
+    new_bill_rate: float | int = 0.0
     loss_type: Literal["bernoulli", "authors"] = "bernoulli"
     reduction: Literal["mean", "authors_sum"] = "mean"
     weight_lambda: float | int = 0.1
@@ -88,6 +92,7 @@ class NipenConfig(VoteConfig):
     scale_lambda: float | int = 1
     tensor_lambda: float | int = 1000
     delta_lambda: float | int = 1
+    bias_lambda: float | int | None = None
     corruption_level: float | int = 0.3
     dropout: float | int = 0.1
 
@@ -116,6 +121,10 @@ class NipenConfig(VoteConfig):
 
     def validate_rates(self) -> None:
         self.check_rates("corruption_level", "dropout")
+        if not 0 <= self.new_bill_rate <= 1:
+            raise ValueError(f"new_bill_rate must be 0 to 1, got {self.new_bill_rate}")
+        if self.new_bill_rate and not self.amortized_bills:
+            raise ValueError(f"new_bill_rate={self.new_bill_rate} without amortized_bills=True: no bill can be new")
         for name in LAMBDAS:
-            if getattr(self, f"{name}_lambda") < 0:
+            if (getattr(self, f"{name}_lambda") or 0) < 0:
                 raise ValueError(f"{name}_lambda must be 0 or above, got {getattr(self, f'{name}_lambda')}")

@@ -31,7 +31,7 @@ class VoteBaselineConfig(VoteConfig):
     variants = MappingProxyType(
         {
             "ideal_point": {"kind": "ideal_point", "factors": 1},
-            "ideal_point_network": {"kind": "ideal_point", "factors": 1, "with_network": True, "trust_ridge": 200},
+            "ideal_point_network": {"kind": "ideal_point", "factors": 1, "with_network": True, "trust_ridge": 60},
             "autorec": {"kind": "autorec", "factors": 100, "dropout": 0.1},
             "cdae": {"kind": "cdae", "factors": 50, "corruption_level": 0.4},
             "trust_svd": {"kind": "trust_svd", "factors": 10, "ridge": 0.01, "trust_ridge": 1},

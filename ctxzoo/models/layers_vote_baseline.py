@@ -170,4 +170,6 @@ class WithNetwork(nn.Module):
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
         logits, penalty = self.points(given)
-        return logits + self.trust(given.votes), penalty + 0.5 * self.trust_ridge * given.fraction * self.trust.penalty()
+        return logits + self.trust(
+            given.votes
+        ), penalty + 0.5 * self.trust_ridge * given.fraction * self.trust.penalty()

@@ -55,4 +55,4 @@ class DenoisingAutoencoder(nn.Module):
 
 def corrupted(x: torch.Tensor, level: float, training: bool) -> torch.Tensor:
     """Return x with each entry 0 at a rate of `level`, the others as they are, in training."""
-    return x * (torch.rand_like(x) >= level) if training and level else x
+    return x.masked_fill(torch.rand_like(x) < level, 0.0) if training and level else x

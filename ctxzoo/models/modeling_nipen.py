@@ -17,7 +17,7 @@ from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
 from .layers_vote_trust import TrustNetwork
 from .modeling_vote import VotePreTrainedModel
 from .ops_nipen import authors_log_likelihood, normal_divergence
-from .ops_vote import read_bills, read_votes, signed_votes, sum_of_squares, vote_log_likelihood, wide
+from .ops_vote import NEW_BILL, read_bills, read_votes, signed_votes, sum_of_squares, vote_log_likelihood, wide
 
 LOSS_TERMS = ("weights", "text", "topics", "votes", "points")  # cost1 to cost5
 LARGEST_START = 0.1  # deviation of parameters at the start
@@ -123,6 +123,10 @@ class NipenForVotePrediction(VotePreTrainedModel):
         counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         known = read_votes("votes", votes, len(ids), config.num_legislators)
         wanted = read_votes("labels", labels, len(ids), config.num_legislators)
+        if self.training and config.new_bill_rate:
+            new = torch.rand(len(ids), device=ids.device) < config.new_bill_rate
+            ids = ids.masked_fill(new, NEW_BILL)
+            known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
         clean = counts.log1p() if config.bow_transform == "log1p" else counts
         clean = clean.to(self.legislators.weight.dtype)
         dirty = corrupted(clean, config.corruption_level, self.training)
@@ -275,13 +279,13 @@ class NipenForVotePrediction(VotePreTrainedModel):
             if not of_bills:
                 of_scales = of_scales * (rows if sums and not tensor else shared)
             total = total + of_scales
-        if not tensor:
+        if config.bias_lambda is not None or not tensor:  # the authors' tensor version leaves it out
+            of_bias = config.num_legislators if config.bias_lambda is None else config.bias_lambda
             if config.bias == "user":
-                total = total + config.num_legislators * shared * sum_of_squares([bias])
+                total = total + of_bias * shared * sum_of_squares([bias])
             elif not config.amortized_bills:
-                total = total + config.num_legislators * sum_of_squares([bias])
+                total = total + of_bias * sum_of_squares([bias])
         return 0.5 * total
-
 
 
 def _start(penalty: float) -> float:

@@ -39,7 +39,9 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
 
     config: VoteBaselineConfig
     base_model_prefix = "baseline"
-    _auto_class = "VoteBaselineForVotePrediction"  # transformers has no Auto class for it; its code travels all the same
+    _auto_class = (
+        "VoteBaselineForVotePrediction"  # transformers has no Auto class for it; its code travels all the same
+    )
 
     def __init__(self, config: VoteBaselineConfig) -> None:
         super().__init__(config)

@@ -287,7 +287,9 @@ def test_case_sure_votes_have_finite_likelihoods() -> None:
         model.bias.weight.fill_(200)
     batch["labels"].fill_(0)
     loss = model.float()(**{name: x.float() if x.is_floating_point() else x for name, x in batch.items()})
-    assert loss.loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx(5 * 200, rel=0.2)  # content and network beside it
+    assert loss.loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx(
+        5 * 200, rel=0.2
+    )  # content and network beside it
 
 
 def test_case_counts_in_half_precision_do_not_overflow() -> None:

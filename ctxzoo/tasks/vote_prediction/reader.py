@@ -146,9 +146,6 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     """
     fingerprint = {}
     for name, table in splits.items():
-        where = f"{origin}, split {name!r}"
-        if table.num_rows == 0:
-            raise TextFormatError(f"{where}: no rows; expected at least one vote")
         rows = {column: table.column(column) for column in table.column_names}
         fingerprint[name] = dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(pa.table(rows))))
     together = pa.concat_tables(list(splits.values())).combine_chunks()
@@ -181,7 +178,7 @@ def _numbered(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
     names = encoded.dictionary.to_pylist()
     used = np.unique(encoded.indices.to_numpy())
-    order = sorted(used.tolist(), key=lambda place: (names[place].zfill(12) if names[place].isdigit() else names[place]))
+    order = sorted(used.tolist(), key=lambda place: names[place].zfill(12) if names[place].isdigit() else names[place])
     number = np.zeros(len(names), np.int64)
     number[order] = np.arange(len(order))
     return [names[place] for place in order], number[encoded.indices.to_numpy()]
@@ -230,6 +227,8 @@ def _texts(path: Path, columns: VoteColumns) -> dict[str, str]:
 
 def _long(where: str, table: pa.Table, columns: VoteColumns, texts: Mapping[str, str] | None) -> pa.Table:
     """Return a long table with the columns of ours."""
+    if table.num_rows == 0:
+        raise TextFormatError(f"{where}: no rows; expected at least one vote")
     for name in (columns.legislator, columns.bill, columns.vote):
         if name not in table.column_names:
             raise TextFormatError(

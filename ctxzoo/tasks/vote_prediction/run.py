@@ -48,9 +48,9 @@ class VoteSettings(TrainingSettings):
     epochs: int = reported(30, "at most")
     patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
     decay: bool = reported(True, "whether the learning rate falls linearly, to zero after the last epoch")
-    batch_size: int = reported(128, "bills")
+    batch_size: int = reported(256, "bills")
     optimiser: str = reported("adam", "adam, adamw or sgd")
-    learning_rate: float = reported(2e-2)
+    learning_rate: float = reported(4e-2)
     gradient_clip: float = reported(0.0)
 
 

@@ -36,10 +36,7 @@ def vocabulary_of(
     kept = [
         (-count, word)
         for word, count in counts.items()
-        if min_bills <= count <= most
-        and len(word) > 1
-        and word not in ENGLISH_STOP_WORDS
-        and word not in OUTCOME_WORDS
+        if min_bills <= count <= most and len(word) > 1 and word not in ENGLISH_STOP_WORDS and word not in OUTCOME_WORDS
     ]
     return sorted(word for _, word in sorted(kept)[:max_words])
 
