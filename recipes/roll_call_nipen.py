@@ -7,7 +7,8 @@
     python recipes/roll_call_nipen.py --score validation                to choose settings: test is left alone
     python recipes/roll_call_nipen.py --resume                          finished runs are kept, the others go on
 
-Models of NIPEN: pgm_sdae, pgm_sdae_low_rank, pgm_vae, tensor, each also with _alone behind its name: without the network.
+Models of NIPEN: pgm_sdae, pgm_sdae_low_rank, pgm_vae, tensor, each also with _alone behind its name: without the
+network.
 Models beside it: ideal_point, ideal_point_network, autorec, cdae, trust_svd, cdl. On new bills the parameters of bills
 follow from their texts; of the models beside it cdl alone can do that. The weights of the objective are ours, chosen on
 validation, but with --weights authors, which takes the published ones. A YAML file of settings may come first;

@@ -205,15 +205,15 @@ ARCHITECTURE_FACTS = {
     "nipen": ArchitectureFacts(
         title="NIPEN",
         summary=(
-            "A model of how each legislator votes on a bill. A legislator has an ideal point for each topic; a bill has "
-            "a weight for each topic, which an autoencoder ties to its text, and an ideal point for each; a vote is the "
-            "agreement weighed by topic, plus a weighted sum of the other legislators' votes on the bill. The form is "
-            "that of Song, Lee and Moon (2018)."
+            "A model of how each legislator votes on a bill. A legislator has an ideal point for each topic; a bill "
+            "has a weight for each topic, which an autoencoder ties to its text, and an ideal point for each; a vote "
+            "is the agreement weighed by topic, plus a weighted sum of the other legislators' votes on the bill. The "
+            "form is that of Song, Lee and Moon (2018)."
         ),
         limits=(
             "It knows the legislators of its training alone.",
-            "With a trust network it predicts a vote from the other votes on the bill; where none of them is known, that "
-            "part is silent.",
+            "With a trust network it predicts a vote from the other votes on the bill; where none of them is known, "
+            "that part is silent.",
         ),
         citation="""\
 @inproceedings{song2018neural,
@@ -338,7 +338,8 @@ ARCHITECTURE_FACTS = {
   year = {2016}
 }
 @inproceedings{guo2015trustsvd,
-  title = {{TrustSVD}: Collaborative Filtering with Both the Explicit and Implicit Influence of User Trust and of Item Ratings},
+  title = {{TrustSVD}: Collaborative Filtering with Both the Explicit and Implicit Influence of User Trust and of
+    Item Ratings},
   author = {Guo, Guibing and Zhang, Jie and Yorke-Smith, Neil},
   booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
   year = {2015}

@@ -30,8 +30,8 @@ class NipenConfig(VoteConfig):
         ntn_widths: of the hidden layers of "tensor".
         amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
             so that a bill can be new.
-        new_bill_rate: of amortised bills: the fraction of the bills of a training batch that are read as new ones, without
-            their deviation and without known votes.
+        new_bill_rate: of amortised bills: the fraction of the bills of a training batch that are read as new ones,
+            without their deviation and without known votes.
         loss_type: "bernoulli": the log-likelihood; "authors": the sum of the authors' code, where a nay counts more.
         reduction: "mean": over observed votes, whatever the batch; "authors_sum": the sums of the authors' code.
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
@@ -39,8 +39,8 @@ class NipenConfig(VoteConfig):
         delta_lambda: of the deviations of amortised bills.
         bias_lambda: of the bias; None: the number of legislators, as in the authors' code.
         corruption_level: fraction of the entries of a bag of words that are 0 in training.
-        dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the variational
-            one.
+        dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
+            variational one.
     """
 
     model_type = "ctxzoo_nipen"

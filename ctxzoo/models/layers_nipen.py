@@ -1,5 +1,6 @@
 """Parts of NIPEN: a variational autoencoder of texts, and the small network of "tensor"."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -43,10 +44,10 @@ class VariationalAutoencoder(nn.Module):
         super().__init__()
         down = [size, *widths]
         up = [code_size, *reversed(widths), size]
-        self.encoder = nn.ModuleList(HeLinear(a, b) for a, b in zip(down[:-1], down[1:], strict=True))
+        self.encoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(down))
         self.mean = HeLinear(widths[-1], code_size)
         self.log_deviation = HeLinear(widths[-1], code_size)
-        self.decoder = nn.ModuleList(HeLinear(a, b) for a, b in zip(up[:-1], up[1:], strict=True))
+        self.decoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(up))
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> ReadTexts:
@@ -81,7 +82,7 @@ class TensorAgreement(nn.Module):
     def __init__(self, size: int, widths: list[int], rate: float) -> None:
         super().__init__()
         sizes = [size, *widths]
-        self.hidden = nn.ModuleList(HeLinear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        self.hidden = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(sizes))
         self.output = HeLinear(widths[-1], 1)
         self.rate = rate
 

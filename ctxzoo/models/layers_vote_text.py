@@ -1,5 +1,7 @@
 """Autoencoders of bags of words, or of votes: a plain denoising one."""
 
+from itertools import pairwise
+
 import torch
 from torch import nn
 from transformers import initialization as init
@@ -34,7 +36,7 @@ class DenoisingAutoencoder(nn.Module):
     ) -> None:
         super().__init__()
         down = [size, *widths, code_size]
-        pairs = list(zip(down[:-1], down[1:], strict=True))
+        pairs = list(pairwise(down))
         self.encoder = nn.ModuleList(HeLinear(first, second) for first, second in pairs)
         self.decoder = nn.ModuleList(HeLinear(second, first) for first, second in reversed(pairs))
         self.rate = rate

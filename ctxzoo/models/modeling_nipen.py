@@ -106,8 +106,8 @@ class NipenForVotePrediction(VotePreTrainedModel):
 
         Args:
             bag_of_words: (B, V) counts of the words of each bill, floats.
-            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only amortised bills allow; default: all are new. A bill
-                may stand in a batch twice.
+            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only amortised bills allow; default: all are new. A
+                bill may stand in a batch twice.
             votes: (B, U) what the trust network reads: 1 yea, 0 nay, NaN unknown; default: none is known.
             labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing. A vote never speaks for itself,
                 so that labels may stand in `votes` too.

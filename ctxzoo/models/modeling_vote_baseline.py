@@ -72,7 +72,8 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         Args:
             bag_of_words: (B, V) counts of the words of each bill, floats; only cdl reads them.
             bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
-            votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read them.
+            votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
+            them.
             labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing.
             output_attentions, output_hidden_states: accepted as in other models; there are none.
 

@@ -59,7 +59,7 @@ def read_bills(
             low, high = (int(value) for value in ids.aminmax())
             if low < NEW_BILL or high >= num_bills:
                 raise ValueError(
-                    f"bill id {low if low < NEW_BILL else high} is none of the bills 0..{num_bills - 1}; a new one is -1"
+                    f"bill id {low if low < NEW_BILL else high} is none of the bills 0..{num_bills - 1}; -1 is new"
                 )
             if not bool((bag_of_words >= 0).all()):
                 raise ValueError("bag_of_words has a count below 0 or one that is no number; expected 0 or more")

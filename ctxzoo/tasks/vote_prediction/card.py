@@ -44,8 +44,10 @@ class VotePredictionCard(TaskCard):
     }
     headline = ("accuracy", "log_likelihood")
     results_note = (
-        "Over the votes of the split, each of which counts alike: accuracy in percent; the others of the probability of a "
-        "yea, whose calibration is taken in 15 bins. Log-likelihoods are better when higher, errors when lower. The votes "
+        "Over the votes of the split, each of which counts alike: accuracy in percent; the others of the probability "
+        "of a "
+        "yea, whose calibration is taken in 15 bins. Log-likelihoods are better when higher, errors when lower. The "
+        "votes "
         "that a model reads are those of the training."
     )
     curves = ("accuracy", "log_likelihood")
@@ -62,7 +64,8 @@ class VotePredictionCard(TaskCard):
 
     def data_lines(self, result: RunResult) -> Iterable[str]:
         yield (
-            "texts are read as bags of words, without stop words and without words that tell how a vote ended; no count of "
+            "texts are read as bags of words, without stop words and without words that tell how a vote ended; no "
+            "count of "
             "votes, no result and no score that others computed from votes is an input."
         )
 

@@ -1,4 +1,4 @@
-"""Votes for Lightning: from a dataset, a long table or the generated sample to batches of bills with all their votes."""
+"""Votes for Lightning: from a dataset, a long table or the generated sample to batches of bills."""
 
 from __future__ import annotations
 
@@ -161,7 +161,9 @@ class VoteDataModule(BucketedDataModule):
 
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data: sizes and names."""
-        assert self.legislator_names is not None and self.known_bills is not None and self.words is not None
+        assert self.legislator_names is not None
+        assert self.known_bills is not None
+        assert self.words is not None
         return {
             "num_legislators": len(self.legislator_names),
             "num_bills": len(self.known_bills),

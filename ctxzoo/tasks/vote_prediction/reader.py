@@ -1,7 +1,7 @@
 """Reads votes and the texts of bills, from datasets and from long tables, and checks every vote.
 
-Of a table of bills and of one of legislators only names, parties and texts are read: what came of a vote, and what others
-computed from votes, are no inputs. `OUTCOME_WORDS` says what is left out of texts.
+Of a table of bills and of one of legislators only names, parties and texts are read: what came of a vote, and what
+others computed from votes, are no inputs. `OUTCOME_WORDS` says what is left out of texts.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def read_votes(
 
     Args:
         dataset: "sample" (generated votes); a .csv, .tsv or .parquet file, a row for each vote, which is the split
-            "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`, `bill_id`
-            and `vote`, with the configurations `bills` and `legislators` that name them.
+            "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
+            `bill_id` and `vote`, with the configurations `bills` and `legislators` that name them.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         configuration: of a dataset with several; default: its first.
         columns: of long tables.
@@ -166,8 +166,8 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         if len(values) < len(cells):
             row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
             raise TextFormatError(
-                f"{origin}, split {name!r}, row {row}: {legislators[found[name].legislators[row]]!r} votes a second time "
-                f"on {bills[found[name].bills[row]]!r}; leave one of them out"
+                f"{origin}, split {name!r}, row {row}: {legislators[found[name].legislators[row]]!r} votes a second "
+                f"time on {bills[found[name].bills[row]]!r}; leave one of them out"
             )
     return VoteSplits(legislators, groups, bills, texts, found, fingerprint)
 
@@ -326,6 +326,7 @@ def _table(dataset: str, data_dir: str | None, name: str, columns: tuple[str, ..
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise TextFormatError(
-            f"dataset {dataset!r}, configuration {name!r}: the columns are {table.column_names}; expected {missing[0]!r}"
+            f"dataset {dataset!r}, configuration {name!r}: the columns are {table.column_names}; expected "
+            f"{missing[0]!r}"
         )
     return {column: table[column][:] for column in columns}

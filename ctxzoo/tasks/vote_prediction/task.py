@@ -16,8 +16,9 @@ from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 class VoteScores(Scores):
     """Scores of probabilities of a yea, over all votes of a split, each of which counts alike.
 
-    `accuracy`: in percent, yea where the probability is above 1/2; `log_likelihood`: mean over votes in nats; `rmse` and
-    `mae`: of the probability from 1 or 0; `calibration_error`: expected calibration error over 15 bins (torchmetrics).
+    `accuracy`: in percent, yea where the probability is above 1/2; `log_likelihood`: mean over votes in nats; `rmse`
+    and `mae`: of the probability from 1 or 0; `calibration_error`: expected calibration error over 15 bins
+    (torchmetrics).
     """
 
     def __init__(self) -> None:

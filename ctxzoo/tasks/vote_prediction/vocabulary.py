@@ -14,8 +14,11 @@ from ctxzoo.models.ops_vote import words_of
 MIN_BILLS, MAX_FRACTION, MAX_WORDS = 5, 0.5, 10_000
 # Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").
 OUTCOME_WORDS = frozenset(
-    "accepted adopted affirmative agreed approved confirmed defeated disagreed failed invoked negative nays passed ratified "
-    "refused rejected sustained tabled upheld voted voting yeas yea nay".split()
+    (
+        *("accepted", "adopted", "affirmative", "agreed", "approved", "confirmed", "defeated", "disagreed", "failed"),
+        *("invoked", "nay", "nays", "negative", "passed", "ratified", "refused", "rejected", "sustained", "tabled"),
+        *("upheld", "voted", "voting", "yea", "yeas"),
+    )
 )
 
 

@@ -91,9 +91,9 @@ def test_ids_get_names_texts_and_parties(tmp_path: Path) -> None:
 def test_ids_without_a_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TextFormatError, match="split 'train', row 2: bill_id 6 is in no table of its names"):
         read_votes(chamber(tmp_path / "unknown", bill_id=[5, 7]))
-    with pytest.raises(TextFormatError, match="configuration 'bills'.*expected 'text'"):
-        folder = Path(chamber(tmp_path / "textless"))
-        datasets.Dataset.from_dict({"bill_id": [5, 6]}).to_parquet(folder / "bills.parquet")
+    folder = Path(chamber(tmp_path / "textless"))
+    datasets.Dataset.from_dict({"bill_id": [5, 6]}).to_parquet(folder / "bills.parquet")
+    with pytest.raises(TextFormatError, match=r"configuration 'bills'.*expected 'text'"):
         read_votes(str(folder))
 
 
