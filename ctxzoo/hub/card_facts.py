@@ -489,6 +489,13 @@ DATASET_FACTS = {
         ),
         language=None,
     ),
+    "ctxzoo-data/roll_call": _of_catalogue(
+        "ctxzoo-data/roll_call",
+        comparable=(
+            "Published scores of NIPEN are of both chambers from 1990 on, whose files are not to be had: scores "
+            "compare with those of other checkpoints of ctxzoo on these rows, and with no published ones."
+        ),
+    ),
     "ctxzoo-data/movielens_1m_hcrnn": _of_catalogue(
         "ctxzoo-data/movielens_1m_hcrnn", comparable=_PART.format(name="MovieLens-1M"), language=None
     ),
