@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_votes import CONGRESSES, TABLES, senate
 
-_VOTEVIEW = "https://raw.githubusercontent.com/yahoochen97/GPIRT/87570b4fe295699e4bfe33dd52d5679e9e1e5fe4/data/S{congress}_{table}.csv"
+_GPIRT = "https://raw.githubusercontent.com/yahoochen97/GPIRT/87570b4fe295699e4bfe33dd52d5679e9e1e5fe4/data"
 
 ENTRIES = (
     Entry(
