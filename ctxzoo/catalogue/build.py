@@ -22,10 +22,13 @@ FEATURES = {
     "texts": datasets.List(datasets.Value("string")),
     "integer": datasets.Value("int64"),
     "long text": datasets.Value("large_string"),
+    "int8": datasets.Value("int8"),
     "int16": datasets.Value("int16"),
     "int32": datasets.Value("int32"),
     "int32s": datasets.List(datasets.Value("int32")),
     "integers": datasets.List(datasets.Value("int64")),
+    "boolean": datasets.Value("bool"),
+    "float32": datasets.Value("float32"),
     "number": datasets.Value("float64"),
     "numbers": datasets.List(datasets.Value("float32")),
     "keys": datasets.List(datasets.List(datasets.Value("uint8"))),  # of each step of a piece
@@ -106,7 +109,14 @@ def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
         if raw is None:
             forget(entry.files)  # so that the next attempt downloads them again
         raise
-    write_folder(entry, folder, {name: dataset_of(rows, entry.kinds) for name, rows in splits.items()})
+    write_folder(entry, folder, {name: dataset_of(rows, _kinds_of(entry, name)) for name, rows in splits.items()})
+
+
+def _kinds_of(entry: Entry, split: str) -> Kinds:
+    """Return the kinds of the columns of a split; one may differ in a configuration, as "configuration/column" says."""
+    start = f"{split.rpartition('/')[0]}/"
+    own = {name.removeprefix(start): kind for name, kind in entry.kinds.items() if name.startswith(start)}
+    return {**{name: kind for name, kind in entry.kinds.items() if "/" not in name}, **own}
 
 
 def dataset_of(rows: Rows, kinds: Kinds) -> datasets.Dataset:

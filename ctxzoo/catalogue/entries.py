@@ -5,7 +5,14 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
-from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_sessions, entries_words
+from ctxzoo.catalogue import (
+    entries_music,
+    entries_questions,
+    entries_sentences,
+    entries_sessions,
+    entries_votes,
+    entries_words,
+)
 from ctxzoo.catalogue.entry import Entry
 from ctxzoo.catalogue.fingerprints import FINGERPRINTS
 
@@ -17,6 +24,7 @@ ENTRIES: dict[str, Entry] = {
         *entries_words.ENTRIES,
         *entries_music.ENTRIES,
         *entries_sessions.ENTRIES,
+        *entries_votes.ENTRIES,
     )
 }
 

@@ -50,7 +50,7 @@ class Entry:
         how: how rows are made of the raw files, and what differs from the dataset of this name on the Hub.
         uses: recipes, and evaluations of word vectors, that read it.
         megabytes: size of the built folder.
-        kinds: types of the columns.
+        kinds: types of the columns; "configuration/column" where one differs from those of other configurations.
         files: raw files; none for a dataset that is downloaded from the Hub as it is.
         convert: makes the splits of the raw files; None where there are none.
         differs: why `ctxzoo data get` gives other rows than those of `fingerprints`, and what that means for scores;

@@ -138,4 +138,14 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "items/train": "57ef07625a76b7ba6461ef680a305fe19e1d96ed4f1ae42cc1015d95d02287c6",
         "users/train": "2e9df32ca10478a706426e10290aab0f1be51591e293715545079b0e10f32245",
     },
+    "ctxzoo-data/roll_call": {
+        "votes/train": "43694cf46d4f11e12c86716667bba9f08e6db1296c800413943f38c80e628acb",
+        "votes/validation": "bf2a76c7ee51eb8f3f39f1c9361be34c927c1ec882f1ecc3a28a2442c7576efc",
+        "votes/test": "afdaa379b6e1e7296351ec9a19bf6f8c24bc38d9cd6f60ad396964c69c4a5e19",
+        "votes_new_bills/train": "a4e8cc8129e03f67a8e07105effc64eeff551220ed921acfd8016fa6a851c365",
+        "votes_new_bills/validation": "127ca5bef7ce86a8e713fdf0b1cd6d4e4f2942f8fd70a2334b482a425a97ee99",
+        "votes_new_bills/test": "b221b583ec54e76c3ad36b5fe7cd016edcc856f238a9079991e7e50779b3ce36",
+        "bills/train": "1894aefb2b11bd92a27b9f49546272cb2fecaa4600f733013b6634f7d58cc936",
+        "legislators/train": "f8287838325c56fb3e00eab60f3641dff65d936325798281560d696d1f10e418",
+    },
 }

@@ -225,6 +225,28 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("lama", "multi-head-attention", "low-rank"),
     ),
+    "nipen": ArchitectureFacts(
+        title="NIPEN",
+        summary=(
+            "A model of how each legislator votes on a bill. A legislator has an ideal point for each topic; a bill "
+            "has a weight for each topic, which an autoencoder ties to its text, and an ideal point for each; a vote "
+            "is the agreement weighed by topic, plus a weighted sum of the other legislators' votes on the bill. The "
+            "form is that of Song, Lee and Moon (2018)."
+        ),
+        limits=(
+            "It knows the legislators of its training alone.",
+            "With a trust network it predicts a vote from the other votes on the bill; where none of them is known, "
+            "that part is silent.",
+        ),
+        citation="""\
+@inproceedings{song2018neural,
+  title = {Neural Ideal Point Estimation Network},
+  author = {Song, Kyungwoo and Lee, Wonsung and Moon, Il-Chul},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2018}
+}""",
+        tags=("nipen", "ideal-points", "votes"),
+    ),
     "session_baseline": ArchitectureFacts(
         title="Session baselines",
         summary=(
@@ -307,6 +329,51 @@ ARCHITECTURE_FACTS = {
   url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("baseline",),
+    ),
+    "vote_baseline": ArchitectureFacts(
+        title="Vote baselines",
+        summary=(
+            "Five well-known models of votes or ratings behind one configuration, to compare others with: a logistic "
+            "ideal point (Clinton, Jackman and Rivers 2004), AutoRec (Sedhain et al. 2015), CDAE (Wu et al. 2016), "
+            "TrustSVD (Guo, Zhang and Yorke-Smith 2015) and CDL (Wang, Wang and Yeung 2015). They tell how each "
+            "legislator votes on a bill."
+        ),
+        limits=(
+            "They know the legislators of their training alone; but for CDL, which reads texts, the bills as well.",
+        ),
+        citation="""\
+@article{clinton2004statistical,
+  title = {The Statistical Analysis of Roll Call Data},
+  author = {Clinton, Joshua and Jackman, Simon and Rivers, Douglas},
+  journal = {American Political Science Review},
+  year = {2004}
+}
+@inproceedings{sedhain2015autorec,
+  title = {{AutoRec}: Autoencoders Meet Collaborative Filtering},
+  author = {Sedhain, Suvash and Menon, Aditya Krishna and Sanner, Scott and Xie, Lexing},
+  booktitle = {Proceedings of the 24th International Conference on World Wide Web},
+  year = {2015}
+}
+@inproceedings{wu2016collaborative,
+  title = {Collaborative Denoising Auto-Encoders for Top-N Recommender Systems},
+  author = {Wu, Yao and DuBois, Christopher and Zheng, Alice X. and Ester, Martin},
+  booktitle = {Proceedings of the Ninth ACM International Conference on Web Search and Data Mining},
+  year = {2016}
+}
+@inproceedings{guo2015trustsvd,
+  title = {{TrustSVD}: Collaborative Filtering with Both the Explicit and Implicit Influence of User Trust and of
+    Item Ratings},
+  author = {Guo, Guibing and Zhang, Jie and Yorke-Smith, Neil},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2015}
+}
+@inproceedings{wang2015collaborative,
+  title = {Collaborative Deep Learning for Recommender Systems},
+  author = {Wang, Hao and Wang, Naiyan and Yeung, Dit-Yan},
+  booktitle = {Proceedings of the 21th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
+  year = {2015}
+}""",
+        tags=("ideal-points", "votes"),
     ),
     "word_embedding": ArchitectureFacts(
         title="Word embeddings with attention",
@@ -444,6 +511,13 @@ DATASET_FACTS = {
             "model here, and for it in the authors' code."
         ),
         language=None,
+    ),
+    "ctxzoo-data/roll_call": _of_catalogue(
+        "ctxzoo-data/roll_call",
+        comparable=(
+            "Published scores of NIPEN are of both chambers from 1990 on, whose files are not to be had: scores "
+            "compare with those of other checkpoints of ctxzoo on these rows, and with no published ones."
+        ),
     ),
     "ctxzoo-data/movielens_1m_hcrnn": _of_catalogue(
         "ctxzoo-data/movielens_1m_hcrnn", comparable=_PART.format(name="MovieLens-1M"), language=None

@@ -9,8 +9,10 @@ from .configuration_context_encoder import ContextEncoderConfig
 from .configuration_contextualizer import ContextualizerConfig
 from .configuration_hcrnn import HcrnnConfig
 from .configuration_lama import LamaConfig
+from .configuration_nipen import NipenConfig
 from .configuration_session_baseline import SessionBaselineConfig
 from .configuration_text_baseline import TextBaselineConfig
+from .configuration_vote_baseline import VoteBaselineConfig
 from .configuration_word_embedding import WordEmbeddingConfig
 from .registration import ARCHITECTURES, Architecture, register
 from .tokenization_word import WordTokenizer
@@ -86,6 +88,12 @@ def _lama() -> dict[str, Any]:
     return {"AutoModel": LamaModel, "AutoModelForSequenceClassification": LamaForSequenceClassification}
 
 
+def _nipen() -> dict[str, Any]:
+    from .modeling_nipen import NipenForVotePrediction
+
+    return {"NipenForVotePrediction": NipenForVotePrediction}
+
+
 def _session_baseline() -> dict[str, Any]:
     from .modeling_session_baseline import SessionBaselineForNextItem, SessionBaselineModel
 
@@ -96,6 +104,12 @@ def _text_baseline() -> dict[str, Any]:
     from .modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
 
     return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
+
+
+def _vote_baseline() -> dict[str, Any]:
+    from .modeling_vote_baseline import VoteBaselineForVotePrediction
+
+    return {"VoteBaselineForVotePrediction": VoteBaselineForVotePrediction}
 
 
 def _word_embedding() -> dict[str, Any]:
@@ -117,8 +131,10 @@ register(ContextEncoderConfig, load=_context_encoder, tokenizer=WordTokenizer)
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(HcrnnConfig, load=_hcrnn)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
+register(NipenConfig, load=_nipen)
 register(SessionBaselineConfig, load=_session_baseline)
 register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
+register(VoteBaselineConfig, load=_vote_baseline)
 register(WordEmbeddingConfig, load=_word_embedding, tokenizer=WordTokenizer)
 
 __all__ = ["ARCHITECTURES", "Architecture", "register"]

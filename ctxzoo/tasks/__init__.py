@@ -20,6 +20,7 @@ PROBLEMS = {
     "session-recommendation": "ctxzoo.tasks.session_recommendation",
     "next-event": "ctxzoo.tasks.next_event",
     "regression": "ctxzoo.tasks.regression",
+    "vote-prediction": "ctxzoo.tasks.vote_prediction",
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 

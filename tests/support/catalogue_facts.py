@@ -17,6 +17,7 @@ from ctxzoo.catalogue.check import splits_of
 from ctxzoo.catalogue.entry import Entry
 from ctxzoo.catalogue.order import KEY, key_of
 from ctxzoo.catalogue.read_questions import places_of
+from ctxzoo.catalogue.read_votes import SPLITS
 from ctxzoo.data.sources import data_folder, dataset_fingerprint
 
 FOLDER = Path(str(ctxzoo.catalogue.__file__)).parent
@@ -44,6 +45,7 @@ def orders() -> dict[str, Arrays]:
         "yelp": _keys("Yelp/yelp_review_full", ("text", "label")),
         "news_aggregator": _keys("ctxzoo-data/news_aggregator", ("title", "label")),
         "squad": _squad(),
+        "roll_call": _roll_call(),
     }
 
 
@@ -67,6 +69,19 @@ def _squad() -> Arrays:
     }
 
 
+def _roll_call() -> Arrays:
+    """Which votes of the last fold are validation, as bits, and on which side each bill is, where all are new."""
+    splits = read("ctxzoo-data/roll_call")
+    held_out = [
+        (row["bill_id"], row["legislator_id"], split == "validation")
+        for split in ("validation", "test")
+        for row in splits[f"votes/{split}"]
+    ]
+    sides = [SPLITS.index(row["cold_start_split"]) for row in splits["bills/train"]]
+    bits = [validation for _, _, validation in sorted(held_out)]
+    return {"validation": np.packbits(np.array(bits, np.uint8)), "new_bills": np.array(sides, np.uint8)}
+
+
 def _occurrences(rows: Iterable[dict[str, Any]]) -> npt.NDArray[np.uint8]:
     """Return, for each answer that occurs more than once in its context, which occurrence is meant."""
     found = []
@@ -82,14 +97,21 @@ def main() -> None:
     """Write fingerprints and orders into the package."""
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
-    from ctxzoo.catalogue import entries_music, entries_questions, entries_sentences, entries_sessions, entries_words
+    from ctxzoo.catalogue import (
+        entries_music,
+        entries_questions,
+        entries_sentences,
+        entries_sessions,
+        entries_votes,
+        entries_words,
+    )
 
     lines = [
         '"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""',
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    kinds = (entries_sentences, entries_questions, entries_words, entries_music, entries_sessions)
+    kinds = (entries_sentences, entries_questions, entries_words, entries_music, entries_sessions, entries_votes)
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]

@@ -21,6 +21,7 @@ from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
 from ctxzoo.catalogue.read_samples import CATEGORIES, STARS
+from ctxzoo.catalogue.read_votes import CONGRESSES, PARTIES
 from tests.support.file_server import FileServer
 
 Row = dict[str, Any]
@@ -396,6 +397,42 @@ def _movielens(read: Read) -> dict[str, bytes]:
     }
 
 
+def _senate(read: Read) -> dict[str, bytes]:
+    splits = read("ctxzoo-data/roll_call")
+    bills, people = splits["bills/train"], splits["legislators/train"]
+    found = {}
+    cast: dict[int, list[str]] = {}
+    for split in ("train", "validation", "test"):
+        for row in splits[f"votes/{split}"]:
+            bill = bills[row["bill_id"]]
+            line = f"{bill['rollnumber']},{people[row['legislator_id']]['icpsr']},{1 if row['vote'] else 6}"
+            cast.setdefault(bill["congress"], []).append(line)
+    names = ("rollnumber", "date", "bill_number", "vote_question", "vote_desc", "dtl_desc", "vote_result")
+    names += ("yea_count", "nay_count", "nominate_mid_1", "nominate_spread_1")
+    for congress in CONGRESSES:
+        found[f"S{congress}_votes.csv"] = _lines(
+            ["rollnumber,icpsr,cast_code", *cast[congress], "1,99911,1", "1,1366,9"]
+        )
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows([row[name] for name in names] for row in bills if row["congress"] == congress)
+        found[f"S{congress}_rollcalls.csv"] = text.getvalue().encode()
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        heads = ("chamber", "icpsr", "bioguide_id", "bioname", "party_code", "state_abbrev", "born", "nominate_dim1")
+        writer.writerow((*heads, "nominate_dim2", "nominate_number_of_votes"))
+        codes = {name: code for code, name in PARTIES.items()}
+        for row in people:
+            if congress in (row["first_congress"], row["last_congress"]):
+                told = [row["icpsr"], row["bioguide_id"], row["name"], codes[row["party"]], row["state"], row["born"]]
+                votes = row["num_votes"] if congress == row["first_congress"] else 0.0
+                writer.writerow(["Senate", *told, row["nominate_dim1"], row["nominate_dim2"], votes])
+        writer.writerow(["President", 99911, "", "Someone", 100, "USA", "", "", "", ""])
+        found[f"S{congress}_members.csv"] = text.getvalue().encode()
+    return found
+
+
 GENRES = (
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
     *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
@@ -424,6 +461,7 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     ),
     "ctxzoo-data/lastfm_hcrnn": _hcrnn("ctxzoo-data/lastfm_hcrnn", "lastfm-", {"valid": "valid", "test": "test"}),
     "ctxzoo-data/movielens_100k": _movielens,
+    "ctxzoo-data/roll_call": _senate,
     "ctxzoo-data/brown_pos": _brown,
     "ctxzoo-data/conll2000_pos": _conll,
     "ctxzoo-data/word_similarity": _pairs,

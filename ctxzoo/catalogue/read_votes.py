@@ -1,0 +1,130 @@
+"""Converter of roll calls of the Senate: Voteview's tables of votes, roll calls and members of each Congress."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ctxzoo.catalogue.entry import Files, RawFileError, Splits
+from ctxzoo.catalogue.order import columns_of, stored
+
+CONGRESSES = range(105, 117)
+TABLES = ("votes", "rollcalls", "members")
+CHAMBER = "Senate"
+YEA, NAY = ("1", "2", "3"), ("4", "5", "6")
+PARTIES = {"100": "Democrat", "200": "Republican", "328": "Independent"}
+FOLDS, FOLD_SEED = 5, 20180202
+SPLITS = ("train", "validation", "test")
+# `.npz` with "validation", a bit for each vote of the last fold, and "new_bills", the split of each bill.
+KEPT = "roll_call"
+
+
+def senate(files: Files) -> Splits:
+    """Return votes, divided vote by vote and bill by bill, bills, and legislators."""
+    bills = [row for congress in CONGRESSES for row in _bills(files, congress)]
+    bills.sort(key=lambda row: (row["congress"], row["rollnumber"]))
+    number_of = {(row["congress"], row["rollnumber"]): number for number, row in enumerate(bills)}
+    cast: list[tuple[int, int, int]] = []  # bill, icpsr, vote
+    members = _members(files)
+    for congress in CONGRESSES:
+        for row in _rows(files, congress, "votes", ("rollnumber", "icpsr", "cast_code")):
+            bill = number_of.get((congress, int(row["rollnumber"])))
+            code, icpsr = str(int(float(row["cast_code"]))), int(float(row["icpsr"]))
+            if bill is not None and code in YEA + NAY and icpsr in members:
+                cast.append((bill, icpsr, int(code in YEA)))
+    cast.sort()
+    ids = {icpsr: number for number, icpsr in enumerate(sorted({icpsr for _, icpsr, _ in cast}))}
+    votes = np.array([(ids[icpsr], bill, vote) for bill, icpsr, vote in cast], np.int64)
+    people = [{"legislator_id": number, "icpsr": icpsr, **members[icpsr]} for icpsr, number in ids.items()]
+    return _divided(votes, bills, people)
+
+
+def _divided(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any]]) -> Splits:
+    kept = stored(KEPT)
+    fold = np.random.default_rng(FOLD_SEED).integers(0, FOLDS, len(votes))
+    last = np.flatnonzero(fold == FOLDS - 1)
+    new = kept["new_bills"]
+    if len(new) != len(bills) or len(kept["validation"]) != -(-len(last) // 8):
+        raise RawFileError(
+            f"the tables have {len(bills):,} roll calls and {len(votes):,} votes; expected {len(new):,} roll calls"
+        )
+    split = np.zeros(len(votes), np.int64)
+    split[last] = 2 - np.unpackbits(kept["validation"], count=len(last))
+    names = ("legislator_id", "bill_id", "vote")
+    found: dict[str, Any] = {}
+    for number, name in enumerate(SPLITS):
+        rows = votes[split == number]
+        columns = {column: rows[:, place].tolist() for place, column in enumerate(names)}
+        found[f"votes/{name}"] = {**columns, "fold": fold[split == number].tolist()}
+    for number, name in enumerate(SPLITS):
+        rows = votes[new[votes[:, 1]] == number]
+        found[f"votes_new_bills/{name}"] = {column: rows[:, place].tolist() for place, column in enumerate(names)}
+    told = [{"bill_id": number, **row, "cold_start_split": SPLITS[new[number]]} for number, row in enumerate(bills)]
+    found["bills/train"] = columns_of(told)
+    found["legislators/train"] = columns_of(people)
+    return found
+
+
+def _bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
+    texts = ("date", "bill_number", "vote_question", "vote_desc", "dtl_desc", "vote_result")
+    numbers = ("rollnumber", "yea_count", "nay_count", "nominate_mid_1", "nominate_spread_1")
+    for row in _rows(files, congress, "rollcalls", texts + numbers):
+        yield {
+            "congress": congress,
+            "rollnumber": int(row["rollnumber"]),
+            **{name: row[name] for name in texts[:-1]},
+            "text": " ".join(f"{row['vote_desc']} {row['dtl_desc']}".split()),
+            "vote_result": row["vote_result"],
+            "yea_count": int(row["yea_count"]),
+            "nay_count": int(row["nay_count"]),
+            "is_nomination": row["bill_number"].startswith("PN"),
+            "nominate_mid_1": _number(row["nominate_mid_1"]),
+            "nominate_spread_1": _number(row["nominate_spread_1"]),
+        }
+
+
+def _members(files: Files) -> dict[int, dict[str, Any]]:
+    """Return what is told of each senator, by ICPSR number; of one who changes party there are two."""
+    found: dict[int, dict[str, Any]] = {}
+    names = ("chamber", "icpsr", "bioguide_id", "bioname", "party_code", "state_abbrev", "born", "nominate_dim1")
+    for congress in CONGRESSES:
+        for row in _rows(files, congress, "members", (*names, "nominate_dim2", "nominate_number_of_votes")):
+            if row["chamber"] != CHAMBER:
+                continue
+            icpsr = int(float(row["icpsr"]))
+            before = found.get(icpsr, {"first_congress": congress, "num_votes": 0.0})
+            party = row["party_code"].removesuffix(".0")
+            if party not in PARTIES:
+                raise RawFileError(
+                    f"S{congress}_members.csv: party_code {party!r}; expected one of {', '.join(PARTIES)}"
+                )
+            found[icpsr] = {
+                "bioguide_id": row["bioguide_id"],
+                "name": row["bioname"],
+                "party": PARTIES[party],
+                "state": row["state_abbrev"],
+                "born": int(float(row["born"])),
+                "first_congress": before["first_congress"],
+                "last_congress": congress,
+                "num_votes": before["num_votes"] + (_number(row["nominate_number_of_votes"]) or 0.0),
+                "nominate_dim1": _number(row["nominate_dim1"]),
+                "nominate_dim2": _number(row["nominate_dim2"]),
+            }
+    return found
+
+
+def _rows(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    path = files[f"S{congress}_{table}.csv"]
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            raise RawFileError(f"{path.name} has the columns {reader.fieldnames}; expected {missing[0]!r}")
+        yield from reader
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text.strip() else None

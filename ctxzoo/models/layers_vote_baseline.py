@@ -1,0 +1,175 @@
+"""Models of votes to compare NIPEN with; each gives logits of a yea and a penalty of its own.
+
+B bills of a batch, U legislators, D bills of the training, K factors.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from transformers import initialization as init
+
+from .layers_vote_table import Table
+from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
+from .layers_vote_trust import TrustNetwork
+from .ops_dropout import dropout
+from .ops_vote import sum_of_squares, together, wide
+
+START = 0.1  # deviation of factors
+
+
+class Bills(NamedTuple):
+    """A batch as the models read it.
+
+    Attributes:
+        ids: (B,) of 0..D - 1, or -1.
+        votes: (B, U) +1, -1, or 0 where unknown.
+        bags: (B, V) of words.
+        fraction: B / D, the part of what all batches share that stands in the loss of this one.
+    """
+
+    ids: torch.Tensor
+    votes: torch.Tensor
+    bags: torch.Tensor
+    fraction: float
+
+
+class IdealPoint(nn.Module):
+    """Points of legislators and bills: logits = x_u . a_d + b_d, plus what the others vote, weighed by trust.
+
+    `parts` is U, D and K; `trust` the network, or None.
+    """
+
+    def __init__(self, parts: tuple[int, int, int], ridge: float, rate: float) -> None:
+        super().__init__()
+        users, bills, size = parts
+        self.legislators = Table(users, size, deviation=START)
+        self.bills = Table(bills, size, deviation=START)
+        self.bias = Table(bills)
+        self.ridge, self.rate = ridge, rate
+
+    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty, a scalar."""
+        points, bias = self.bills.weight[given.ids], self.bias.weight[given.ids].unsqueeze(1)
+        penalty = sum_of_squares([points, bias]) + given.fraction * sum_of_squares([self.legislators.weight])
+        logits = dropout(points, self.rate, self.training) @ self.legislators.weight.t() + bias
+        return logits, 0.5 * self.ridge * penalty
+
+
+class AutoRec(nn.Module):
+    """I-AutoRec (Sedhain et al. 2015): an autoencoder of the known votes on a bill, of several layers."""
+
+    def __init__(self, users: int, widths: list[int], size: int, rate: float, ridge: float) -> None:
+        super().__init__()
+        self.autoencoder = DenoisingAutoencoder(users, widths, size, rate, linear_output=True)
+        self.ridge = ridge
+
+    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty, a scalar."""
+        _, _, logits = self.autoencoder(given.votes)
+        return logits, 0.5 * self.ridge * given.fraction * sum_of_squares(self.autoencoder.parameters())
+
+
+class Cdae(nn.Module):
+    """CDAE (Wu et al. 2016): h = sigmoid(W v + V_d + c) of known votes v, some left out; logits = W' h + c'."""
+
+    def __init__(self, parts: tuple[int, int, int], level: float, ridge: float) -> None:
+        super().__init__()
+        users, bills, size = parts
+        self.inner = HeLinear(users, size)
+        self.bills = Table(bills, size, deviation=START)
+        self.outer = HeLinear(size, users)
+        self.level, self.ridge = level, ridge
+
+    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty, a scalar."""
+        of_bill = self.bills.weight[given.ids]
+        hidden = torch.sigmoid(self.inner(corrupted(given.votes, self.level, self.training)) + of_bill)
+        layers = sum_of_squares([*self.inner.parameters(), *self.outer.parameters()])
+        return self.outer(hidden), 0.5 * self.ridge * (given.fraction * layers + sum_of_squares([of_bill]))
+
+
+class TrustSvd(nn.Module):
+    """TrustSVD (Guo, Zhang and Yorke-Smith 2015), whose scores are logits.
+
+    mu + b_u + b_d + q_d . (p_u + |I_u|^-1/2 sum_{i in I_u} y_i + |T_u|^-1/2 sum_{w in T_u} w_w), where legislator u
+    voted on the bills I_u and trusts T_u; w_w . p_u is to be 1 for each of these.
+    """
+
+    observed: torch.Tensor
+
+    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float, rate: float) -> None:
+        super().__init__()
+        users, bills, size = parts
+        self.mean = Table(1)
+        self.legislator_bias, self.bill_bias = Table(users), Table(bills)
+        self.legislators, self.trusted = (Table(users, size, deviation=START) for _ in range(2))
+        self.bills, self.voted = (Table(bills, size, deviation=START) for _ in range(2))
+        self.ridge, self.trust_ridge, self.rate = ridge, trust_ridge, rate
+        self.register_buffer("observed", torch.empty(bills, users, dtype=torch.bool))
+        self.register_buffer("mask", torch.empty(users, users, dtype=torch.bool))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.copy_(self.observed, torch.ones_like(self.observed))
+        init.copy_(self.mask, ~torch.eye(len(self.mask), dtype=torch.bool, device=self.mask.device))
+
+    @torch.no_grad()
+    def set_observed(self, votes: torch.Tensor) -> None:
+        """Take (D, U), on which bills each legislator voted: whoever did on a common bill is trusted."""
+        self.observed.copy_(votes.bool())
+        self.mask.copy_(together(votes))
+
+    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty, a scalar."""
+        points, kind = self.legislators.weight, self.legislators.weight.dtype
+        observed, mask = self.observed.to(kind), self.mask.to(kind)
+        implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)
+        trusted = mask @ self.trusted.weight / mask.sum(dim=1).clamp(min=1).sqrt().unsqueeze(1)
+        bills, bias = self.bills.weight[given.ids], self.bill_bias.weight[given.ids].unsqueeze(1)
+        logits = self.mean.weight + self.legislator_bias.weight + bias
+        logits = logits + dropout(bills, self.rate, self.training) @ (points + implicit + trusted).t()
+        shared = sum_of_squares([points, self.trusted.weight, self.voted.weight, self.legislator_bias.weight])
+        errors = wide(mask * (1 - points @ self.trusted.weight.t())).square().sum()
+        penalty = self.ridge * (given.fraction * shared + sum_of_squares([bills, bias]))
+        return logits, 0.5 * (penalty + given.fraction * self.trust_ridge * errors)
+
+
+class Cdl(nn.Module):
+    """CDL (Wang, Wang and Yeung 2015): factors of a bill are the code of its text plus a deviation of its own."""
+
+    def __init__(
+        self, parts: tuple[int, int, int], vocab_size: int, widths: list[int], rate: float, level: float, ridge: float
+    ) -> None:
+        super().__init__()
+        users, bills, size = parts
+        self.autoencoder = DenoisingAutoencoder(vocab_size, widths, size, rate)
+        self.legislators = Table(users, size, deviation=START)
+        self.bills = Table(bills, size, deviation=START)
+        self.level, self.ridge = level, ridge
+
+    def forward(self, given: Bills, text_weight: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty with the squared errors of the texts, a scalar."""
+        code, _, rebuilt = self.autoencoder(corrupted(given.bags, self.level, self.training))
+        deviation = self.bills.weight[given.ids.clamp(min=0)] * (given.ids >= 0).unsqueeze(1)
+        shared = sum_of_squares([self.legislators.weight, *self.autoencoder.parameters()])
+        penalty = self.ridge * (given.fraction * shared + sum_of_squares([deviation]))
+        errors = sum_of_squares([wide(rebuilt) - wide(given.bags)])
+        return (code + deviation) @ self.legislators.weight.t(), 0.5 * (penalty + text_weight * errors)
+
+
+class WithNetwork(nn.Module):
+    """An ideal point with the trust network added to its logits."""
+
+    def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float, rate: float) -> None:
+        super().__init__()
+        self.points = IdealPoint(parts, ridge, rate)
+        self.trust = TrustNetwork(parts[0], deviation=0.01)
+        self.trust_ridge = trust_ridge
+
+    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, U) and the penalty, a scalar."""
+        logits, penalty = self.points(given)
+        return logits + self.trust(
+            given.votes
+        ), penalty + 0.5 * self.trust_ridge * given.fraction * self.trust.penalty()

@@ -1,0 +1,122 @@
+"""Ideal point, AutoRec, CDAE, TrustSVD and CDL, models of votes to compare NIPEN with: one head.
+
+docs/models/vote_baseline.md lists which function computes which equation, and the deviations.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from transformers.utils import ModelOutput
+
+from .configuration_vote_baseline import VoteBaselineConfig
+from .layers_vote_baseline import AutoRec, Bills, Cdae, Cdl, IdealPoint, TrustSvd, WithNetwork
+from .modeling_vote import VotePreTrainedModel
+from .ops_vote import read_bills, read_votes, signed_votes, vote_log_likelihood, wide
+
+SQUARED = ("autorec", "trust_svd", "cdl")  # kinds whose objective is a squared error, not a likelihood
+
+
+@dataclass
+class VoteBaselineOutput(ModelOutput):
+    """The output of a baseline.
+
+    Attributes:
+        loss: scalar, when labels are given: over the observed votes, with the penalty.
+        logits: (B, U) of a yea, in float32 or wider.
+        hidden_states, attentions: None.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class VoteBaselineForVotePrediction(VotePreTrainedModel):
+    """One of five models of votes, by `kind`, with the logit of a yea for each legislator and bill."""
+
+    config: VoteBaselineConfig
+    base_model_prefix = "baseline"
+    _auto_class = (
+        "VoteBaselineForVotePrediction"  # transformers has no Auto class for it; its code travels all the same
+    )
+
+    def __init__(self, config: VoteBaselineConfig) -> None:
+        super().__init__(config)
+        self.votes = _model_of(config)
+        self.post_init()
+
+    @property
+    def reads_new_bills(self) -> bool:
+        return self.config.kind == "cdl"
+
+    def set_observed(self, votes: torch.Tensor) -> None:
+        super().set_observed(votes)
+        if isinstance(self.votes, TrustSvd):
+            self.votes.set_observed(votes)
+
+    def forward(
+        self,
+        bag_of_words: torch.Tensor | None = None,
+        bill_ids: torch.LongTensor | None = None,
+        votes: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> VoteBaselineOutput | tuple[Any, ...]:
+        """Predict how every legislator votes on each bill.
+
+        Args:
+            bag_of_words: (B, V) counts of the words of each bill, floats; only cdl reads them.
+            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
+            votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
+            them.
+            labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing.
+            output_attentions, output_hidden_states: accepted as in other models; there are none.
+
+        Raises:
+            ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl.
+        """
+        config = self.config
+        counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
+        if not (self.reads_new_bills or torch.compiler.is_compiling() or ids.is_cuda) and bool((ids < 0).any()):
+            raise ValueError(f"bill id -1: {config.kind} knows the bills of its training alone; give bill_ids")
+        known = read_votes("votes", votes, len(ids), config.num_legislators)
+        wanted = read_votes("labels", labels, len(ids), config.num_legislators)
+        bags = counts.log1p() if config.bow_transform == "log1p" else counts
+        signs = counts.new_zeros(len(ids), config.num_legislators) if known is None else signed_votes(known)
+        given = Bills(ids, signs.to(self.dtype), bags.to(self.dtype), len(ids) / config.num_bills)
+        logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
+        logits = wide(logits)
+        loss = None
+        if wanted is not None:
+            total = penalty + self._errors(logits, wanted)
+            loss = total / (~wanted.isnan()).sum().clamp(min=1)
+        output = VoteBaselineOutput(loss=loss, logits=logits)
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _errors(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the sum over observed votes of the negative log-likelihood, or of half the squared errors."""
+        if self.config.kind not in SQUARED:
+            return -vote_log_likelihood(logits, labels).sum()
+        seen = ~labels.isnan()
+        return 0.5 * ((logits.sigmoid() - torch.nan_to_num(labels)).square() * seen).sum()
+
+
+def _model_of(config: VoteBaselineConfig) -> nn.Module:
+    parts = (config.num_legislators, config.num_bills, config.factors)
+    widths, rate, level = config.hidden_widths, config.dropout, config.corruption_level
+    if config.with_network:
+        return WithNetwork(parts, config.ridge, config.trust_ridge, rate)
+    if config.kind == "ideal_point":
+        return IdealPoint(parts, config.ridge, rate)
+    if config.kind == "autorec":
+        return AutoRec(config.num_legislators, widths, config.factors, rate, config.ridge)
+    if config.kind == "cdae":
+        return Cdae(parts, level, config.ridge)
+    if config.kind == "trust_svd":
+        return TrustSvd(parts, config.ridge, config.trust_ridge, rate)
+    return Cdl(parts, config.vocab_size, widths, rate, level, config.ridge)

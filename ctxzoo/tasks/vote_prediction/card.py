@@ -1,0 +1,112 @@
+"""Vote prediction: its metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
+from ctxzoo.hub.task_card import Metric, TaskCard
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.ops_vote import NEW_BILL
+from ctxzoo.results.result import RunResult
+
+TEXT = "A bill to provide for the repair of roads and bridges, and for other purposes."
+LISTED = 3  # legislators that the programs of a card show
+
+WITH_PACKAGE = f"""\
+from ctxzoo.tasks.vote_prediction import predict_votes
+
+print([(name, round(yea, 4)) for name, yea in predict_votes(repo, text, bill)[:{LISTED}]])"""
+
+WITHOUT_PACKAGE = f"""\
+from transformers import AutoConfig
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+# It runs code of the repository: read it first, and name its commit as `revision` in both calls.
+config = AutoConfig.from_pretrained(repo, trust_remote_code=True)
+head = next(where for name, where in config.auto_map.items() if name.endswith("ForVotePrediction"))
+model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)
+print([(name, round(yea, 4)) for name, yea in model.predict_votes(text, bill)[:{LISTED}]])"""
+
+
+class VotePredictionCard(TaskCard):
+    name = "vote-prediction"
+    title = "vote prediction"
+    predictions = "votes"
+    metrics: ClassVar = {
+        "accuracy": Metric("accuracy", "accuracy"),
+        "log_likelihood": Metric("log_likelihood", "log-likelihood of a vote (nats)"),
+        "rmse": Metric("rmse", "root of the mean squared error"),
+        "mae": Metric("mae", "mean absolute error"),
+        "calibration_error": Metric("calibration_error", "expected calibration error"),
+    }
+    headline = ("accuracy", "log_likelihood")
+    results_note = (
+        "Over the votes of the split, each of which counts alike: accuracy in percent; the others of the probability "
+        "of a "
+        "yea, whose calibration is taken in 15 bins. Log-likelihoods are better when higher, errors when lower. The "
+        "votes "
+        "that a model reads are those of the training."
+    )
+    curves = ("accuracy", "log_likelihood")
+    drawn: ClassVar = {"accuracy": "accuracy (%)", "log_likelihood": "log-likelihood (nats)"}
+    sample = sample_facts("a chamber of two parties that votes on bills, whose texts say to whom they lean")
+    own_example: ClassVar = {"text": TEXT}
+    example_keys = ("text", "bill", "votes")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", "how each legislator votes on a bill"],
+            ["input", "`bag_of_words` (bills, words) counts; `bill_ids`, or -1 for a new one; `votes` that are known"],
+        ]
+
+    def data_lines(self, result: RunResult) -> Iterable[str]:
+        yield (
+            "texts are read as bags of words, without stop words and without words that tell how a vote ended; no "
+            "count of "
+            "votes, no result and no score that others computed from votes is an input."
+        )
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "It knows the legislators of its training by their names, and no others."
+        yield "Votes follow parties and leaders; a legislator who changes sides is predicted by the votes before."
+        yield "It was trained on roll calls that took place, and says nothing of bills that never came to a vote."
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        bill = example["bill"]
+        of = "a new one" if bill == NEW_BILL else "of the training: its text counts for nothing"
+        text = text_assignment("text", example["text"])
+        return Snippets(
+            example=f"{repo_line(repo_id)}\n{text}\nbill = {bill}  # {of}",
+            with_package=f"{WITH_PACKAGE}\n# {_shown(example['votes'])}",
+            without_package=WITHOUT_PACKAGE,
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return (name, probability of a yea) of the first legislators, `votes`, and the `bill`.
+
+        A model that reads no texts of new bills is asked for the first one of its training.
+        """
+        bill = NEW_BILL if model.reads_new_bills else 0
+        votes = model.predict_votes(inputs["text"], bill)[:LISTED]
+        return {"votes": [[name, round(yea, 4)] for name, yea in votes], "bill": bill}
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        votes = ", ".join(f"{name} {yea:.2f}" for name, yea in example["votes"])
+        what = repr(example["text"]) if example["bill"] == NEW_BILL else f"bill {example['bill']}"
+        return [f"how likely is a yea to {what}: {votes}"]
+
+    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+        yield (
+            f"legislators: {getattr(config, 'num_legislators', 0):,}; bills of the training: "
+            f"{getattr(config, 'num_bills', 0):,}; words: {getattr(config, 'vocab_size', 0):,}"
+        )
+
+
+def _shown(votes: Any) -> str:
+    return str([tuple(vote) for vote in votes])
+
+
+CARD = VotePredictionCard()

@@ -1,0 +1,241 @@
+"""Votes for Lightning: from a dataset, a long table or the generated sample to batches of bills."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.models.ops_vote import NEW_BILL
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
+from ctxzoo.tasks.vote_prediction.vocabulary import MAX_FRACTION, MAX_WORDS, MIN_BILLS, bags_of_words, vocabulary_of
+
+# Name to arguments of `VoteDataModule`: votes drawn one by one, and all votes on a measure held out together.
+VOTE_DATASETS: dict[str, dict[str, Any]] = {
+    "roll_call": {"dataset": "ctxzoo-data/roll_call", "configuration": "votes"},
+    "roll_call_new_bills": {"dataset": "ctxzoo-data/roll_call", "configuration": "votes_new_bills"},
+    "sample": {"dataset": "sample", "configuration": None},
+}
+
+Cells = npt.NDArray[np.float32]  # (bills, legislators) 1 yea, 0 nay, NaN unknown
+
+
+def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
+    """Return the arguments for one of `VOTE_DATASETS`, or for any other Hub id, folder or file.
+
+    Args:
+        name: of the data.
+        configuration: of another dataset with several configurations.
+    """
+    known = VOTE_DATASETS.get(name, {"dataset": name, "configuration": None})
+    return known if configuration is None else {**known, "configuration": configuration}
+
+
+class VoteBatches(Dataset[dict[str, torch.Tensor]]):
+    """A dataset of which `batches[rows]` is a whole batch, see `VoteDataModule`."""
+
+    def __init__(self, data: VoteDataModule, split: str) -> None:
+        self.data = data
+        self.labels = data.cells(split)
+        self.bills = np.flatnonzero(~np.isnan(self.labels).all(axis=1))
+
+    def __len__(self) -> int:
+        return len(self.bills)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return (n,) zeros: bills are all as long."""
+        return np.zeros(len(self), np.int64)
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows: Rows = np.asarray(numbers, np.int64)
+        bills = self.bills[rows]
+        return {
+            "bag_of_words": torch.from_numpy(self.data.bags[bills].toarray()),
+            "bill_ids": torch.from_numpy(self.data.bill_ids[bills]),
+            "votes": torch.from_numpy(self.data.observed[bills]),
+            "labels": torch.from_numpy(self.labels[bills]),
+            "row": torch.from_numpy(bills),
+        }
+
+
+class VoteDataModule(BucketedDataModule):
+    """Bills in random batches, each with its text and the votes of all legislators.
+
+    The legislators are those of the training split, or those that are given; votes of others are left out, and counted
+    in `left_out`. A bill without a vote in the training is new: it has the id -1, and no known votes.
+
+    A batch has `bag_of_words` (B, V) float32 counts, `bill_ids` (B,) int64, `votes` (B, U) float32, which are those of
+    the training split and of no other, `labels` (B, U) float32, those of the split itself, and `row` (B,) int64, the
+    places of the bills in `bill_names`. Votes are 1, 0, or NaN.
+
+    Args:
+        dataset: "sample" for generated votes, or what `read_votes` reads: Hub id, folder or file.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        configuration: of a dataset with several.
+        legislator_column, bill_column, vote_column, text_column, party_column: of long tables, see `VoteColumns`.
+        texts: file with the texts of bills, where the votes have none.
+        min_bills, max_fraction, max_words: see `vocabulary_of`; texts of bills of the training alone are counted.
+        legislator_names, known_bills, words: those of a model; default: those of the training split.
+        batch_size, eval_batch_size: bills in a batch.
+        seed: of the order of batches.
+        num_workers: processes that build batches; 0 builds them in the training process.
+    """
+
+    tokenizer = None  # words are counted, not tokenized
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        configuration: str | None = None,
+        legislator_column: str = "legislator",
+        bill_column: str = "bill",
+        vote_column: str = "vote",
+        text_column: str = "text",
+        party_column: str = "party",
+        texts: str | None = None,
+        min_bills: int = MIN_BILLS,
+        max_fraction: float = MAX_FRACTION,
+        max_words: int = MAX_WORDS,
+        legislator_names: Sequence[str] | None = None,
+        known_bills: Sequence[str] | None = None,
+        words: Sequence[str] | None = None,
+        batch_size: int = 128,
+        eval_batch_size: int = 256,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+            pool_batches=1,
+        )
+        self.configuration = configuration
+        self.columns = VoteColumns(legislator_column, bill_column, vote_column, text_column, party_column)
+        self.texts_file = texts
+        self.word_limits = {"min_bills": min_bills, "max_fraction": max_fraction, "max_words": max_words}
+        self.legislator_names = None if legislator_names is None else list(legislator_names)
+        self.known_bills = None if known_bills is None else list(known_bills)
+        self.words = None if words is None else list(words)
+        self.left_out: dict[str, int] = {}
+        self._data: VoteSplits | None = None
+        self._cells: dict[str, Cells] = {}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+        return tuple(self._cells)
+
+    @property
+    def fingerprint(self) -> str:
+        """The content hashes of the splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+
+    @property
+    def bill_names(self) -> list[str]:
+        """The names of all bills of the data, in their order."""
+        return self._loaded().bills
+
+    @property
+    def bill_texts(self) -> list[str]:
+        """The texts of all bills of the data, in their order."""
+        return self._loaded().texts
+
+    @property
+    def groups(self) -> list[str]:
+        """The party of each legislator, or ""; after `setup`."""
+        assert self.legislator_names is not None
+        of = dict(zip(self._loaded().legislators, self._loaded().groups, strict=True))
+        return [of.get(name, "") for name in self.legislator_names]
+
+    def model_sizes(self) -> dict[str, Any]:
+        """The fields of a model's config that follow from the data: sizes and names."""
+        assert self.legislator_names is not None
+        assert self.known_bills is not None
+        assert self.words is not None
+        return {
+            "num_legislators": len(self.legislator_names),
+            "num_bills": len(self.known_bills),
+            "vocab_size": len(self.words),
+            "legislator_names": self.legislator_names,
+            "legislator_groups": self.groups,
+            "bill_names": self.known_bills,
+            "words": self.words,
+        }
+
+    def cells(self, split: str) -> Cells:
+        """Return the votes of a split, (bills, legislators).
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        if split not in self._cells:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._cells)}")
+        return self._cells[split]
+
+    def prepare_data(self) -> None:
+        """Read and check the dataset, once on each machine."""
+        self._loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Number legislators, bills and words, and lay the votes out, on every process."""
+        if self._cells:
+            return
+        data = self._loaded()
+        train = data.splits.get("train")
+        if train is None and (self.legislator_names is None or self.known_bills is None or self.words is None):
+            raise TextFormatError(
+                f"dataset {self.dataset!r} has the splits {sorted(data.splits)}, none that says which legislators and "
+                "bills there are; expected one named 'train'"
+            )
+        if self.legislator_names is None:
+            assert train is not None
+            self.legislator_names = [data.legislators[number] for number in np.unique(train.legislators)]
+        if self.known_bills is None:
+            assert train is not None
+            self.known_bills = [data.bills[number] for number in np.unique(train.bills)]
+        known = {name: number for number, name in enumerate(self.known_bills)}
+        self.bill_ids = np.array([known.get(name, NEW_BILL) for name in data.bills], np.int64)
+        if self.words is None:
+            of_training = [text for text, number in zip(data.texts, self.bill_ids, strict=True) if number >= 0]
+            # Without any text there is one word, which is in none of them.
+            self.words = vocabulary_of(of_training, **self.word_limits) or ["-"]  # type: ignore[arg-type]
+        self.bags = bags_of_words(data.texts, self.words)
+        places = {name: number for number, name in enumerate(self.legislator_names)}
+        column = np.array([places.get(name, -1) for name in data.legislators], np.int64)
+        shape = (len(data.bills), len(self.legislator_names))
+        for split, votes in data.splits.items():
+            cells = np.full(shape, np.nan, np.float32)
+            where = column[votes.legislators]
+            inside = where >= 0
+            cells[votes.bills[inside], where[inside]] = votes.votes[inside]
+            self.left_out[split] = int((~inside).sum())
+            self._cells[split] = cells
+        self.observed = self._cells.get("train", np.full(shape, np.nan, np.float32))
+
+    def batches(self, split: str, *, training: bool) -> VoteBatches:
+        found = VoteBatches(self, split)
+        if not len(found):
+            raise TextFormatError(
+                f"dataset {self.dataset!r}, split {split!r}: none of the {len(self.legislator_names or ()):,} known "
+                "legislators votes in it"
+            )
+        return found
+
+    def _loaded(self) -> VoteSplits:
+        if self._data is None:
+            self._data = read_votes(
+                self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file
+            )
+        return self._data

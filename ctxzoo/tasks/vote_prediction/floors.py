@@ -1,0 +1,130 @@
+"""Bars that count: rates of bills and parties, and for new bills a logistic regression of TF-IDF for each party."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.counted import CountedRun
+from ctxzoo.tasks.vote_prediction.card import CARD
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule
+from ctxzoo.tasks.vote_prediction.task import VoteScores
+
+Probabilities = npt.NDArray[np.float64]  # (bills, legislators) of a yea
+HALF = 0.5  # added to yeas and nays
+ITERATIONS = 1000
+PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)  # inverse, of scikit-learn's logistic regression
+
+
+def yeas(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
+    """Return where there is a yea, and where a vote, of the training, as ones and zeros."""
+    cells = data.observed.astype(np.float64)
+    return np.nan_to_num(cells), (~np.isnan(cells)).astype(np.float64)
+
+
+def members(data: VoteDataModule) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the legislators of each party."""
+    groups = np.array(data.groups)
+    return {group: np.flatnonzero(groups == group) for group in sorted(set(data.groups))}
+
+
+def bill_rate(data: VoteDataModule) -> Probabilities:
+    """How often a bill has a yea; of one without votes, how often there is one at all."""
+    yea, seen = yeas(data)
+    rate = (yea.sum(axis=1) + HALF) / (seen.sum(axis=1) + 2 * HALF)
+    rate[seen.sum(axis=1) == 0] = yea.sum() / seen.sum()
+    found: Probabilities = np.broadcast_to(rate[:, None], yea.shape)
+    return found
+
+
+def party_rate(data: VoteDataModule) -> Probabilities:
+    """How often a party says yea, on any bill."""
+    yea, seen = yeas(data)
+    found = np.zeros_like(yea)
+    for rows in members(data).values():
+        found[:, rows] = (yea[:, rows].sum() + HALF) / (seen[:, rows].sum() + 2 * HALF)
+    return found
+
+
+def bill_party_rate(data: VoteDataModule) -> Probabilities:
+    """How often a party says yea on a bill, a half added to yeas and to nays."""
+    yea, seen = yeas(data)
+    found = np.zeros_like(yea)
+    for rows in members(data).values():
+        rate = (yea[:, rows].sum(axis=1) + HALF) / (seen[:, rows].sum(axis=1) + 2 * HALF)
+        found[:, rows] = rate[:, None]
+    return found
+
+
+def tfidf_party(data: VoteDataModule) -> Probabilities:
+    """A logistic regression for each party, of the TF-IDF of a bill's words, on all its votes of the training.
+
+    Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
+    """
+    found = (_tfidf_party(data, inverse) for inverse in PENALTIES)
+    if "validation" not in data.splits:
+        return _tfidf_party(data, 1.0)
+    return max(found, key=lambda one: score_floor(one, data.cells("validation"))["log_likelihood"])
+
+
+def _tfidf_party(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
+    yea, seen = yeas(data)
+    known = np.flatnonzero(data.bill_ids >= 0)
+    transformer = TfidfTransformer(sublinear_tf=True).fit(data.bags[known])
+    vectors = transformer.transform(data.bags)
+    found = np.zeros_like(yea)
+    for rows in members(data).values():
+        ayes, all_votes = yea[:, rows].sum(axis=1), seen[:, rows].sum(axis=1)
+        bills = np.flatnonzero(all_votes > 0)
+        # Each bill stands twice, with the number of its yeas and of its nays as weights.
+        weights = np.concatenate([ayes[bills], (all_votes - ayes)[bills]])
+        outcomes = np.repeat([1, 0], len(bills))
+        model = LogisticRegression(C=inverse_penalty, max_iter=ITERATIONS)
+        model.fit(vectors[np.concatenate([bills, bills])], outcomes, sample_weight=weights)
+        found[:, rows] = model.predict_proba(vectors)[:, 1:]
+    return found
+
+
+FLOORS: Mapping[str, Callable[[VoteDataModule], Probabilities]] = MappingProxyType(
+    {"bill_rate": bill_rate, "party_rate": party_rate, "bill_party_rate": bill_party_rate, "tfidf_party": tfidf_party}
+)
+
+
+def numbers_of(floor: str, data: VoteDataModule) -> int:
+    """Return how many numbers a floor holds."""
+    bills, parties = int((data.bill_ids >= 0).sum()), len(members(data))
+    words = len(data.words or ())
+    return {"bill_rate": bills, "party_rate": parties, "bill_party_rate": bills * parties}.get(
+        floor, parties * (words + 1)
+    )
+
+
+def score_floor(probabilities: Probabilities, cells: npt.NDArray[np.float32]) -> dict[str, float]:
+    """Return the scores of `VoteScores` over the votes of a split (bills, legislators)."""
+    scores = VoteScores()
+    scores.update(torch.logit(torch.from_numpy(np.array(probabilities))), torch.from_numpy(cells))
+    return scores.compute()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloorRun(CountedRun):
+    """One of `FLOORS`, which `variant` names; see `CountedRun`."""
+
+    card: ClassVar[TaskCard] = CARD
+    data_class: ClassVar[Any] = VoteDataModule
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"configuration": self.data["configuration"]}
+
+    def count(self, data: VoteDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
+        found = FLOORS[self.variant](data)
+        return numbers_of(self.variant, data), lambda split: score_floor(found, data.cells(split))

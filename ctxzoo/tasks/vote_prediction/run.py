@@ -1,0 +1,111 @@
+"""One training of a model of votes from its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.configuration_nipen import NipenConfig
+from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
+from ctxzoo.runs.options import reported, reported_settings
+from ctxzoo.runs.settings import TrainingSettings
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.tasks.vote_prediction.card import CARD
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vote_dataset
+from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
+from ctxzoo.training.task import ZooTask
+
+VARIANTS = {"nipen": NipenConfig.variants, "vote_baseline": VoteBaselineConfig.variants}  # by architecture
+TINY: dict[str, dict[str, Any]] = {
+    "nipen": {"num_topics": 3, "encoder_widths": [8, 6]},
+    "vote_baseline": {"factors": 2, "hidden_widths": [8, 6]},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteRun(ZooRun):
+    """All that decides one training; see `TrainingRun` and `ZooRun`."""
+
+    data_class: ClassVar[Any] = VoteDataModule
+    task_class: ClassVar[type[ZooTask]] = VotePredictionTask
+    card: ClassVar[TaskCard] = CARD
+
+    def build_task(self, data: VoteDataModule, processes: int) -> VotePredictionTask:
+        task = VotePredictionTask(**self.start(data), **self.schedule(data, processes), **self.task)
+        if self.pretrained is None:
+            task.model.set_observed(torch.from_numpy(~np.isnan(data.observed[data.bill_ids >= 0])))
+        return task
+
+
+@dataclass
+class VoteSettings(TrainingSettings):
+    """Options of a recipe that trains models of votes; a recipe adds its own."""
+
+    epochs: int = reported(30, "at most")
+    patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
+    decay: bool = reported(True, "whether the learning rate falls linearly, to zero after the last epoch")
+    batch_size: int = reported(256, "bills")
+    optimiser: str = reported("adam", "adam, adamw or sgd")
+    learning_rate: float = reported(4e-2)
+    gradient_clip: float = reported(0.0)
+
+
+def vote_run(
+    settings: VoteSettings,
+    dataset: str,
+    architecture: str,
+    variant: str,
+    *,
+    seed: int,
+    recipe: str,
+    commit: str,
+    fields: dict[str, Any] | None = None,
+    name: str = "",
+    tag: str = "",
+) -> VoteRun:
+    """One training; `execute` runs it and returns its results, `metrics["test/log_likelihood"]` among them.
+
+    Args:
+        settings: of the recipe.
+        dataset: one of `VOTE_DATASETS`, or any other Hub id, folder or file.
+        architecture, variant: of `VARIANTS`.
+        seed, recipe, commit: for the results file.
+        fields: of the model's config, beside those of the variant.
+        name: of the variant in results; default: `variant`.
+        tag: what tells the run's files from others with this variant on the same data.
+
+    Raises:
+        ValueError: an unknown variant.
+    """
+    variants = VARIANTS[architecture]
+    if variant not in variants:
+        raise ValueError(f"models: unknown model {variant!r}; known: {', '.join(variants)}")
+    data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed}
+    config = {**variants[variant], **(fields or {}), **(TINY[architecture] if settings.tiny else {})}
+    spec = settings.spec(
+        recipe=recipe,
+        architecture=architecture,
+        variant=name or variant,
+        dataset=data["dataset"],
+        seed=seed,
+        commit=commit,
+        settings={**reported_settings(settings), "configuration": data["configuration"], **config},
+        tag="-".join(part for part in (data["configuration"], tag) if part),
+    )
+    return VoteRun(
+        spec=spec,
+        config={"model_type": f"ctxzoo_{architecture}", **config},
+        data={**data, "batch_size": settings.batch_size},
+        decay=settings.decay,
+        task={"optimiser": settings.optimiser, "learning_rate": settings.learning_rate},
+        trainer=settings.trainer(
+            seed,
+            epochs=1 if settings.tiny else settings.epochs,
+            patience=settings.patience,
+            gradient_clip=settings.gradient_clip,
+        ),
+    )

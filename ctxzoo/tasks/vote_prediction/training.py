@@ -1,0 +1,64 @@
+"""`ctxzoo train vote-prediction`: what it trains on which votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import datasets
+import numpy as np
+
+from ctxzoo.data.own_splits import OwnRows
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.preset import Preset, preset_of
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.tasks.vote_prediction.card import CARD
+from ctxzoo.tasks.vote_prediction.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, check_votes, load_votes
+from ctxzoo.tasks.vote_prediction.run import TINY, VARIANTS, VoteRun, VoteSettings, vote_run
+
+
+class VoteTraining(ZooTraining):
+    """What `ctxzoo train` does for vote prediction."""
+
+    card: ClassVar[TaskCard] = CARD
+    run_class: ClassVar[type[ZooRun]] = VoteRun
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
+    objective = "log_likelihood"
+    predicted = '--text "what the bill says"'
+
+    def variants(self, architecture: str) -> Sequence[str]:
+        return tuple(VARIANTS[architecture])
+
+    def preset(self, settings: str, architecture: str, variant: str) -> Preset:
+        if settings != PAPER:
+            return default_preset(architecture, variant, VARIANTS[architecture][variant])
+        run = vote_run(VoteSettings(), "own", architecture, variant, seed=0, recipe="own", commit="")
+        return preset_of(run, of_run=("decay",))
+
+    def tiny(self, preset: Preset) -> Preset:
+        small = TINY[preset.architecture] if preset.config else {}
+        return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
+
+    def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
+        given = {name.removesuffix("_column"): value for name, value in request.columns.items() if value is not None}
+        texts, configuration = given.pop("texts", None), given.pop("configuration", None)
+        columns = VoteColumns(**given)
+
+        def load(source: str) -> Loaded:
+            tables = load_votes(source, request.data_dir, configuration, columns=columns, texts=texts)
+            splits = {name: datasets.Dataset(datasets.table.InMemoryTable(table)) for name, table in tables.items()}
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gathered(request, load)
+        check_votes({name: split.with_format("arrow")[:] for name, split in splits.items()}, origin=request.data)
+        start, groups = 0, {}
+        for name, split in splits.items():
+            groups[name] = np.arange(start, start + len(split))
+            start += len(split)
+        return OwnRows(splits=splits, groups=groups, unit="votes", together="one vote")

@@ -1,0 +1,137 @@
+"""NIPEN and the models beside it on roll calls of the Senate: how each senator votes on a bill.
+
+    python recipes/roll_call_nipen.py                                   every model, votes drawn one by one
+    python recipes/roll_call_nipen.py --dataset roll_call_new_bills     bills that have no vote in the training
+    python recipes/roll_call_nipen.py --models pgm_vae ideal_point      two of them
+    python recipes/roll_call_nipen.py --dataset sample --tiny           no network needed
+    python recipes/roll_call_nipen.py --score validation                to choose settings: test is left alone
+    python recipes/roll_call_nipen.py --resume                          finished runs are kept, the others go on
+
+Models of NIPEN: pgm_sdae, pgm_sdae_low_rank, pgm_vae, tensor, each also with _alone behind its name: without the
+network.
+Models beside it: ideal_point, ideal_point_network, autorec, cdae, trust_svd, cdl. On new bills the parameters of bills
+follow from their texts; of the models beside it cdl alone can do that. The weights of the objective are ours, chosen on
+validation, but with --weights authors, which takes the published ones. A YAML file of settings may come first;
+recipes/roll_call_floors.py has the bars that count.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxzoo.models.configuration_nipen import NipenConfig
+from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.many import train_all
+from ctxzoo.runs.options import reported
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
+from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
+
+RECIPE = "roll_call_nipen"
+ALONE = "_alone"
+MODELS = (
+    *(f"{model}{end}" for model in NipenConfig.variants for end in ("", ALONE) if end == "" or "low_rank" not in model),
+    *VoteBaselineConfig.variants,
+)
+NEW_BILLS = "roll_call_new_bills"
+# Chosen on validation, in place of the published weights.
+OURS: dict[str, Any] = {
+    "trust_lambda": 300,
+    "ideal_lambda": 5,
+    "scale_lambda": 0.1,
+    "text_lambda": 10,
+    "topic_lambda": 1,
+    "bias_lambda": 5,
+    "num_topics": 3,
+}
+OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
+OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
+
+
+@dataclass
+class Settings(VoteSettings):
+    dataset: list[str] = field(
+        default_factory=lambda: ["roll_call"], metadata={"help": f"of {', '.join(VOTE_DATASETS)}; or any other"}
+    )
+    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+    weights: str = reported("ours", "ours or authors: of the objective of NIPEN")
+    amortized_bills: bool = reported(False, "parameters of bills follow from their texts; on new bills they always do")
+    fields: list[str] = field(default_factory=list, metadata={"help": "of the model's config, as name=number"})
+    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the tables"})
+
+
+def main(settings: Settings) -> None:
+    commit = git_commit()
+    runs = {
+        f"{dataset}, {model}": [
+            vote_run(
+                settings,
+                dataset,
+                *_model(model),
+                seed=seed,
+                recipe=RECIPE,
+                commit=commit,
+                fields=_fields(settings, dataset, model),
+                name=model,
+                tag=settings.name,
+            )
+            for seed in settings.seeds
+        ]
+        for dataset in settings.dataset
+        for model in settings.models
+    }
+    train_all(
+        runs,
+        f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote, mean ± sd over seeds",
+        resume=settings.resume,
+        processes=settings.processes,
+        threads=settings.threads,
+        progress=settings.progress,
+    )
+
+
+def _model(model: str) -> tuple[str, str]:
+    """Return architecture and variant of a model.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if model not in MODELS:
+        raise ValueError(f"models: unknown model {model!r}; known: {', '.join(MODELS)}")
+    variant = model.removesuffix(ALONE)
+    return ("nipen" if variant in NipenConfig.variants else "vote_baseline"), variant
+
+
+def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
+    """Return the fields of a model's config that are not those of its variant.
+
+    Raises:
+        ValueError: another name of weights; a field that is no name and number.
+    """
+    if settings.weights not in ("ours", "authors"):
+        raise ValueError(f"weights={settings.weights!r}: expected ours or authors")
+    found: dict[str, Any] = {}
+    if _model(model)[0] == "nipen":
+        if settings.weights == "ours":
+            found |= OURS | (OF_TENSOR if "tensor" in model else {})
+        if settings.amortized_bills or dataset == NEW_BILLS:
+            found["amortized_bills"] = True
+        if dataset == NEW_BILLS and settings.weights == "ours":
+            found |= OF_NEW_BILLS
+        if model.endswith(ALONE):
+            found["network_structure"] = "without_network"
+    for text in settings.fields:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = int(value) if value.lstrip("-").isdigit() else float(value)
+        except ValueError:
+            raise ValueError(f"fields: {text!r}; expected name=number, such as num_topics=3") from None
+    return found
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

@@ -1,0 +1,453 @@
+"""NIPEN against a worked example and a reference in float64, and the properties that follow from its equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from ctxzoo.models.configuration_nipen import NipenConfig
+from ctxzoo.models.modeling_nipen import LOSS_TERMS, NipenForVotePrediction
+from ctxzoo.models.ops_nipen import normal_divergence
+
+NAN = float("nan")
+SIZES: dict[str, Any] = {
+    "num_legislators": 4,
+    "num_bills": 6,
+    "vocab_size": 7,
+    "num_topics": 3,
+    "encoder_widths": [6, 5],
+}
+
+
+def model_of(**fields: Any) -> Any:
+    """A model in float64 and evaluation mode, its tables away from where they start."""
+    torch.manual_seed(0)
+    model = NipenForVotePrediction(NipenConfig(**{**SIZES, **fields})).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if not name.startswith("encoder"):
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
+
+
+def batch_of(rows: int = 3, seed: int = 0) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    votes = torch.randint(0, 2, (rows, 4), generator=generator).double()
+    votes[0, 1] = NAN
+    return {
+        "bag_of_words": torch.randint(0, 3, (rows, 7), generator=generator).double(),
+        "bill_ids": torch.arange(rows),
+        "votes": votes,
+        "labels": votes.clone(),
+    }
+
+
+def worked_example(structure: str) -> Any:
+    model = model_of(num_legislators=3, num_topics=2, network_structure=structure)
+    with torch.no_grad():
+        model.legislators.weight.copy_(torch.tensor([[1, -0.5], [0.2, 0.4], [-1, 0.3]]))
+        model.topics.weight[0] = torch.tensor([0.5, 2])
+        model.bills.weight[0] = torch.tensor([1.0, -1])
+        model.bias.weight[0] = 0.25
+        if structure == "user_alpha":
+            model.trust.weight.copy_(torch.tensor([[0, 0.6, -0.2], [0.1, 0, 0.3], [0.5, -0.4, 0]]))
+            mask = ~torch.eye(3, dtype=torch.bool)
+            mask[1, 2] = False
+            model.trust.set_mask(mask)
+            model.content_scale.weight.copy_(torch.tensor([1, 0.5, 2]))
+            model.network_scale.weight.copy_(torch.tensor([0.3, 1, 0.2]))
+    votes = torch.tensor([[1.0, 0, 1]], dtype=torch.float64)
+    return model(bag_of_words=torch.zeros(1, 7, dtype=torch.float64), bill_ids=torch.tensor([0]), votes=votes)
+
+
+def test_property_1_the_worked_example() -> None:
+    found = worked_example("user_alpha")
+    expected = {
+        "content": [1.75, -0.45, -0.85],
+        "network": [-0.8, 0.1, 0.9],
+        "logits": [1.51, -0.125, -1.52],
+    }
+    for name, values in expected.items():
+        assert found[name][0].tolist() == pytest.approx(values, abs=1e-7), name
+    assert found.logits.sigmoid()[0].tolist() == pytest.approx([0.81906121, 0.46879063, 0.17946152], abs=1e-7)
+    alone = worked_example("without_network").logits.sigmoid()[0]
+    assert alone.tolist() == pytest.approx([0.8519528, 0.38936077, 0.29943286], abs=1e-7)
+
+
+def test_property_2_one_topic_alone_is_item_response_with_two_parameters() -> None:
+    model = model_of(num_topics=1, network_structure="without_network")
+    with torch.no_grad():
+        for table, value in ((model.legislators, 2), (model.topics, 0.5), (model.bills, -1), (model.bias, 0.25)):
+            table.weight.fill_(value)
+    batch = batch_of(1)
+    assert model(**batch).logits.sigmoid()[0, 0].item() == pytest.approx(0.3208213008, abs=1e-9)
+
+
+def test_property_3_a_vote_never_speaks_for_itself() -> None:
+    model, batch = model_of(), batch_of()
+    before = model(**batch).logits
+    for legislator in range(4):
+        votes = batch["votes"].clone()
+        votes[0, legislator] = 1 - votes[0, legislator].nan_to_num()
+        after = model(**{**batch, "votes": votes}).logits
+        assert torch.equal(after[0, legislator], before[0, legislator])
+        assert not torch.equal(after[0], before[0])
+
+
+def test_property_3_legislators_in_another_order() -> None:
+    model, batch = model_of(), batch_of()
+    order = torch.tensor([2, 0, 3, 1])
+    other = model_of()
+    with torch.no_grad():
+        other.legislators.weight.copy_(model.legislators.weight[order])
+        other.trust.weight.copy_(model.trust.weight[order][:, order])
+        for scale in ("content_scale", "network_scale"):
+            getattr(other, scale).weight.copy_(getattr(model, scale).weight[order])
+    found = other(**{**batch, "votes": batch["votes"][:, order], "labels": batch["labels"][:, order]})
+    expected = model(**batch)
+    torch.testing.assert_close(found.logits, expected.logits[:, order])
+    torch.testing.assert_close(found.loss, expected.loss)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "authors_sum"])
+def test_property_3_votes_that_are_not_known_count_for_nothing(reduction: str) -> None:
+    model, batch = model_of(reduction=reduction), batch_of()
+    batch["labels"][1] = NAN
+    logits = model(**batch).logits
+    signs = 2 * batch["labels"] - 1
+    expected = -0.5 * 10 * torch.nn.functional.logsigmoid(signs * logits).nansum()
+    count = (~batch["labels"].isnan()).sum() if reduction == "mean" else 1
+    assert model(**batch).loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx((expected / count).item())
+
+
+def test_property_4_signs_and_scales() -> None:
+    model, batch = model_of(), batch_of()
+    before = model(**batch)
+    with torch.no_grad():
+        model.legislators.weight[:, 1] *= -1
+        model.bills.weight[:, 1] *= -1
+    torch.testing.assert_close(model(**batch).logits, before.logits)
+    torch.testing.assert_close(model(**batch).loss, before.loss)
+    with torch.no_grad():
+        model.legislators.weight *= 3
+        model.bills.weight /= 3
+    torch.testing.assert_close(model(**batch).logits, before.logits)
+    assert model(**batch).loss_terms[-1] != before.loss_terms[-1]
+
+
+def test_property_5_without_network_there_are_no_trust_weights() -> None:
+    model = model_of(network_structure="without_network")
+    assert not any(name.startswith(("trust", "network_scale")) for name, _ in model.named_parameters())
+    batch = batch_of()
+    assert model(**batch).network is None
+    assert torch.equal(model(**{**batch, "votes": 1 - batch["votes"]}).logits, model(**batch).logits)
+
+
+def test_property_5_trust_of_full_rank_is_any_trust() -> None:
+    whole, parts, batch = model_of(), model_of(trust_rank=4), batch_of()
+    with torch.no_grad():
+        left, values, right = torch.linalg.svd(whole.trust.weight)
+        parts.trust.left.copy_(left * values)
+        parts.trust.right.copy_(right)
+    torch.testing.assert_close(parts.trust(2 * batch["votes"][1:] - 1), whole.trust(2 * batch["votes"][1:] - 1))
+    assert "weight" not in dict(parts.trust.named_parameters())
+
+
+def test_property_6_the_divergence_of_topics() -> None:
+    mean, log_deviation = torch.randn(5, 3, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
+    normal = Normal(mean, log_deviation.exp())
+    expected = kl_divergence(normal, Normal(torch.zeros_like(mean), torch.ones_like(mean))).sum(-1)
+    torch.testing.assert_close(normal_divergence(mean, log_deviation), expected)
+    assert normal_divergence(torch.zeros(1, 3), torch.zeros(1, 3)).item() == 0
+    assert (normal_divergence(mean, log_deviation) > 0).all()
+
+
+def test_property_7_topics_are_tied_to_the_text() -> None:
+    batch = batch_of()
+    free = model_of(topic_lambda=0, weight_lambda=0, text_lambda=0)
+    free(**batch).loss_terms[LOSS_TERMS.index("votes")].backward()
+    assert all(p.grad is None or not p.grad.any() for p in free.encoder.parameters())
+    tied = model_of(topic_lambda=1e6, encoder="sdae")
+    optimiser = torch.optim.Adam([tied.topics.weight], lr=0.02)
+    for _ in range(400):
+        optimiser.zero_grad()
+        tied(**batch).loss.backward()
+        optimiser.step()
+    found = tied(**batch)
+    torch.testing.assert_close(found.topic_weights, found.text_topics, atol=1e-2, rtol=0)
+
+
+@pytest.mark.slow
+def test_property_8_points_that_made_the_votes_are_found_again() -> None:
+    generator = torch.Generator().manual_seed(4)
+    users, bills = 60, 300
+    points = torch.randn(users, 1, generator=generator)
+    logits = 1.5 * torch.randn(bills, 1, generator=generator) @ points.t()
+    chances = logits.sigmoid()
+    votes = torch.bernoulli(chances, generator=generator)
+    hidden = torch.rand(votes.shape, generator=generator) < 0.2
+    config = NipenConfig(
+        **{**SIZES, "num_legislators": users, "num_bills": bills, "num_topics": 1},
+        network_structure="without_network",
+        topic_lambda=1,
+        ideal_lambda=1,
+    )
+    torch.manual_seed(0)
+    model: Any = NipenForVotePrediction(config)
+    batch = {
+        "bag_of_words": torch.zeros(bills, 7),
+        "bill_ids": torch.arange(bills),
+        "labels": votes.masked_fill(hidden, NAN),
+    }
+    optimiser = torch.optim.Adam([p for n, p in model.named_parameters() if not n.startswith("encoder")], lr=0.05)
+    for _ in range(300):
+        optimiser.zero_grad()
+        model(**batch).loss.backward()
+        optimiser.step()
+    found = model.legislators.weight.detach()[:, 0]
+    assert abs(torch.corrcoef(torch.stack([found, points[:, 0]]))[0, 1]) > 0.95
+    predicted = model.eval()(**batch).logits > 0
+    accuracy, oracle = (((guess == votes.bool())[hidden]).float().mean() for guess in (predicted, chances > 0.5))
+    assert oracle - accuracy < 0.02
+
+
+def test_property_9_saved_and_loaded_logits_are_equal(tmp_path: Path) -> None:
+    model, batch = model_of(), batch_of()
+    voted = torch.rand(6, 4) < 0.5
+    model.set_observed(voted)
+    model.save_pretrained(tmp_path)
+    loaded = NipenForVotePrediction.from_pretrained(tmp_path)
+    assert torch.equal(loaded(**batch).logits, model(**batch).logits)
+    assert torch.equal(loaded.trust.mask, model.trust.mask)
+
+
+@pytest.mark.parametrize("transform", ["log1p", "counts"])
+def test_property_9_a_text_without_words_is_finite(transform: str) -> None:
+    batch = batch_of()
+    batch["bag_of_words"].zero_()
+    found = model_of(bow_transform=transform)(**batch)
+    assert found.loss.isfinite()
+    assert found.logits.isfinite().all()
+
+
+@pytest.mark.parametrize("version", ["pgm", "tensor"])
+def test_case_bills_without_words_or_votes(version: str) -> None:
+    batch = batch_of()
+    batch["labels"].fill_(NAN)
+    batch["bag_of_words"].zero_()
+    model = model_of(version=version).train()
+    loss = model(**batch).loss
+    loss.backward()
+    assert loss.isfinite()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+
+def test_case_votes_in_another_coding() -> None:
+    batch = batch_of()
+    for name in ("votes", "labels"):
+        with pytest.raises(ValueError, match=f"{name} holds -1; expected 1 for yea, 0 for nay, NaN for unknown"):
+            model_of()(**{**batch, name: 2 * batch[name].nan_to_num() - 1})
+        with pytest.raises(ValueError, match=f"{name} holds 0.5"):
+            model_of()(**{**batch, name: torch.full_like(batch[name], 0.5)})
+
+
+def test_case_a_bill_may_stand_in_a_batch_twice() -> None:
+    model = model_of(reduction="authors_sum", ideal_lambda=0)
+    once = {name: x[:1] for name, x in batch_of().items()}
+    twice = {name: torch.cat([x, x]) for name, x in once.items()}
+    gradients = []
+    for batch in (once, twice):
+        model.zero_grad()
+        model(**batch).loss_terms[LOSS_TERMS.index("votes")].backward()
+        gradients.append(model.bills.weight.grad.clone())
+    torch.testing.assert_close(gradients[1], 2 * gradients[0])
+
+
+def test_case_ids_and_masks_that_cannot_be() -> None:
+    model, batch = model_of(), batch_of()
+    with pytest.raises(ValueError, match=r"bill id 6 is none of the bills 0\.\.5"):
+        model(**{**batch, "bill_ids": torch.tensor([0, 6, 1])})
+    with pytest.raises(ValueError, match="bill id -1: a model without amortized_bills"):
+        model(**{**batch, "bill_ids": torch.tensor([0, -1, 1])})
+    with pytest.raises(ValueError, match=r"trust mask must have the shape \(4, 4\), got \(4, 3\)"):
+        model.trust.set_mask(torch.zeros(4, 3))
+    with pytest.raises(ValueError, match="the trust mask has 2 weigh the own vote"):
+        model.trust.set_mask(torch.diag(torch.tensor([0.0, 0, 1, 0])))
+    with pytest.raises(ValueError, match=r"expected votes of the shape \(6, 4\)"):
+        model.set_observed(torch.ones(4, 6))
+
+
+def test_case_sure_votes_have_finite_likelihoods() -> None:
+    model, batch = model_of(), batch_of()
+    with torch.no_grad():
+        model.bias.weight.fill_(200)
+    batch["labels"].fill_(0)
+    loss = model.float()(**{name: x.float() if x.is_floating_point() else x for name, x in batch.items()})
+    assert loss.loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx(
+        5 * 200, rel=0.2
+    )  # content and network beside it
+
+
+def test_case_counts_in_half_precision_do_not_overflow() -> None:
+    model, batch = model_of(bow_transform="counts").half(), batch_of()
+    batch["bag_of_words"] *= 9
+    found = model(**{name: x.half() if x.is_floating_point() else x for name, x in batch.items()})
+    assert found.loss.dtype == torch.float32
+    assert found.loss.isfinite()
+    assert found.loss.item() > 65504 / 12
+
+
+def test_case_deviations_of_topics_are_bounded() -> None:
+    model, batch = model_of().train(), batch_of()
+    with torch.no_grad():
+        model.encoder.log_deviation.bias.fill_(1e6)
+    assert model(**batch).loss.isfinite()
+
+
+def test_case_trust_starts_small_enough() -> None:
+    big = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1))
+    assert big.trust.weight.std() <= 400**-0.5
+    assert big.trust.mask.dtype == torch.bool
+    low = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1, trust_rank=3))
+    assert low.trust.trust().std() <= 400**-0.5
+
+
+def test_case_the_bias_of_unanimous_bills_is_held() -> None:
+    model, batch = model_of(), batch_of()
+    batch["labels"].fill_(1)
+    optimiser = torch.optim.Adam([model.bias.weight], lr=0.1)
+    for _ in range(300):
+        optimiser.zero_grad()
+        model(**batch).loss.backward()
+        optimiser.step()
+    assert model.bias.weight.abs().max() < 5
+
+
+def test_the_terms_of_the_authors_code() -> None:
+    """Every term written out again, from the parameters."""
+    fields: dict[str, Any] = {"encoder": "sdae", "loss_type": "authors", "reduction": "authors_sum"}
+    lambdas = {"weight": 0.1, "topic": 2.0, "ideal": 0.3, "text": 4.0, "trust": 0.5, "vote": 6.0, "scale": 0.7}
+    model, batch = model_of(**fields, **{f"{name}_lambda": value for name, value in lambdas.items()}), batch_of()
+    found = model(**batch)
+    text = batch["bag_of_words"].log1p()
+    hidden = text
+    for layer in model.encoder.encoder:
+        hidden = torch.relu(hidden @ layer.weight.t() + layer.bias)
+    code = hidden
+    for layer in model.encoder.decoder:
+        hidden = torch.relu(hidden @ layer.weight.t() + layer.bias)
+    y, a, b, x = (table.weight for table in (model.topics, model.bills, model.bias, model.legislators))
+    signs = (2 * batch["labels"] - 1).nan_to_num()
+    p = found.logits.sigmoid()
+    likelihood = signs * p.log() + (1 - signs) * (1 - p).log()
+    scales = sum(scale.weight.square().sum() for scale in (model.content_scale, model.network_scale))
+    expected = [
+        0.5 * 0.1 * sum(each.square().sum() for each in model.encoder.parameters()),
+        0.5 * 4.0 * (hidden - text).square().sum(),
+        0.5 * 2.0 * (y[:3] - code).square().sum(),
+        -0.5 * 6.0 * (likelihood * ~batch["labels"].isnan()).sum(),
+        0.5
+        * (
+            0.3 * (a.square().sum() + x.square().sum())
+            + 0.5 * model.trust.weight.square().sum()
+            + 0.7 * 3 * scales
+            + 4 * b[:3].square().sum()
+        ),
+    ]
+    assert found.loss_terms.tolist() == pytest.approx([float(value) for value in expected], rel=1e-9)
+
+
+def test_the_terms_of_the_variational_and_tensor_version() -> None:
+    fields: dict[str, Any] = {"version": "tensor", "reduction": "authors_sum", "ntn_widths": [4]}
+    model, batch = model_of(**fields, scale_lambda=0.7, trust_lambda=0.5, ideal_lambda=0.3), batch_of()
+    found = model(**batch)
+    agree = (model.topics.weight[:3] * model.bills.weight[:3]).unsqueeze(1) * model.legislators.weight
+    (layer,) = model.tensor.hidden
+    hidden = torch.tanh(agree @ layer.weight.t() + layer.bias)
+    content = (hidden @ model.tensor.output.weight.t() + model.tensor.output.bias).squeeze(2)
+    torch.testing.assert_close(found.content, content + model.bias.weight[:3].unsqueeze(1))
+    squares = sum(each.square().sum() for each in model.encoder.parameters())
+    tensor = sum(each.square().sum() for each in model.tensor.parameters())
+    scales = sum(scale.weight.square().sum() for scale in (model.content_scale, model.network_scale))
+    points = 0.3 * (model.bills.weight.square().sum() + model.legislators.weight.square().sum())
+    assert found.loss_terms[0].item() == pytest.approx(float(0.25 * 0.1**2 * squares + 0.5 * 1000 * tensor))
+    expected = 0.5 * (points + 0.5 * model.trust.weight.square().sum() + 0.7 * scales)
+    assert found.loss_terms[4].item() == pytest.approx(float(expected))
+
+
+def test_the_mean_does_not_depend_on_the_batch() -> None:
+    model = model_of()
+    whole = {name: torch.cat([x, x + 3 if name == "bill_ids" else x]) for name, x in batch_of().items()}
+    halves = [{name: x[part] for name, x in whole.items()} for part in (slice(0, 3), slice(3, 6))]
+    expected = sum(model(**half).loss for half in halves) / 2
+    torch.testing.assert_close(model(**whole).loss, expected)
+
+
+@pytest.mark.parametrize("structure", ["alpha", "doc_alpha", "user_doc_alpha", "only_network"])
+def test_structures_scale_what_they_say(structure: str) -> None:
+    model, batch = model_of(network_structure=structure), batch_of()
+    found = model(**batch)
+    if structure == "only_network":
+        assert torch.equal(found.logits, found.network)
+        return
+    content, network = model.content_scale.weight, model.network_scale.weight
+    if structure == "doc_alpha":
+        content, network = content[:3].unsqueeze(1), network[:3].unsqueeze(1)
+    elif structure == "user_doc_alpha":
+        content, network = content[:3], network[:3]
+    torch.testing.assert_close(found.logits, content * found.content + network * found.network)
+
+
+def test_amortised_bills_follow_from_their_texts() -> None:
+    model, batch = model_of(amortized_bills=True), batch_of()
+    known, new = model(**batch), model(**{**batch, "bill_ids": torch.full((3,), -1)})
+    assert torch.equal(known.topic_weights, known.text_topics)
+    torch.testing.assert_close(known.bill_points - new.bill_points, model.bills.weight[:3])
+    with torch.no_grad():
+        model.bills.weight.zero_()
+        model.bias.weight.zero_()
+    torch.testing.assert_close(model(**batch).logits, new.logits)
+    other = model(**{**batch, "bag_of_words": batch["bag_of_words"] + 1})
+    assert not torch.equal(other.bill_points, new.bill_points)
+
+
+def test_votes_of_a_text_are_told_by_name() -> None:
+    names = ["Ada", "Ben", "Cyd", "Dot"]
+    words = ["road", "school", "tax", "farm", "war", "law", "sea"]
+    model = model_of(amortized_bills=True, legislator_names=names, words=words, bill_names=list("abcdef")).train()
+    found = dict(model.predict_votes("Roads, a ROAD and the tax."))
+    assert model.training
+    assert list(found) == names
+    bag = torch.zeros(1, 7, dtype=torch.float64)
+    bag[0, [0, 2]] = 1
+    assert list(found.values()) == pytest.approx(model.eval()(bag_of_words=bag).logits.sigmoid()[0].tolist())
+    assert dict(model.predict_votes("tax", "c")) != dict(model.predict_votes("tax"))
+    with pytest.raises(ValueError, match="bill 'z' is none of the 6"):
+        model.predict_votes("", "z")
+    with pytest.raises(ValueError, match="knows the bills of its training alone"):
+        model_of(words=words).predict_votes("road")
+    with pytest.raises(ValueError, match="the config has no words"):
+        model_of(amortized_bills=True).predict_votes("road")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"version": "tensor", "encoder": "sdae"}, "encoder='sdae' with version='tensor'"),
+        ({"amortized_bills": True, "network_structure": "doc_alpha"}, "has numbers for each bill"),
+        ({"trust_rank": 5}, "trust_rank must be 1 to num_legislators, got 5"),
+        ({"encoder_widths": []}, "encoder_widths must be one width or more"),
+        ({"corruption_level": 1}, "corruption_level must be at least 0 and below 1, got 1"),
+        ({"trust_lambda": -1}, "trust_lambda must be 0 or above, got -1"),
+        ({"num_bills": 0}, "num_bills must be at least 1, got 0"),
+        ({"legislator_names": ["a", "b", "c"]}, "legislator_names has 3 entries, but num_legislators is 4"),
+        ({"bill_names": list("aabcde")}, "bill_names: two have the name 'a'"),
+    ],
+)
+def test_configs_that_cannot_be(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        NipenConfig(**{**SIZES, **fields})

@@ -1,0 +1,94 @@
+"""What came of a vote, and what others computed from votes, are no inputs of a model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+
+from ctxzoo.data.sources import resolve_dataset
+from ctxzoo.models.ops_vote import words_of
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule
+from ctxzoo.tasks.vote_prediction.reader import BILL_COLUMNS, LEGISLATOR_COLUMNS
+from ctxzoo.tasks.vote_prediction.vocabulary import OUTCOME_WORDS, vocabulary_of
+from tests.tasks.vote_prediction.test_reader import chamber
+
+OUTCOMES = (
+    "yea_count",
+    "nay_count",
+    "vote_result",
+    "nominate_mid_1",
+    "nominate_spread_1",
+    "nominate_dim1",
+    "num_votes",
+)
+
+
+def read(folder: str) -> VoteDataModule:
+    data = VoteDataModule(folder, min_bills=1, max_fraction=1.0)
+    data.setup()
+    return data
+
+
+def assert_same(one: VoteDataModule, other: VoteDataModule) -> None:
+    assert one.model_sizes() == other.model_sizes()
+    assert one.fingerprint == other.fingerprint
+    for split in one.splits:
+        (first,), (second,) = (list(data.split_dataloader(split)) for data in (one, other))
+        assert first.keys() == second.keys()
+        assert all(np.array_equal(first[name], second[name], equal_nan=True) for name in first)
+
+
+def test_no_column_of_outcomes_is_read(tmp_path: Path) -> None:
+    assert not set(OUTCOMES) & {*BILL_COLUMNS, *LEGISLATOR_COLUMNS}
+    plain = read(chamber(tmp_path / "a"))
+    other = read(
+        chamber(tmp_path / "other", yea_count=[99, 0], vote_result=["Rejected", "Passed"], nominate_mid_1=[9.0, 9.0])
+    )
+    assert_same(plain, other)
+
+
+def test_other_splits_are_no_inputs(tmp_path: Path) -> None:
+    """The votes that a model reads of a bill are those of the training, whichever split is scored."""
+    data = read(chamber(tmp_path / "a"))
+    (batch,) = data.split_dataloader("test")
+    assert batch["votes"].tolist()[0][0] == 1
+    assert batch["votes"].isnan().tolist() == [[False, True]]
+    assert batch["labels"].isnan().tolist() == [[True, False]]
+
+
+def test_words_that_tell_how_a_vote_ended_are_left_out() -> None:
+    texts = ["(SENATE AGREED TO the road amendment)", "road amendment REJECTED", "not having voted in the affirmative"]
+    found = vocabulary_of(texts, min_bills=1, max_fraction=1.0)
+    assert not set(found) & OUTCOME_WORDS
+    assert {"road", "amendment"} <= set(found)
+    assert words_of("(SENATE AGREED, 5-4)") == ["senate", "agreed"]
+
+
+@pytest.mark.data
+def test_outcomes_of_the_senate_change_nothing(tmp_path: Path) -> None:
+    """The tables of roll_call without any outcome give the same inputs."""
+    source = Path(resolve_dataset("ctxzoo-data/roll_call"))
+    folder = tmp_path / "without_outcomes"
+    shutil.copytree(source, folder)
+    for name in ("bills", "legislators"):
+        table = datasets.Dataset.from_parquet(str(source / name / "train.parquet"), cache_dir=str(tmp_path / "cache"))
+        kept = [column for column in table.column_names if column in (*BILL_COLUMNS, *LEGISLATOR_COLUMNS)]
+        assert set(table.column_names) & set(OUTCOMES)
+        (folder / name / "train.parquet").unlink()
+        table.select_columns(kept).to_parquet(folder / name / "train.parquet")
+    one, other = (VoteDataModule(str(where)) for where in (source, folder))
+    for data in (one, other):
+        data.setup()
+    assert one.model_sizes() == other.model_sizes()
+    assert one.fingerprint == other.fingerprint
+    assert (one.bags != other.bags).nnz == 0
+    assert np.array_equal(one.observed, other.observed, equal_nan=True)
+    assert len(one.legislator_names or ()) == 244
+    assert len(one.known_bills or ()) == 7554
+    sizes = [int((~np.isnan(one.cells(split))).sum()) for split in ("train", "validation", "test")]
+    assert sizes == [583872, 72733, 72477]
+    assert not set(one.words or ()) & OUTCOME_WORDS
