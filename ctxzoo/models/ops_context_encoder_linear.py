@@ -350,7 +350,8 @@ def _query_features(query: Features, eps: float) -> torch.Tensor:
     """Return phi(q) exp(-largest log-feature) + eps, the latter for positive features."""
     exponent = query.exponent
     if exponent is not None:
-        exponent = exponent - exponent.detach().amax(dim=-1, keepdim=True)
+        # With its gradient: what eps adds is relative to the largest.
+        exponent = exponent - exponent.amax(dim=-1, keepdim=True)
     features = _times(query.factor, exponent, None)
     return features if query.signed else features + eps
 
