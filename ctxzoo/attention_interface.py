@@ -20,10 +20,14 @@ from transformers.masking_utils import AttentionMaskInterface, bidirectional_mas
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.layers_context_encoder_attention import Attention
 from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
 
-# Name in transformers -> the attention that it stands for where nothing else is asked for, and those that it may.
-NAMES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "ctxzoo_implicit_kernel": ("ika", ("ika", "ikan", "mikan", "rbf", "linear", "expsin")),
+# Name in transformers -> the fields of a `ContextEncoderConfig` that it stands for where nothing else is asked for, and
+# the kinds of attention that it may be. Trained queries and keys are not normalised, which would change what they mean.
+NAMES: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
+    "ctxzoo_implicit_kernel": ({"attention": "ika"}, ("ika", "ikan", "mikan", "rbf", "linear", "expsin")),
+    "ctxzoo_efficient": ({"attention": "esa", "qk_norm": False}, ("esa",)),
+    "ctxzoo_contextual": ({"attention": "hsa", "qk_norm": False}, ("hsa",)),
 }
 RECORD = "ctxzoo_attention"  # of the config, which says what was put where, and of the modules that hold a mechanism
 
@@ -57,10 +61,15 @@ def use_attention(model: Model, name: str, **options: Any) -> Model:
     before = getattr(model.config, RECORD, None)
     if before is not None:
         raise ValueError(f"the model has {before['name']!r} already; load it anew to give it another attention")
-    default, allowed = NAMES[name]
-    options = {"attention": default, **options}
-    if options["attention"] not in allowed:
-        raise ValueError(f"{name} stands for {', '.join(allowed)}, got attention={options['attention']!r}")
+    defaults, allowed = NAMES[name]
+    options = {**defaults, **options}
+    kind = options["attention"]
+    if kind not in allowed:
+        raise ValueError(f"{name} stands for {', '.join(allowed)}, got attention={kind!r}")
+    if options.get("redraw_interval"):
+        raise ValueError(
+            f"redraw_interval={options['redraw_interval']}: a stock model does not count its passes; set 0"
+        )
     names = {module: path for path, module in model.named_modules()}
     prefix = _base_prefix(model)
     modules = {}
@@ -68,8 +77,13 @@ def use_attention(model: Model, name: str, **options: Any) -> Model:
         model(**_few_tokens(model))
     for module, heads, head_size, causal in seen:
         fields = {**options, "num_heads": heads, "hidden_size": heads * head_size, "causal": causal}
-        if causal and default == "ika":
-            fields = {"kernel": "direct" if fields["attention"] != "mikan" else "implicit", **fields}
+        if causal and kind in ("ika", "ikan"):
+            fields.setdefault("kernel", "direct")
+        if kind == "hsa" and fields["hidden_size"] != model.config.hidden_size:
+            raise ValueError(
+                f"{heads} heads of {head_size} in a model of width {model.config.hidden_size}: {name} makes keys "
+                "of what a layer reads, and needs heads that are together as wide"
+            )
         modules[names[module].removeprefix(prefix)] = fields
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention that transformers' AttentionInterface reaches")
@@ -180,6 +194,12 @@ def _attend(
         )
     if key.size(1) != heads:  # groups of queries share a key
         key, value = (x.repeat_interleave(heads // x.size(1), dim=1) for x in (key, value))
+    hidden_states = mechanism.hidden_states
+    if isinstance(mechanism.attention, HigherOrderAttention) and hidden_states.size(1) != key.size(2):
+        raise ValueError(
+            f"{key.size(2)} keys, but {hidden_states.size(1)} steps to make second keys of: a cache of keys alone does "
+            "not serve (use_cache=False)"
+        )
     if hasattr(mechanism.attention, "dropout"):
         mechanism.attention.dropout = dropout
     output, aux = mechanism.attention(
@@ -188,7 +208,7 @@ def _attend(
         value,
         attention_mask,
         causal,
-        hidden_states=mechanism.hidden_states,
+        hidden_states=hidden_states,
         output_attentions=bool(kwargs.get("output_attentions", False)),
     )
     mechanism.divergence, mechanism.hidden_states = aux.divergence, None

@@ -33,7 +33,7 @@ from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
 RECIPE, ARCHITECTURE = "sentence_context_encoder", "context_encoder"
 KNOWN = tuple(ContextEncoderConfig.variants)
-COMPARED = KNOWN
+COMPARED = ("dot", "ika", "ikan", "mikan", "esa", "hsa")
 REFERENCE = "dot"  # whose inner size is given
 TINY = {"word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1, "num_features": 8}
 TINY_INNER = 32

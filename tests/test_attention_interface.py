@@ -23,6 +23,8 @@ from transformers import (
 
 from ctxzoo import attention_divergence, load_with_attention, use_attention
 from ctxzoo.attention_interface import NAMES
+from tests.support.pages import run_examples
+from tests.support.subprocesses import REPOSITORY_ROOT
 
 IDS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 10, 0, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
@@ -69,15 +71,15 @@ def test_the_rbf_kernel_with_l2_importance_is_the_stock_attention(make: Any) -> 
 def test_a_model_with_each_name_is_saved_and_loaded(make: Any, name: str, tmp_path: Path) -> None:
     stock = make()
     model = use_attention(make(), name)
-    assert not torch.allclose(numbers(model), numbers(stock), atol=1e-3)
     of_stock = stock.state_dict()
     assert all(torch.equal(model.state_dict()[key], x) for key, x in of_stock.items())
-    own = [key for key, _ in model.named_parameters() if key not in of_stock]
+    own = [key for key in model.state_dict() if key not in of_stock]
     assert own
     assert all(".ctxzoo_attention." in key for key in own)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.01 * torch.randn(parameter.shape))
+    assert not torch.allclose(numbers(model), numbers(stock), atol=1e-3)
     model.save_pretrained(tmp_path)
     loaded = load_with_attention(type(model), str(tmp_path))
     assert type(loaded) is type(model)
@@ -117,8 +119,9 @@ def test_a_decoder_does_not_read_ahead_and_generates(name: str) -> None:
     assert torch.equal(model.generate(IDS[:1], **options, use_cache=False), found)
 
 
-def test_frequencies_that_are_parameters_generate_with_a_cache() -> None:
-    model = use_attention(gpt2(), "ctxzoo_implicit_kernel")
+@pytest.mark.parametrize("name", ["ctxzoo_implicit_kernel", "ctxzoo_efficient"])
+def test_what_follows_from_keys_alone_generates_with_a_cache(name: str) -> None:
+    model = use_attention(gpt2(), name)
     options = {"max_new_tokens": 6, "do_sample": False}
     whole, cached = (model.generate(IDS[:1], **options, use_cache=use) for use in (False, True))
     assert torch.equal(whole, cached)
@@ -129,6 +132,36 @@ def test_drawn_frequencies_refuse_a_cache_of_keys() -> None:
     model.generate(IDS[:1], max_new_tokens=2, do_sample=False, use_cache=False)
     with pytest.raises(ValueError, match="1 queries and 6 keys: a causal summary takes both of each position"):
         model.generate(IDS[:1], max_new_tokens=2, do_sample=False, use_cache=True)
+
+
+def test_second_keys_refuse_a_cache_of_keys() -> None:
+    model = use_attention(gpt2(), "ctxzoo_contextual")
+    with pytest.raises(ValueError, match="6 keys, but 1 steps to make second keys of: a cache of keys alone does not"):
+        model.generate(IDS[:1], max_new_tokens=2, do_sample=False, use_cache=True)
+
+
+@pytest.mark.parametrize("make", [bert, gpt2])
+def test_contextual_attention_starts_as_the_stock_one(make: Any) -> None:
+    """Its strengths start at 0, so that trained weights go on as they are."""
+    stock = make()
+    changed = use_attention(make(), "ctxzoo_contextual")
+    torch.testing.assert_close(numbers(changed), numbers(stock), rtol=1e-4, atol=1e-5)
+    with torch.no_grad():
+        for key, parameter in changed.named_parameters():
+            if key.endswith("strengths"):
+                parameter.fill_(1.0)
+    assert not torch.allclose(numbers(changed), numbers(stock), atol=1e-3)
+
+
+@pytest.mark.parametrize("make", [bert, gpt2])
+def test_many_random_features_come_near_the_stock_attention(make: Any) -> None:
+    stock = make()
+    errors = []
+    for number in (16, 4096):
+        changed = use_attention(make(), "ctxzoo_efficient", num_features=number)
+        errors.append(((numbers(changed) - numbers(stock)).norm() / numbers(stock).norm()).item())
+    assert errors[1] < 0.1
+    assert errors[1] < errors[0] / 2
 
 
 def test_the_divergence_is_that_of_the_last_pass() -> None:
@@ -197,7 +230,8 @@ def test_a_checkpoint_that_lost_the_parameters_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "ctxzoo_flash"}, "unknown attention 'ctxzoo_flash'; known: ctxzoo_implicit_kernel"),
+        ({"name": "ctxzoo_flash"}, "unknown attention 'ctxzoo_flash'; known: ctxzoo_implicit_kernel, ctxzoo_ef"),
+        ({"name": "ctxzoo_efficient", "redraw_interval": 5}, "redraw_interval=5: a stock model does not count its"),
         ({"attention": "dot"}, "ctxzoo_implicit_kernel stands for ika, .*, got attention='dot'"),
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
         ({"num_feature": 8}, "no field 'num_feature' .* did you mean 'num_features'"),
@@ -231,3 +265,8 @@ def test_masks_and_scales_that_are_others_are_refused() -> None:
     packed = torch.tensor([[0, 1, 2, 0, 1]])
     with pytest.raises(ValueError, match="no windows, no packed sequences"):
         decoder(IDS[:1], position_ids=packed, use_cache=False)
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+    run_examples(REPOSITORY_ROOT / "docs" / "attention_kernels.md", tmp_path)

@@ -53,6 +53,28 @@ class ContextEncoderConfig(TextClassifierConfig):
         num_eval_samples: sets of that noise; the kernel is their mean.
         kernel_period: P of expsin.
         kernel_length: l of expsin.
+        qk_norm: of esa and hsa: queries and keys of each head are normalised.
+        feature_map: of esa, see `feature_map` in ops_context_encoder_linear.
+        importance: of esa, whether keys are weighed by their L^p norm: auto, with every feature map but elu.
+        orthogonal: of esa, whether random features are drawn orthogonal.
+        redraw_interval: of esa, passes in training after which random features are drawn anew; 0: never.
+        chunk_size: of causal esa, queries that attend to each other by a matrix.
+        feature_eps: of esa, added to the features of queries, and the smallest denominator.
+        key_feature_eps: of esa, added to the features of keys.
+        attention_mode: of esa: linear, or exact, which forms the matrix of weights.
+        order_type: of hsa, how pairs of keys act; see `HigherOrderAttention`.
+        num_higher_heads: of hsa, heads of higher order; the others are pairwise. None: all.
+        max_exact_length: of trilinear and volume, the longest sequence whose pairs are all formed.
+        pair_window: of trilinear and volume, how many last keys pairs consist of; None: all.
+        distinct: of trilinear, volume and factorised, whether the keys of a pair differ.
+        factorised_order: tokens that factorised attention joins, 2 to 4.
+        factorised_features: its features: elu + 1, or the random ones of esa.
+        anova_order: of anova, the highest order of its scores.
+        context: of contextual, which tokens the context is gathered of: by a second attention, all of them, those at
+            most `context_width` away, or those so far.
+        context_width: of context="local".
+        value_order: of contextual, 2 multiplies outputs by what the context gathers of second values.
+        area_size: of area, tokens of the longest span.
         time_combine: how an encoding of time enters: its kernel added to the scores (kernel), or multiplied into the
             weights (multiply); or its features added to the steps (add), or side by side with them (concat).
         time_unit: what relative times are divided by, in the unit of the timestamps; the median gap of the training.
@@ -77,7 +99,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     model_type = "ctxzoo_context_encoder"
     # They are no predictions: transformers' Trainer leaves them out of those that metrics are computed from.
     # A list, as transformers declares it.
-    keys_to_ignore_at_inference = ["auxiliary_loss", "kl", "copula_term", "state"]  # noqa: RUF012
+    keys_to_ignore_at_inference = ["auxiliary_loss", "kl", "copula_term", "clamped", "state"]  # noqa: RUF012
     largest = MappingProxyType({"num_layers": 1000, "num_eval_samples": 1000})
     nominal_sizes = MappingProxyType({"vocab_size": 2})
     variants = MappingProxyType(
@@ -86,6 +108,9 @@ class ContextEncoderConfig(TextClassifierConfig):
             "ika": {"attention": "ika"},
             "ikan": {"attention": "ikan", "kernel": "direct", "p_norm": 1.8},
             "mikan": {"attention": "mikan", "p_norm": 1.8},
+            "esa": {"attention": "esa"},
+            "hsa": {"attention": "hsa"},
+            "hsa-factorised": {"attention": "hsa", "order_type": "factorised"},
         }
     )
 
@@ -124,6 +149,29 @@ class ContextEncoderConfig(TextClassifierConfig):
     num_eval_samples: int = 1
     kernel_period: float | int = 1.0
     kernel_length: float | int = 1.0
+    qk_norm: bool = True
+    feature_map: Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"] = "favor"
+    importance: Literal["auto", "norm", "none"] = "auto"
+    orthogonal: bool = True
+    redraw_interval: int = 0
+    chunk_size: int = 128
+    feature_eps: float | int = 1e-6
+    key_feature_eps: float | int = 0.0
+    attention_mode: Literal["linear", "exact"] = "linear"
+    order_type: Literal["contextual", "trilinear", "volume", "factorised", "anova", "area", "context_aware"] = (
+        "contextual"
+    )
+    num_higher_heads: int | None = None
+    max_exact_length: int = 128
+    pair_window: int | None = None
+    distinct: bool = False
+    factorised_order: int = 3
+    factorised_features: Literal["elu", "favor"] = "elu"
+    anova_order: int = 2
+    context: Literal["attention", "global", "local", "causal"] = "attention"
+    context_width: int = 1
+    value_order: int = 1
+    area_size: int = 3
     time_combine: Literal["kernel", "multiply", "add", "concat"] = "kernel"
     time_unit: float | int = 1.0
     row_time_unit: bool = False
@@ -265,6 +313,46 @@ class ContextEncoderConfig(TextClassifierConfig):
 
     def validate_rates(self) -> None:
         self.check_rates("dropout", "hidden_dropout", "attention_dropout", "magnitude_dropout")
+
+    def validate_efficient(self) -> None:
+        if self.attention != "esa":
+            return
+        self.check_counts("chunk_size")
+        for name in ("redraw_interval", "feature_eps", "key_feature_eps"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        if self.feature_map == "elu" and self.num_features not in (None, self.head_size):
+            raise ValueError(
+                f"num_features is {self.num_features}: feature_map='elu' has as many features as a head has numbers, "
+                f"{self.head_size}; leave it out"
+            )
+        if self.redraw_interval and self.feature_map in ("elu", "learned"):
+            raise ValueError(
+                f"redraw_interval is {self.redraw_interval}: feature_map={self.feature_map!r} draws no features; set 0"
+            )
+
+    def validate_higher_order(self) -> None:
+        """Check what attention of higher order consists of.
+
+        Raises:
+            ValueError: a number outside of what it may be, or random features of keys that are not normalised.
+        """
+        if self.attention != "hsa":
+            return
+        self.check_counts("max_exact_length", "anova_order", "area_size")
+        ranges = {
+            "num_higher_heads": (1, self.num_heads),
+            "pair_window": (1, None),
+            "factorised_order": (2, 4),
+            "context_width": (0, None),
+            "value_order": (1, 2),
+        }
+        for name, (least, most) in ranges.items():
+            number = getattr(self, name)
+            if number is not None and (number < least or (most is not None and number > most)):
+                raise ValueError(f"{name} must be {least} {f'to {most}' if most else 'or above'}, got {number}")
+        if self.order_type == "factorised" and self.factorised_features == "favor" and not self.qk_norm:
+            raise ValueError("factorised_features='favor' needs qk_norm=True: keys of any size overflow it")
 
     def validate_kernel(self) -> None:
         """Check what a kernel and an importance are made of.

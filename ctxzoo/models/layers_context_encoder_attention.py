@@ -47,6 +47,9 @@ class Attention(nn.Module):
         """Return the attention of a layer, counted from 0, as the fields of a `ContextEncoderConfig` describe it."""
         raise NotImplementedError(f"{cls.__name__} must define from_config(config, layer_index)")
 
+    def begin_pass(self) -> None:
+        """Do what comes before a pass of the whole model, once and outside of what checkpointing computes again."""
+
     def forward(
         self,
         query: torch.Tensor,

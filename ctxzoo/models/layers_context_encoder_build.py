@@ -6,8 +6,12 @@ from typing import Any
 
 from .layers_context_encoder_attention import Attention
 from .layers_context_encoder_kernels import KERNEL_ATTENTIONS
+from .layers_context_encoder_linear import EfficientAttention
+from .layers_context_encoder_triples import HigherOrderAttention
 
-ATTENTIONS: Mapping[str, type[Attention]] = MappingProxyType({**KERNEL_ATTENTIONS})
+ATTENTIONS: Mapping[str, type[Attention]] = MappingProxyType(
+    {**KERNEL_ATTENTIONS, "esa": EfficientAttention, "hsa": HigherOrderAttention}
+)
 
 
 def build_attention(config: Any, layer_index: int) -> Attention:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -84,7 +85,7 @@ class SpectralDensity(nn.Module):
             raise ValueError(
                 f"num_features must be even, at least 2: half of the frequencies mirrors the other; got {num_features}"
             )
-        self.half = num_features // 2
+        self.pairs = num_features // 2
         self.start_variance = start_variance
         self.copula = copula
         self.prior_scale = prior_scale
@@ -97,7 +98,7 @@ class SpectralDensity(nn.Module):
         self.nets = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
         self.directions = KaimingLinear(size, size) if copula != "none" else None
         self.log_factor = nn.Parameter(torch.empty(num_heads))
-        self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.half, size))
+        self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.pairs, size))
         self.reset_parameters()
 
     @torch.no_grad()
@@ -151,7 +152,7 @@ class SpectralDensity(nn.Module):
         if not self.training:
             return self.evaluation_noise.to(summary.dtype)[:, None, :, None]
         heads, size = summary.size(1), summary.size(-1) // 2
-        shape = (2, summary.size(0), heads, 1, self.half, size)
+        shape = (2, summary.size(0), heads, 1, self.pairs, size)
         return torch.randn(shape, dtype=summary.dtype, device=summary.device)
 
 
@@ -163,12 +164,11 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
         seed: of the scrambling; heads have their own.
     """
     halves, heads, number, size = shape
-    points = [
-        torch.quasirandom.SobolEngine(halves * size, scramble=True, seed=seed * heads + head).draw(number)
-        for head in range(heads)
-    ]
+    engine: Any = torch.quasirandom.SobolEngine
+    points = [engine(halves * size, scramble=True, seed=seed * heads + head).draw(number) for head in range(heads)]
     fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
-    return torch.special.ndtri(fractions).float().unflatten(-1, (halves, size)).permute(2, 0, 1, 3).contiguous()
+    quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
+    return quantiles.permute(2, 0, 1, 3).contiguous()
 
 
 def _wide(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:

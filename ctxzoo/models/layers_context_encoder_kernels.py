@@ -338,7 +338,7 @@ class ImplicitKernelAttention(KernelAttention):
             )
         if mask is None:
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
-        past_features, past_importance, past_value, past_mask, sums, count = state or (None,) * 6
+        *of_past, sums, count = (None, None) if state is None else state
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             if causal:
@@ -354,11 +354,12 @@ class ImplicitKernelAttention(KernelAttention):
             copula_term = drawn.copula_term
             if copula_term is not None:
                 copula_term = _mean_over_positions(copula_term, mask if causal else None)
-            if past_features is not None:
-                features = torch.cat([past_features, features], dim=2)
-                importance = torch.cat([past_importance, importance], dim=2)
-                value = torch.cat([past_value, value], dim=2)
-                mask = torch.cat([past_mask, mask], dim=1)
+            # All with the keys along the same dimension.
+            of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
+            if state is not None:
+                of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
+            features, importance, value, seen = of_keys
+            mask = seen.squeeze(1)
             log_similarity = log_squared_product(frequency_features(wide_query, first, second), features)
             visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
             output, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
@@ -366,9 +367,10 @@ class ImplicitKernelAttention(KernelAttention):
             aux = AttentionAux()
         aux.divergence, aux.copula_term = divergence, copula_term
         if use_cache:
+            assert sums is not None
+            assert count is not None
             last = slice(-self.memory_length, None) if self.memory_length else slice(None)
-            of_keys = (features[:, :, last], importance[:, :, last], value[:, :, last], mask[:, last])
-            aux.state = (*of_keys, sums, count)
+            aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
         return output, aux
 
 
@@ -411,7 +413,7 @@ def running_means(
     """
     both = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)
     numbers = mask.cumsum(dim=1)
-    if sums is not None:
+    if sums is not None and count is not None:
         numbers = numbers + count.unsqueeze(1)
         both = torch.cat([sums.unsqueeze(2), both], dim=2)
     totals = both.cumsum(dim=2)

@@ -15,7 +15,7 @@ from transformers import GenerationMixin
 from transformers.utils import ModelOutput
 
 from .configuration_context_encoder import ContextEncoderConfig
-from .layers_context_encoder_attention import AttentionAux, AttentionState
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState
 from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
@@ -43,10 +43,15 @@ class ContextEncoderModelOutput(ModelOutput):
         pooler_output: (B, m) their mean over the real steps; 0 without any.
         kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, the sum over the layers.
         copula_term: (B,) the term of the authors' copula, likewise.
+        clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
+            guard decides about, the mean over the layers.
         state: where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
         attentions: on request, (B, h, n, keys) the weights of each layer.
         similarities: with them, (B, h, n, keys) the values of each layer's kernel, where there is one.
         importances: with them, (B, h, keys) the magnitudes of the keys in nats, where there are any.
+        pair_attentions: with them, (B, h, n, keys, keys) the weights of pairs, where a layer forms them.
+        context_attentions: with them, (B, h, n, keys) the weights by which queries gather a context, where they do.
+        modulations: with them, (B, h, n, d) what such a context multiplies queries by.
         hidden_states: on request, the steps as they enter the first block and behind each, (B, n, m).
     """
 
@@ -54,10 +59,14 @@ class ContextEncoderModelOutput(ModelOutput):
     pooler_output: torch.Tensor | None = None
     kl: torch.Tensor | None = None
     copula_term: torch.Tensor | None = None
+    clamped: torch.Tensor | None = None
     state: EncoderState | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
     similarities: tuple[torch.Tensor, ...] | None = None
     importances: tuple[torch.Tensor, ...] | None = None
+    pair_attentions: tuple[torch.Tensor, ...] | None = None
+    context_attentions: tuple[torch.Tensor, ...] | None = None
+    modulations: tuple[torch.Tensor, ...] | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
 
 
@@ -136,6 +145,11 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         self.norm = nn.LayerNorm(config.hidden_size)
         self.post_init()
 
+    @property
+    def attentions(self) -> list[Attention]:
+        """What attends in each block."""
+        return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
+
     def forward(
         self,
         input_ids: torch.LongTensor | None = None,
@@ -190,6 +204,8 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         wants_weights = self.wants(output_attentions, "attentions")
         hidden_states, results = [x], []
         rotary = self.positions.rotary(positions)
+        for attention in self.attentions:
+            attention.begin_pass()
         for index, block in enumerate(self.blocks):
             x, aux = block(
                 x,
@@ -209,10 +225,14 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             pooler_output=masked_mean(last, mask)[0],
             kl=_sum([aux.divergence for aux in results]),
             copula_term=_sum([aux.copula_term for aux in results]),
+            clamped=_mean([aux.clamped for aux in results]),
             state=_encoder_state(mask, read, results) if use_cache else None,
             attentions=_each([aux.weights for aux in results]),
             similarities=_each([aux.similarity for aux in results]),
             importances=_each([aux.importance for aux in results]),
+            pair_attentions=_each([aux.pair_weights for aux in results]),
+            context_attentions=_each([aux.context_weights for aux in results]),
+            modulations=_each([aux.modulation for aux in results]),
             hidden_states=tuple(hidden_states) if self.wants(output_hidden_states, "hidden_states") else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
@@ -451,7 +471,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.lm_head = SmallLinear(config.hidden_size, config.num_words)
+        self.lm_head: nn.Linear = SmallLinear(config.hidden_size, config.num_words)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -513,7 +533,9 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
 
         Id 0, padding, is no event: its score is the lowest number.
         """
-        vectors = self.get_input_embeddings().weight[1:]
+        words = self.get_input_embeddings()
+        assert isinstance(words, nn.Embedding)
+        vectors = words.weight[1:]
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
 
@@ -580,6 +602,12 @@ def _sum(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
     """Return the sum over the layers; None where a layer has no such term."""
     known = _each(terms)
     return None if known is None else torch.stack(known).sum(dim=0)
+
+
+def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+    """Return the mean over the layers; None where a layer has no such term."""
+    known = _each(terms)
+    return None if known is None else torch.stack(known).mean(dim=0)
 
 
 def _each(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:

@@ -140,7 +140,7 @@ def reference_log_kernel(
         for j, k in enumerate(key.double()):
             total = 0.0
             for w1, w2 in zip(first.double(), second.double(), strict=True):
-                at_q, at_k = ([2 * math.pi * float(w @ x) for w in (w1, w2)] for x in (q, k))
+                at_q, at_k = ([2 * math.pi * (w @ x).item() for w in (w1, w2)] for x in (q, k))
                 total += sum(math.cos(a) for a in at_q) * sum(math.cos(a) for a in at_k)
                 total += sum(math.sin(a) for a in at_q) * sum(math.sin(a) for a in at_k)
             values[i, j] = math.log((total / (4 * len(first))) ** 2 + FLOOR)

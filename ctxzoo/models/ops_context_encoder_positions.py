@@ -51,7 +51,7 @@ def _angles(positions: torch.Tensor, width: int) -> torch.Tensor:
 def reference_rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Compute what `rotate` gives in float64 with complex numbers: pairs times e^(i angle)."""
     width = x.size(-1)
-    pairs = torch.view_as_complex(x.double().unflatten(-1, (width // 2, 2)).contiguous())
+    pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], width // 2, 2))
     angles = torch.tensor(
         [[[float(place) / 10000 ** (2 * i / width) for i in range(width // 2)] for place in row] for row in positions],
         dtype=torch.float64,

@@ -9,6 +9,7 @@ import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
 from tests.support.mistakes import changed, put
 from tests.support.model_cases import BadInput, Batch, OverfitGoal
 from tests.support.text_case import CLASSIFIER, TextCase
@@ -43,6 +44,8 @@ class ContextEncoderCase(TextCase):
         "mikan": ("AutoModel", CLASSIFIER, TAGS),
         "ikan": (CLASSIFIER, NUMBERS),
         "ika": (CLASSIFIER, LANGUAGE),
+        "esa": (LANGUAGE,),
+        "hsa": (CLASSIFIER,),
     }
 
     def configs(self) -> dict[str, ZooConfig]:
@@ -51,6 +54,10 @@ class ContextEncoderCase(TextCase):
             "mikan": ContextEncoderConfig(**LEARNED, attention="mikan", p_norm=1.8, magnitude_dropout=0.1),
             "ikan": ContextEncoderConfig(**LEARNED, attention="ikan", kernel="direct", p_norm=3.0, position="learned"),
             "ika": ContextEncoderConfig(**LEARNED, attention="ika", stationary=True, causal=True, num_eval_samples=2),
+            "esa": ContextEncoderConfig(
+                **SIZES, attention="esa", feature_map="learned", p_norm=3.0, causal=True, chunk_size=3, num_features=8
+            ),
+            "hsa": ContextEncoderConfig(**SIZES, attention="hsa", num_higher_heads=1, value_order=2),
         }
 
     def leave_the_start(self, model: torch.nn.Module) -> torch.nn.Module:
@@ -59,6 +66,9 @@ class ContextEncoderCase(TextCase):
             for parameter in model.parameters():
                 if parameter.requires_grad and parameter.dim() == 2 and parameter.std() < 0.03:
                     parameter.mul_(6)
+            for module in model.modules():
+                if isinstance(module, HigherOrderAttention) and module.strengths is not None:
+                    module.strengths.fill_(0.7)  # contexts have no gradient at 0
         return model
 
     def make_labels(self, config: ZooConfig, head: str, batch: Batch, generator: torch.Generator) -> Batch:

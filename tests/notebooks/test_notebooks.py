@@ -113,6 +113,19 @@ def test_beta_lstm(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_context_encoder(tmp_path: Path) -> None:
+    factorised, trained, words, density, stock = run("context_encoder.ipynb", tmp_path)
+    difference, *norms = printed(factorised).splitlines()
+    assert float(difference.split()[-1]) < 1e-5
+    assert [line.split(":")[0] for line in norms] == ["p = 1", "p = 2", "p = 3"]
+    (accuracy,) = re.findall(r"test sentences: (\S+) %", printed(trained))
+    assert float(accuracy) > 80
+    for drawn in (words, density):
+        assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    assert printed(stock).strip() == "changed: True, loaded alike: True"
+
+
+@pytest.mark.slow
 def test_hcrnn(tmp_path: Path) -> None:
     trained, recommended, drift, topics, published = run("hcrnn.ipynb", tmp_path)
     (hits,) = re.findall(r"of (\d+) % of what came", printed(trained))

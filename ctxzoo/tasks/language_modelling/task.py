@@ -109,7 +109,8 @@ class LanguageModellingTask(ZooTask):
         weight, divergence = getattr(self.model.config, "kl_lambda", 0.0), output.get("kl")
         if not weight or divergence is None:
             return loss
-        return loss + weight * divergence.sum() / batch["targets"].numel()
+        weighed: torch.Tensor = weight * divergence.sum() / batch["targets"].numel()
+        return loss + weighed
 
     def name_examples(self, rows: list[int]) -> str:
         return f"lines of the training split at which the windows begin: {rows}"

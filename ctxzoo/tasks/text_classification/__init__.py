@@ -6,6 +6,7 @@ from ctxzoo.lazy_exports import lazy_exports
 
 __all__ = [
     "Explanation",
+    "KernelDensity",
     "SequenceClassificationTask",
     "StartVectors",
     "TextClassificationDataModule",
@@ -13,12 +14,17 @@ __all__ = [
     "TextSplitting",
     "TextVocabulary",
     "WordGates",
+    "WordKernels",
     "draw_explanation",
+    "draw_kernel_density",
     "draw_word_gates",
+    "draw_word_kernels",
     "evaluate",
     "explanation_html",
+    "kernel_density",
     "label_fields",
     "word_gates",
+    "word_kernels",
     "write_explanation_page",
 ]
 
@@ -29,6 +35,14 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
     from ctxzoo.tasks.text_classification.gates import WordGates, draw_word_gates, word_gates
+    from ctxzoo.tasks.text_classification.kernels import (
+        KernelDensity,
+        WordKernels,
+        draw_kernel_density,
+        draw_word_kernels,
+        kernel_density,
+        word_kernels,
+    )
     from ctxzoo.tasks.text_classification.splitting import TextSplitting
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores
     from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
@@ -39,6 +53,7 @@ else:
         __name__,
         {
             "Explanation": "ctxzoo.tasks.text_classification.explanation",
+            "KernelDensity": "ctxzoo.tasks.text_classification.kernels",
             "SequenceClassificationTask": "ctxzoo.tasks.text_classification.task",
             "StartVectors": "ctxzoo.word_vectors.start_vectors",
             "TextClassificationDataModule": "ctxzoo.tasks.text_classification.data",
@@ -46,12 +61,17 @@ else:
             "TextSplitting": "ctxzoo.tasks.text_classification.splitting",
             "TextVocabulary": "ctxzoo.tasks.text_classification.vocabulary",
             "WordGates": "ctxzoo.tasks.text_classification.gates",
+            "WordKernels": "ctxzoo.tasks.text_classification.kernels",
             "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
+            "draw_kernel_density": "ctxzoo.tasks.text_classification.kernels",
             "draw_word_gates": "ctxzoo.tasks.text_classification.gates",
+            "draw_word_kernels": "ctxzoo.tasks.text_classification.kernels",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
             "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",
+            "kernel_density": "ctxzoo.tasks.text_classification.kernels",
             "label_fields": "ctxzoo.training.classification",
             "word_gates": "ctxzoo.tasks.text_classification.gates",
+            "word_kernels": "ctxzoo.tasks.text_classification.kernels",
             "write_explanation_page": "ctxzoo.tasks.text_classification.explanation_page",
         },
     )

@@ -1,0 +1,206 @@
+"""Attention as similarity times importance: both apart for the words of a text, the learned densities, and pictures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ctxzoo.models.layers_context_encoder_density import SpectralDensity
+from ctxzoo.models.layers_context_encoder_kernels import DirectKernel
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.modeling_context_encoder import ContextEncoderModel
+from ctxzoo.results.figures import fonts, new_figure, save_figure, shown_word
+from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.training.scoring import in_evaluation_mode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class WordKernels:
+    """A text, and what attention among its words is made of, in one layer.
+
+    Attributes:
+        words: n words, as the tokenizer has them.
+        similarity: (h, n, n) the kernel of each head, of query (row) and key; above 0, at most 1.
+        importance: (h, n) the magnitude of each key in nats, less the least of its head: what all keys have cancels.
+        weights: (h, n, n) attention, the softmax over the keys of log similarity + importance.
+    """
+
+    words: list[str]
+    similarity: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelDensity:
+    """The frequencies of a learned kernel, a sample of its spectral density.
+
+    Attributes:
+        frequencies: (h, K, d) those of each head.
+        start_deviation: standard deviation of each number of a frequency where the kernel is that of dot products.
+    """
+
+    frequencies: NDArray[np.float64]
+    start_deviation: float
+
+
+def word_kernels(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer: int = 0) -> WordKernels:
+    """Return similarity and importance of the words of a text, apart.
+
+    Args:
+        model: a ContextEncoder that reads words, the base or with a head; it is in evaluation mode while it reads.
+        tokenizer: its tokenizer.
+        text: one text.
+        layer: number from 0.
+
+    Raises:
+        ValueError: a model of another architecture; attention that has no such parts; no such layer; no word of the
+            text is known.
+    """
+    base, inputs = _read(model, tokenizer, text, layer)
+    with in_evaluation_mode(model):
+        output = base(**inputs, output_attentions=True, return_dict=True)
+    if output.similarities is None or output.importances is None:
+        raise ValueError(f"attention {base.config.attention!r} is not made of similarity and importance of its keys")
+    importance = _array(output.importances[layer])
+    return WordKernels(
+        tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist()),
+        _array(output.similarities[layer]),
+        importance - importance.min(axis=1, keepdims=True),
+        _array(output.attentions[layer]),
+    )
+
+
+def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer: int = 0) -> KernelDensity:
+    """Return the frequencies that a learned kernel has for a text; those that are parameters are the same for all.
+
+    Args:
+        model, tokenizer, text, layer: see `word_kernels`; the text has one density, so the model must not be causal
+            where frequencies are drawn.
+
+    Raises:
+        ValueError: see `word_kernels`; a kernel that is given, or drawn for each position by itself.
+    """
+    base, inputs = _read(model, tokenizer, text, layer)
+    attention: Any = base.attentions[layer]
+    kernel = getattr(attention, "kernel", None)
+    if isinstance(kernel, DirectKernel):
+        drawn = [kernel.first, *([] if kernel.second is None else [kernel.second])]
+    elif isinstance(kernel, SpectralDensity) and not base.config.causal:
+        seen: list[Any] = []
+        hook = kernel.register_forward_hook(lambda module, given, result: seen.append(result))
+        try:
+            with in_evaluation_mode(model):
+                base(**inputs)
+        finally:
+            hook.remove()
+        pair = (seen[0].first, seen[0].second)
+        drawn = [each[0].squeeze(1) for each in pair if each is not None]
+    else:
+        raise ValueError(
+            f"attention {base.config.attention!r}, causal={base.config.causal}: there is no learned density of the text"
+        )
+    frequencies = torch.cat([each.detach() for each in drawn], dim=1).double().cpu().numpy()
+    return KernelDensity(frequencies, 1 / math.sqrt(8 * math.pi**2 * attention.scale))
+
+
+def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | None = None) -> None:
+    """Draw similarity and importance side by side, and the weights that they make: the mean over the heads of each.
+
+    Args:
+        kernels: of a text.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+
+    Raises:
+        ValueError: the name of the file does not end in .png.
+        ImportError: matplotlib is missing.
+    """
+    words = [shown_word(word) for word in kernels.words]
+    side = 1.2 + 0.32 * max(len(words), 6)
+    figure = new_figure(2.6 * side, side + 0.6)
+    axes = figure.subplots(1, 3, width_ratios=[1, 0.6, 1])
+    _draw_matrix(axes[0], kernels.similarity.mean(axis=0), words, "similarity (kernel)")
+    places = np.arange(len(words))
+    axes[1].barh(places, kernels.importance.mean(axis=0), color=COLOURS[1])
+    axes[1].set_ylim(len(words) - 0.5, -0.5)
+    _label(axes[1], places, words)
+    axes[1].set_xlabel("importance above the least (nats)", fontsize=9)
+    axes[1].set_title("importance (of the key)", fontsize=10)
+    lighten(axes[1])
+    _draw_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both together")
+    if title is not None:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+    save_figure(figure, out)
+
+
+def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str | None = None) -> None:
+    """Draw how the frequencies of each head are spread, beside the normal density of dot products.
+
+    Args:
+        density: of a text.
+        out: the PNG file to write.
+        title: printed as it is, above the picture.
+
+    Raises:
+        ValueError: the name of the file does not end in .png.
+        ImportError: matplotlib is missing.
+    """
+    figure = new_figure(6.0, 3.4)
+    axes = figure.subplots()
+    spread = density.start_deviation
+    limit = max(4 * spread, float(np.percentile(np.abs(density.frequencies), 99.5)))
+    edges = np.linspace(-limit, limit, 41)
+    for head, values in enumerate(density.frequencies):
+        share, _ = np.histogram(values.ravel(), bins=edges, density=True)
+        axes.stairs(share, edges, color=COLOURS[head % len(COLOURS)], linewidth=1.3, label=f"head {head + 1}")
+    fine = np.linspace(-limit, limit, 400)
+    normal = np.exp(-0.5 * (fine / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
+    axes.plot(fine, normal, color="black", linewidth=1.0, linestyle=":", label="dot products")
+    axes.set_xlabel("a number of a frequency")
+    axes.set_ylabel("density")
+    axes.legend(frameon=False, fontsize=8)
+    lighten(axes)
+    if title is not None:
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+    save_figure(figure, out)
+
+
+def _read(model: ZooPreTrainedModel, tokenizer: Any, text: str, layer: int) -> tuple[ContextEncoderModel, Any]:
+    """Return the base model and the inputs of a text, checked."""
+    base = model.base_model
+    if not isinstance(base, ContextEncoderModel):
+        raise ValueError(f"a {type(model).__name__} has no kernels to show; expected a ContextEncoder")
+    if not 0 <= layer < len(base.blocks):
+        raise ValueError(f"there is no layer {layer}; there are 0 to {len(base.blocks) - 1}")
+    inputs = tokenizer(text, return_tensors="pt").to(model.device)
+    if not inputs["input_ids"].numel():
+        raise ValueError(f"the checkpoint knows no word of {text!r}")
+    return base, inputs
+
+
+def _array(x: torch.Tensor) -> NDArray[np.float64]:
+    """Return what the only text of a batch has."""
+    return x[0].double().cpu().numpy()
+
+
+def _draw_matrix(axes: Axes, values: NDArray[np.float64], words: list[str], title: str) -> None:
+    """Draw a number from 0 to 1 for each query (row) and key (column)."""
+    axes.imshow(values, cmap="Blues", vmin=0.0, vmax=max(float(values.max()), 1e-9), aspect="auto")
+    places = np.arange(len(words))
+    axes.set_xticks(places, words, rotation=60, ha="right", fontsize=9, parse_math=False, fontfamily=fonts())
+    _label(axes, places, words)
+    axes.set_title(title, fontsize=10)
+
+
+def _label(axes: Axes, places: NDArray[np.int64], words: list[str]) -> None:
+    axes.set_yticks(places, words, fontsize=9, parse_math=False, fontfamily=fonts())

@@ -1,0 +1,82 @@
+"""Pictures of attention as a kernel (Song et al. 2021), from checkpoints of recipes/sentence_context_encoder.py.
+
+    python reports/context_encoder_figures.py --checkpoint FOLDER                        both of them
+    python reports/context_encoder_figures.py --only words --checkpoint FOLDER --sentence "…"
+
+- words: similarity and importance of the words of a sentence side by side, and the weights that they make;
+- density: how the frequencies of the learned kernel of that sentence are spread, beside those of dot products.
+
+Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.text_classification.kernels import (
+    draw_kernel_density,
+    draw_word_kernels,
+    kernel_density,
+    word_kernels,
+)
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+PERCENTILES = (5, 25, 50, 75, 95)
+
+
+@dataclass
+class Settings:
+    only: list[str] = field(default_factory=list, metadata={"help": "one of the two; default: both"})
+    checkpoint: str = field(default="", metadata={"help": "that reads texts"})
+    sentence: str = "the plot is thin , but the actors are so good that one hardly minds"
+    layer: int = 0
+    figures_dir: str = "runs/context_encoder_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+        if not self.checkpoint:
+            raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def words(settings: Settings, folder: Path) -> TableRows:
+    model, tokenizer = load_saved_model(settings.checkpoint)
+    kernels = word_kernels(model, tokenizer, settings.sentence, layer=settings.layer)
+    draw_word_kernels(kernels, folder / "words.png")
+    rows: TableRows = [["query", "key", "similarity", "importance of the key", "weight"]]
+    similarity, weights = kernels.similarity.mean(axis=0), kernels.weights.mean(axis=0)
+    importance = kernels.importance.mean(axis=0)
+    for i, query in enumerate(kernels.words):
+        for j, key in enumerate(kernels.words):
+            numbers = (similarity[i, j], importance[j], weights[i, j])
+            rows.append([query, key, *(round(float(number), 5) for number in numbers)])
+    return rows
+
+
+def density(settings: Settings, folder: Path) -> TableRows:
+    model, tokenizer = load_saved_model(settings.checkpoint)
+    found = kernel_density(model, tokenizer, settings.sentence, layer=settings.layer)
+    draw_kernel_density(found, folder / "density.png")
+    rows: TableRows = [["head", *(f"percentile {number}" for number in PERCENTILES), "deviation", "of dot products"]]
+    for head, values in enumerate(found.frequencies, start=1):
+        numbers = (*np.percentile(values, PERCENTILES), values.std(), found.start_deviation)
+        rows.append([head, *(round(float(number), 5) for number in numbers)])
+    return rows
+
+
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "density": density}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

@@ -1,0 +1,270 @@
+"""The layer of attention of higher order: heads of two kinds, their start, their states, a task that needs pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
+from ctxzoo.models.layers_context_encoder_kernels import DotAttention
+from ctxzoo.models.layers_context_encoder_triples import ORDER_TYPES, HigherOrderAttention
+from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
+
+SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
+KINDS: list[dict[str, Any]] = [
+    *({"order_type": kind} for kind in ORDER_TYPES),
+    {"order_type": "trilinear", "pair_window": 3},
+    {"order_type": "contextual", "context": "local", "value_order": 2},
+    {"order_type": "contextual", "context": "global"},
+    {"order_type": "factorised", "distinct": True, "factorised_features": "favor"},
+    {"order_type": "anova", "anova_order": 3},
+]
+
+
+def tensors(length: int = 7, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
+    """q, k, v of two heads, and what they are made of."""
+    generator = torch.Generator().manual_seed(0)
+    heads = [torch.randn(2, 2, length, 4, generator=generator).to(dtype) for _ in range(3)]
+    return (*heads, torch.randn(2, length, 8, generator=generator).to(dtype))
+
+
+def layer_of(options: dict[str, Any], **more: Any) -> HigherOrderAttention:
+    """A layer that has left its start."""
+    config = ContextEncoderConfig(**SIZES, attention="hsa", **options, **more)
+    layer = HigherOrderAttention.from_config(config, 0)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+    return layer.eval()
+
+
+@pytest.mark.parametrize("options", KINDS)
+def test_with_causal_attention_no_output_depends_on_a_later_token(options: dict[str, Any]) -> None:
+    model = ContextEncoderForCausalLM(ContextEncoderConfig(**SIZES, attention="hsa", **options, causal=True))
+    model = model.double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+    ids = torch.arange(2, 18).view(2, 8)
+    before = model(ids).logits
+    other = ids.clone()
+    other[:, 5] = 19
+    after = model(other).logits
+    assert torch.equal(after[:, :5], before[:, :5])
+    assert not torch.equal(after[:, 5], before[:, 5])
+
+
+@pytest.mark.parametrize("higher", [1, 2])
+@pytest.mark.parametrize("options", KINDS)
+def test_reading_in_steps_equals_reading_at_once(options: dict[str, Any], higher: int) -> None:
+    *heads, hidden = tensors(dtype=torch.float64)
+    mask = torch.ones(2, 7, dtype=torch.bool)
+    mask[1, 0] = False
+    layer = layer_of(options, num_higher_heads=higher, causal=True).double()
+    whole, _ = layer(*heads, mask, True, hidden_states=hidden)
+    state, parts, sizes = None, [], set()
+    for begin, end in ((0, 3), (3, 4), (4, 5), (5, 7)):
+        here = [x[:, :, begin:end] for x in heads]
+        part, aux = layer(
+            *here, mask[:, begin:end], True, hidden_states=hidden[:, begin:end], state=state, use_cache=True
+        )
+        state = aux.state
+        parts.append(part)
+        sizes.add(tuple(x.shape for x in state))
+    torch.testing.assert_close(torch.cat(parts, dim=2), whole, rtol=1e-8, atol=1e-8)
+    assert (len(sizes) == 1) == (options["order_type"] == "factorised" and higher == 2)
+
+
+@pytest.mark.parametrize("options", KINDS)
+def test_what_stands_at_padding_counts_for_nothing(options: dict[str, Any]) -> None:
+    *heads, hidden = tensors()
+    mask = torch.arange(7) < torch.tensor([[7], [4]])
+    layer = layer_of(options)
+    before, _ = layer(*heads, mask, hidden_states=hidden)
+    for x in (*heads, hidden.unsqueeze(1)):
+        x[1, :, 4:] = 77.0
+    after, _ = layer(*heads, mask, hidden_states=hidden)
+    torch.testing.assert_close(after[1, :, :4], before[1, :, :4])
+    nothing, _ = layer(*heads, torch.zeros_like(mask), hidden_states=hidden)
+    assert (nothing == 0).all()
+
+
+@pytest.mark.parametrize("options", [options for options in KINDS if "pair_window" not in options])
+def test_weights_are_those_of_the_values(options: dict[str, Any]) -> None:
+    *heads, hidden = tensors(dtype=torch.float64)
+    layer = layer_of(options, num_higher_heads=1).double()
+    for second in layer.second_values:
+        nn.init.zeros_(second.weight)
+        nn.init.ones_(second.bias)
+    for causal in (False, True):
+        out, aux = layer(*heads, None, causal, hidden_states=hidden, output_attentions=True)
+        torch.testing.assert_close(aux.weights @ heads[2], out, rtol=1e-9, atol=1e-9)
+        assert (aux.weights >= 0).all()
+        assert (aux.weights <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", ["trilinear", "contextual", "anova"])
+def test_a_layer_starts_as_pairwise_attention(kind: str) -> None:
+    *heads, hidden = tensors()
+    layer = HigherOrderAttention(2, 4, 8, order_type=kind, qk_norm=False)
+    for second in (*layer.second_keys, *layer.second_values):
+        nn.init.zeros_(second.weight)
+        assert (second.bias == 1).all()
+    expected, _ = DotAttention()(*heads)
+    torch.testing.assert_close(layer(*heads, hidden_states=hidden)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["trilinear", "volume", "contextual", "factorised"])
+@pytest.mark.parametrize("value_order", [1, 2])
+def test_the_scale_of_the_output_at_the_start_is_that_of_pairwise_attention(kind: str, value_order: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
+    x = torch.randn(4, 24, 64, generator=generator)
+    mask = torch.ones(4, 24, dtype=torch.bool)
+    deviations = []
+    for attention in (DotAttention(), HigherOrderAttention(4, 16, 64, order_type=kind, value_order=value_order)):
+        torch.manual_seed(1)
+        found, _ = MultiHeadAttention(64, 4, attention)(x, mask, False)
+        deviations.append(float(found.detach().std()))
+    assert 0.5 < deviations[1] / deviations[0] < 2
+
+
+def test_heads_of_both_kinds_stand_side_by_side() -> None:
+    *heads, hidden = tensors()
+    layer = layer_of({"order_type": "trilinear"}, num_higher_heads=1)
+    found, aux = layer(*heads, hidden_states=hidden, output_attentions=True)
+    pairwise, dot = DotAttention()(*(x[:, :1] for x in heads), output_attentions=True)
+    torch.testing.assert_close(found[:, :1], pairwise)
+    torch.testing.assert_close(aux.weights[:, :1], dot.weights)
+    assert aux.pair_weights.shape == (2, 1, 7, 7, 7)
+
+
+def test_the_context_and_what_it_multiplies_are_there_on_request() -> None:
+    config = ContextEncoderConfig(**SIZES, attention="hsa")
+    model = ContextEncoderModel(config).eval()
+    ids = torch.arange(2, 12).view(2, 5)
+    found = model(ids, output_attentions=True)
+    assert found.context_attentions[0].shape == (2, 2, 5, 5)
+    assert found.modulations[0].shape == (2, 2, 5, 4)
+    torch.testing.assert_close(found.context_attentions[0].sum(-1), torch.ones(2, 2, 5))
+    assert model(ids).context_attentions is None
+
+
+def test_pairs_of_a_long_text_are_refused_without_a_window() -> None:
+    *heads, hidden = tensors()
+    layer = HigherOrderAttention(2, 4, 8, order_type="trilinear", max_exact_length=6)
+    with pytest.raises(
+        ValueError, match=r"7 tokens, more than max_exact_length = 6: set a `window`, .*'contextual'.*'f"
+    ):
+        layer(*heads, hidden_states=hidden)
+    HigherOrderAttention(2, 4, 8, order_type="trilinear", max_exact_length=6, window=2)(*heads, hidden_states=hidden)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order_type": "cubic"}, "order_type 'cubic' is none of trilinear, volume"),
+        ({"context": "near"}, "context 'near' is none of attention"),
+        ({"feature_map": "cosine"}, "feature_map 'cosine' is none of elu, favor"),
+        ({"num_higher_heads": 3}, "num_higher_heads is 3, expected 1 to num_heads = 2"),
+        ({"order": 5}, "order is 5, expected 2 to 4"),
+        ({"window": 0}, "window is 0, expected at least 1"),
+        ({"order_type": "factorised", "feature_map": "favor", "qk_norm": False}, "needs qk_norm=True"),
+    ],
+)
+def test_impossible_layers_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HigherOrderAttention(2, 4, 8, **options)
+
+
+def test_impossible_calls_are_refused() -> None:
+    *heads, hidden = tensors()
+    layer = HigherOrderAttention(2, 4, 8)
+    with pytest.raises(ValueError, match="cannot add a score_bias"):
+        layer(*heads, hidden_states=hidden, score_bias=torch.zeros(2, 2, 7, 7))
+    with pytest.raises(ValueError, match="second keys of hidden_states; got None"):
+        layer(*heads)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_higher_heads": 3}, "num_higher_heads must be 1 to 2, got 3"),
+        ({"factorised_order": 5}, "factorised_order must be 2 to 4, got 5"),
+        ({"value_order": 0}, "value_order must be 1 to 2, got 0"),
+        ({"pair_window": 0}, "pair_window must be 1 or above, got 0"),
+        ({"order_type": "factorised", "factorised_features": "favor", "qk_norm": False}, "needs qk_norm=True"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        ContextEncoderConfig(**SIZES, attention="hsa", **options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("options", KINDS)
+def test_half_precision_computes_in_single(options: dict[str, Any], dtype: torch.dtype) -> None:
+    *heads, hidden = (x.to(dtype).float() for x in tensors())
+    expected, _ = layer_of(options)(*heads, hidden_states=hidden)
+    layer = layer_of(options).to(dtype)
+    found, _ = layer(*(x.to(dtype) for x in heads), hidden_states=hidden.to(dtype))
+    assert found.dtype == dtype
+    # Inputs of fewer digits; where everything were computed in them, some scores would be wrong by more than 1.
+    assert float((found.float() - expected).abs().mean()) < 0.05
+
+
+def marked_product(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """16 tokens of -1 or 1, of which two are marked, behind a token that asks: (count, 17, 3); the product, 0 or 1."""
+    signs = 2 * torch.randint(0, 2, (count, 16), generator=generator) - 1
+    marked = torch.rand(count, 16, generator=generator).argsort(dim=1) < 2
+    asking = torch.tensor([0.0, 0.0, 1.0]).expand(count, 1, 3)
+    steps = torch.stack((signs.float(), marked.float(), torch.zeros(count, 16)), dim=2)
+    return torch.cat((asking, steps), dim=1), (torch.where(marked, signs, 1).prod(dim=1) > 0).long()
+
+
+def accuracy_on_marked_products(attention: Any, steps: int) -> float:
+    """The accuracy of one layer of one head and a linear readout where the sequence asks, trained until it is right."""
+    torch.manual_seed(0)
+    width = 16
+    embed, heads, readout = nn.Linear(3, width), MultiHeadAttention(width, 1, attention, 0.2), nn.Linear(width, 2)
+    for layer in (heads.query, heads.key, heads.value):
+        nn.init.normal_(layer.weight, std=width**-0.5)
+    optimiser = torch.optim.Adam([*embed.parameters(), *heads.parameters(), *readout.parameters()], lr=1e-2)
+    generator = torch.Generator().manual_seed(0)
+
+    def scores(tokens: torch.Tensor) -> torch.Tensor:
+        mask = torch.ones(tokens.shape[:2], dtype=torch.bool)
+        return readout(heads(embed(tokens), mask, False)[0][:, 0])  # type: ignore[no-any-return]
+
+    right = 0
+    for _ in range(steps):
+        tokens, labels = marked_product(64, generator)
+        found = scores(tokens)
+        optimiser.zero_grad()
+        F.cross_entropy(found, labels).backward()
+        optimiser.step()
+        right = right + 1 if bool((found.argmax(dim=1) == labels).all()) else 0
+        if right == 20:
+            break
+    tokens, labels = marked_product(2000, generator)
+    with torch.no_grad():
+        return float((scores(tokens).argmax(dim=1) == labels).float().mean())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options", [{"order_type": "trilinear"}, {"order_type": "volume"}, {"order_type": "factorised"}]
+)
+def test_heads_that_see_pairs_learn_the_product_of_two_marked_tokens(options: dict[str, Any]) -> None:
+    assert accuracy_on_marked_products(HigherOrderAttention(1, 16, 16, **options), 2000) > 0.99
+
+
+@pytest.mark.slow
+def test_one_pairwise_head_cannot_learn_the_product_of_two_marked_tokens() -> None:
+    assert accuracy_on_marked_products(DotAttention(), 2000) <= 0.8
