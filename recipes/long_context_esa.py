@@ -1,14 +1,14 @@
 """What attention in linear time can look up, by length, and what only attention to pairs can learn: generated tasks.
 
-    python recipes/long_context_esa.py                                  copy and recall, n = 64, 128 and 256; marked product
+    python recipes/long_context_esa.py                                  all: n = 64, 128 and 256
     python recipes/long_context_esa.py --probes recall --lengths 512    one of them, longer
     python recipes/long_context_esa.py --dataset sample --tiny          does it run? (seconds)
     python recipes/long_context_esa.py --resume                         what is finished is kept
 
-copy: tokens, a mark, and the tokens again, which are to be told. recall: keys with their values, and then keys whose values
-are to be told (associative recall). Both train a causal model of two layers, softmax attention (dot) beside the feature
-maps of esa. marked_product: 16 signs, two of them marked; whether their product is 1. One layer, one head, no network.
-All sequences are drawn anew; training and test draw with different seeds.
+copy: tokens, a mark, and the tokens again, which are to be told. recall: keys with their values, and then keys whose
+values are to be told (associative recall). Both train a causal model of two layers, softmax attention (dot) beside the
+feature maps of esa. marked_product: 16 signs, two of them marked; whether their product is 1. One layer, one head, no
+network. All sequences are drawn anew; training and test draw with different seeds.
 """
 
 from __future__ import annotations
