@@ -289,7 +289,7 @@ def _causal(
     # Where a program is compiled the number of queries may be a symbol.
     size = chunk_size if torch.compiler.is_compiling() else min(chunk_size, length)
     padding = -length % size
-    if padding or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or padding:
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
         running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
     features, keys, weighed = (tensor.unflatten(-2, (-1, size)) for tensor in (features, keys, weighed))
