@@ -196,7 +196,8 @@ class TimeWeight(nn.Module):
     def theta(self) -> torch.Tensor:
         """Return (h,) the weight of the kernel in each head."""
         assert self.weight is not None
-        return F.softplus(self.weight.float()).clamp(max=LARGEST_THETA)
+        wide = self.weight.to(torch.promote_types(self.weight.dtype, torch.float32))
+        return F.softplus(wide).clamp(max=LARGEST_THETA)
 
     def forward(self, kernel: torch.Tensor) -> torch.Tensor:
         """Return (B, h or 1, Q, K) in nats of a kernel (B, Q, K)."""

@@ -150,7 +150,7 @@ class HigherOrderAttention(Attention):
         self.second_values = nn.ModuleList(OneLinear(hidden_size, width) for _ in range(num_values))
         self.summary_key: nn.Linear | None = None
         if order_type == "contextual" and context == "attention":
-            self.summary_key = SmallLinear(hidden_size, width)
+            self.summary_key = SmallLinear(hidden_size, width, bias=False)  # it would cancel in the softmax
         self.strengths: nn.Parameter | None = None  # lambda
         if order_type in ("contextual", "anova"):
             self.strengths = nn.Parameter(torch.empty(higher, 1 if order_type == "contextual" else anova_order - 1))
@@ -252,14 +252,15 @@ class HigherOrderAttention(Attention):
         upper = self.query_norm(query[:, pairwise:]), self.key_norm(key[:, pairwise:])
         seconds, values = self._seconds(hidden_states)
         with without_autocast(query.device):
-            wide = [at_least_single(x) for x in (*upper, value[:, pairwise:])]
+            wide = at_least_single(upper[0]), at_least_single(upper[1]), at_least_single(value[:, pairwise:])
             seconds = [at_least_single(x) for x in seconds]
             values = [at_least_single(x) for x in values]
-            rest = mask, causal, hidden_states, output_attentions, aux
             if self.order_type == "factorised":
-                results = [self._factorised(*wide, seconds, values, mask, causal, sums, use_cache, *rest[-2:])]
+                results = [
+                    self._factorised(*wide, seconds, values, mask, causal, sums, use_cache, output_attentions, aux)
+                ]
             else:
-                results = [self._higher(*wide, seconds, values, *rest)]
+                results = [self._higher(*wide, seconds, values, mask, causal, hidden_states, output_attentions, aux)]
             if pairwise:
                 low = [at_least_single(x[:, :pairwise]) for x in (query, key, value)]
                 results.insert(0, self._single(low[0], low[1], low[2], mask, causal, output_attentions))
@@ -324,10 +325,12 @@ class HigherOrderAttention(Attention):
         length = key.size(2)
         missing = length - query.size(2)
         start = max(0, missing - self.window + 1)
-        tensors = [x[:, :, start:] for x in (key, value, second, second_value)]
+        near_key, near_value, near_second, near_product = (x[:, :, start:] for x in (key, value, second, second_value))
         padded = nn.functional.pad(query, (0, 0, missing - start, 0))
+        windows = self.window, self.window
+        seen = None if mask is None else mask[:, start:]
         out = windowed_pair_attention(
-            padded, *tensors, (self.window, self.window), None if mask is None else mask[:, start:], **settings
+            padded, near_key, near_value, near_second, near_product, windows, seen, **settings
         )
         return out[:, :, missing - start :], None
 
@@ -395,11 +398,15 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
     ) -> Result:
         """Attend to single keys by scaled dot products."""
-        if not output_attentions and not (self.dropout and self.training):
-            return fused_attention(query, key, value, mask, causal), None
-        visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-        energy = query @ key.mT / self.head_size**0.5
-        return attend(energy, value, visible, self.dropout, self.training)
+        if output_attentions or (self.dropout and self.training):
+            visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+            energy = query @ key.mT / self.head_size**0.5
+            out, weights = attend(energy, value, visible, self.dropout, self.training)
+            if self.dropout and self.training:
+                return out, weights
+            # Weights on request do not change the output, not even its rounding.
+            return fused_attention(query, key, value, mask, causal), weights
+        return fused_attention(query, key, value, mask, causal), None
 
     def _with_means(
         self, query: torch.Tensor, key: torch.Tensor, x: torch.Tensor, mask: torch.Tensor | None, causal: bool
@@ -422,8 +429,11 @@ class HigherOrderAttention(Attention):
         keys = [norm(self._by_head(layer, x)) for layer, norm in zip(self.second_keys, self.second_norms, strict=True)]
         return keys, [self._by_head(layer, x) for layer in self.second_values]
 
-    def _by_head(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-        mapped: torch.Tensor = layer(x).unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
+    def _by_head(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
+        # Where autocast is off, what it computed before may have fewer digits than the weights.
+        mapped: torch.Tensor = (
+            layer(x.to(layer.weight.dtype)).unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
+        )
         return mapped
 
     def _features(self, x: torch.Tensor, is_query: bool) -> torch.Tensor:

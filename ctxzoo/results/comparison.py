@@ -39,8 +39,8 @@ def is_complete(runs: Sequence[RunResult]) -> bool:
 
 
 def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
-    """Return whether two models were scored on the same folds of the same data, two or more."""
-    if any(run.fold is None for run in (*first, *second)):
+    """Return whether two models were scored on the same folds of one cross-validation of the same data, two or more."""
+    if any(run.fold is None or "folds" not in run.settings for run in (*first, *second)):
         return False
     folds = [
         {(run.dataset, run.data["fingerprint"], run.settings["folds"]) for run in runs} for runs in (first, second)

@@ -101,6 +101,7 @@ RANGES = {
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
             *("bptt", "word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
             *("embedding_size", "num_topics"),
+            *("num_components", "num_features", "num_frequencies", "num_heads", "inner_size", "time_size"),
         ),
         SIZE,
     ),
@@ -113,12 +114,12 @@ RANGES = {
         ),
         COUNT,
     ),
-    **dict.fromkeys(("learning_rate", "embedding_bound"), POSITIVE),
+    **dict.fromkeys(("learning_rate", "embedding_bound", "p_norm"), POSITIVE),
     **dict.fromkeys(
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),
             *("word_dropout", "dev_share", "ema_decay", "label_smoothing", "momentum"),
-            *("locked_dropout", "weight_dropout"),
+            *("locked_dropout", "weight_dropout", "attention_dropout"),
         ),
         SHARE,
     ),

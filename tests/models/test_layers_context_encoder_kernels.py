@@ -83,7 +83,7 @@ ANY = ("dot", "rbf", "linear", "expsin", "direct", "ika", "mikan")
 def attention_of(name: str, **fields: Any) -> Any:
     torch.manual_seed(6)
     kind = {"attention": "ikan", "kernel": "direct", "p_norm": 1.8} if name == "direct" else {"attention": name}
-    config = ContextEncoderConfig(hidden_size=12, num_heads=3, num_features=8, position="none", **{**kind, **fields})
+    config = ContextEncoderConfig(hidden_size=12, num_heads=3, position="none", **{"num_features": 8, **kind, **fields})
     return build_attention(config, 0).double().eval()
 
 
@@ -454,6 +454,22 @@ def test_property_12_the_number_of_parameters(heads: int) -> None:
     assert number(attention="ikan") == implicit_ones + heads  # a factor of each head
     assert number(attention="mikan") == implicit_ones + one + heads
     assert number(attention="ikan", stationary=True) == implicit_ones - 3 * one + heads
+
+
+@pytest.mark.parametrize(("magnitude_scale", "scale"), [("derivation", 2.0), ("authors", 2**0.5)])
+def test_the_scale_is_the_root_of_the_head_or_that_of_the_authors(magnitude_scale: str, scale: float) -> None:
+    attention = attention_of("rbf", magnitude_scale=magnitude_scale)
+    assert attention.scale == attention.kernel.scale == pytest.approx(scale)
+    learned = attention_of("direct", magnitude_scale=magnitude_scale, num_features=4000)
+    assert float(learned.kernel.first.detach().var()) == pytest.approx(start_variance(scale), rel=0.05)
+
+
+def test_frequencies_that_are_parameters_start_near_dot_products() -> None:
+    torch.manual_seed(0)
+    kernel = DirectKernel(1, 4, 20_000, 2.0, stationary=False).double()
+    query, key = drawn(1, 1, 5, 4), drawn(1, 1, 6, 4, seed=1)
+    expected = rbf_log_kernel(query, key, 2.0).exp()
+    torch.testing.assert_close(kernel(query, key).exp(), expected, rtol=0, atol=0.05)
 
 
 # References

@@ -14,12 +14,14 @@ from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 
 SAMPLE: dict[str, dict[str, Any]] = {
+    "badges_lste": {"dataset": ["sample"]},
     "citeulike_hcrnn": {"dataset": ["sample"], "models": ["hcrnn1"]},
     "document_bert": {"dataset": ["sample"]},
     "document_lama": {"dataset": ["sample"], "model": ["lama", "cnn"]},
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
     "mr_contextualizer": {"dataset": "sample"},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
+    "regression_ika": {"dataset": ["sample"], "splits": ["own"]},
     "sentence_beta_lstm": {"datasets": ["sample"], "cells": ["lstm", "bibeta5"]},
     "sentence_context_encoder": {"datasets": ["sample"], "attentions": ["dot"]},
     "sentence_contextualizer": {"datasets": ["sample"]},

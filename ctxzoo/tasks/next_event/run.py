@@ -32,6 +32,7 @@ ENCODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "lste_behaviour": {"position": "lste", "behaviour_conditioned": True},
     }
 )
+COMBINATIONS, TRANSFORMS = ("kernel", "multiply", "add", "concat"), ("none", "log")
 TINY_SIZE = 8
 
 
@@ -84,6 +85,9 @@ class NextEventSettings(TrainingSettings):
     num_frequencies: int = reported(8, "of each component of lste")
 
     def __post_init__(self) -> None:
+        for name, known in (("time_combine", COMBINATIONS), ("time_transform", TRANSFORMS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}")
         if self.tiny:
             self.epochs, self.hidden_size, self.time_size = 1, TINY_SIZE, TINY_SIZE
 
@@ -108,7 +112,7 @@ def encoder_config(encoding: str, values: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: an unknown encoding.
     """
     if encoding not in ENCODINGS:
-        raise ValueError(f"unknown encoding {encoding!r}; known: {', '.join(ENCODINGS)}")
+        raise ValueError(f"encodings: unknown encoding {encoding!r}; known: {', '.join(ENCODINGS)}")
     return {
         "model_type": f"ctxzoo_{ARCHITECTURE}",
         **ENCODINGS[encoding],

@@ -21,7 +21,7 @@ class RegressionCommands(TaskCommands):
         *COLUMNS,
         Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
     )
-    predict_options = (Option("row", f'the features of one row, with "{BETWEEN}" between them'),)
+    predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
 
     def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         from ctxzoo.runs.train_own_data import request_of, train_own_data
@@ -37,13 +37,13 @@ class RegressionCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if (own["row"] is None) == (options.file is None):
-            raise ValueError("give either --row, or --file with --output")
-        if own["row"] is not None and options.output is not None:
+        if (own["numbers"] is None) == (options.file is None):
+            raise ValueError("give either --numbers, or --file with --output")
+        if own["numbers"] is not None and options.output is not None:
             raise ValueError("--output belongs to --file")
         check_output(options)
-        if own["row"] is not None:
-            rows = [parsed_row(own["row"])]
+        if own["numbers"] is not None:
+            rows = [parsed_row(own["numbers"])]
         elif not options.file.is_file():
             raise FileNotFoundError(f"no file {str(options.file)!r}; expected a .csv, .tsv or .parquet file of numbers")
 
@@ -52,7 +52,7 @@ class RegressionCommands(TaskCommands):
         from ctxzoo.tasks.regression.reader import features_of, read_number_file
 
         model, _ = load_saved_model(options.checkpoint)
-        if own["row"] is not None:
+        if own["numbers"] is not None:
             print(f"{predict_rows(model, rows)[0]:.6g}")
             return
         table = read_number_file(options.file).with_format("arrow")[:]
@@ -71,7 +71,7 @@ def parsed_row(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(BETWEEN)]
     except ValueError as error:
-        raise ValueError(f'--row is {text!r}; expected numbers with "{BETWEEN}" between them') from error
+        raise ValueError(f'--numbers is {text!r}; expected numbers with "{BETWEEN}" between them') from error
 
 
 COMMANDS = RegressionCommands()

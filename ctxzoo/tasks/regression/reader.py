@@ -183,9 +183,7 @@ def _target(where: str, columns: list[str], target_column: str | None) -> str:
     if target_column is None:
         target_column = TARGET if TARGET in columns else columns[-1]
     if len(columns) < 2:
-        raise TextFormatError(
-            f"{where}: the columns are {columns}; expected a target, and one or more to predict it from"
-        )
+        raise TextFormatError(f"{where}: the columns are {columns}; expected a target and others to predict it from")
     return target_column
 
 

@@ -15,7 +15,7 @@ from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.regression.card import CARD
-from ctxzoo.tasks.regression.data import BEST_TEST, VALIDATION, RegressionDataModule, regression_dataset
+from ctxzoo.tasks.regression.data import BEST_TEST, PROTOCOLS, VALIDATION, RegressionDataModule, regression_dataset
 from ctxzoo.tasks.regression.evaluation import squared_errors
 from ctxzoo.tasks.regression.task import RegressionTask
 from ctxzoo.training.task import ZooTask
@@ -89,6 +89,10 @@ class RegressionSettings(TrainingSettings):
     target_column: str | None = reported(None, "of a file: what is predicted; default: y, else the last column")
 
     def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"protocol={self.protocol!r}: expected one of {', '.join(PROTOCOLS)}")
+        if self.protocol == BEST_TEST and self.score != "test":
+            raise ValueError(f"score={self.score!r}: with protocol={BEST_TEST!r} the epoch is chosen on test rows")
         if self.tiny:
             self.epochs, self.hidden_size, self.inner_size, self.num_features = 2, TINY_SIZE, TINY_SIZE, TINY_SIZE
 

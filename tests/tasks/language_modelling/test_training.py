@@ -40,7 +40,7 @@ def test_every_default_of_a_context_encoder_makes_a_model() -> None:
         preset = TRAINING.preset("default", "context_encoder", variant)
         for one in (preset, TRAINING.tiny(preset)):
             config = ContextEncoderConfig(vocab_size=10, **one.config)
-            assert (config.attention, config.causal) == (variant, True)
+            assert (config.attention, config.causal) == (ContextEncoderConfig.variants[variant]["attention"], True)
             ContextEncoderForCausalLM(config)
     with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on language, .* default"):
         TRAINING.preset("paper", "context_encoder", "dot")
@@ -69,3 +69,18 @@ def test_text_of_ones_own_goes_the_whole_way(
     again = ["train", "language-modelling", "--data", "own.txt", "--tiny", "--init_from", str(checkpoint)]
     assert main([*again, "--batch_size", "4"]) == 0
     (_,) = Path("runs").rglob("continued-*/checkpoint")
+
+
+@pytest.mark.slow
+def test_a_context_encoder_goes_the_whole_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.txt").write_text("\n\n".join(sample_text(train=200)["train"]["text"][:]))
+    kind = ("--architecture", "context_encoder", "--variant", "mikan")
+    assert main(["train", "language-modelling", "--data", "own.txt", "--tiny", "--batch_size", "4", *kind]) == 0
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    capsys.readouterr()
+    assert main(["predict", str(checkpoint), "--text", "The old baker", "--words", "3"]) == 0
+    assert capsys.readouterr().out.startswith("The old baker")
+    assert main(["evaluate", str(checkpoint), "--dataset", "own.txt", "--split", "train"]) == 0

@@ -60,7 +60,7 @@ def test_every_default_of_a_context_encoder_makes_a_tagger() -> None:
         preset = TRAINING.preset("default", "context_encoder", variant)
         for one in (preset, TRAINING.tiny(preset)):
             config = AutoConfig.for_model("ctxzoo_context_encoder", vocab_size=30, num_labels=3, **one.config)
-            assert config.attention == variant
+            assert config.attention == type(config).variants[variant]["attention"]
             AutoModelForTokenClassification.from_config(config)
     with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on tags, .* default"):
         TRAINING.preset("paper", "context_encoder", "dot")

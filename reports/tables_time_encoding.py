@@ -1,0 +1,117 @@
+"""Next event: tables of encodings of time and of what is to beat, made from results files.
+
+A cell is the mean and sample standard deviation over seeds. Differences are tested over the histories of the test
+split, with the seeds that both models have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ctxzoo.results.comparison import PairedTest
+from ctxzoo.results.example_comparison import are_comparable_by_example, compare_examples
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    PARAMETERS_COLUMN,
+    RUN_COLUMNS,
+    commands_not_run,
+    markdown_table,
+    metric,
+    refuse_mixtures,
+    refuse_repeats,
+    with_commands,
+)
+from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
+
+RECIPE = "badges_lste"
+DATASET = HISTORY_DATASETS["badges"]
+SEEDS = 3  # that the table asks for
+RECALL, RANK = "recall_at_1", "mrr_at_20"
+FLOORS = {"pop": "POP: what is frequent", "markov": "Markov: what follows the last event"}
+ENCODINGS = {
+    "none": "no times, no positions",
+    "positional": "positions alone",
+    "bochner": "Bochner, tied",
+    "mercer": "Mercer",
+    "time2vec": "time2vec",
+    "lste": "LSTE",
+    "lste_behaviour": "LSTE with behaviour",
+}
+STATIONARY = ("none", "positional", "bochner", "mercer", "time2vec")
+OURS = ("lste", "lste_behaviour")
+SETTINGS = "--epochs 15 --patience 4 --learning_rate 0.002"
+
+Runs = list[RunResult]
+COLUMNS = (
+    RUN_COLUMNS[0],
+    metric("validation recall@1", f"validation/{RECALL}"),
+    metric("test recall@1", f"test/{RECALL}"),
+    metric("test MRR@20", f"test/{RANK}"),
+    RUN_COLUMNS[1],
+    PARAMETERS_COLUMN,
+)
+
+
+def badges(results: Runs) -> str:
+    """Return every encoding on badges, above them what is to beat, below them the differences of LSTE."""
+    rows = []
+    for floor, label in FLOORS.items():
+        runs = runs_of(results, floor)
+        rows.append([label, *([NOTHING, NOTHING, *_scores(runs)] if runs else [NOT_RUN])])
+    missing = []
+    for encoding, label in ENCODINGS.items():
+        runs = runs_of(results, encoding)
+        rows.append([label, *([column.show(runs) for column in COLUMNS] if runs else [NOT_RUN])])
+        if len(runs) < SEEDS:
+            missing.append(encoding)
+    for ours in OURS:
+        for base in STATIONARY:
+            pair = [runs_of(results, one) for one in (ours, base)]
+            if all(pair):
+                label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over histories)"
+                rows.append([label, NOTHING, NOTHING, difference(*pair, RECALL), difference(*pair, RANK)])
+    commands = []
+    if missing:
+        commands.append(
+            f"python recipes/{RECIPE}.py --encodings {' '.join(missing)} --seeds {' '.join(map(str, range(SEEDS)))} "
+            f"{SETTINGS} --resume"
+        )
+    headings = ["model", *(column.heading for column in COLUMNS)]
+    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+
+
+def runs_of(results: Sequence[RunResult], variant: str) -> Runs:
+    """Return the seeds of an encoding or floor on badges, without trials of a few batches.
+
+    Raises:
+        ValueError: a seed twice, or seeds that were not made alike.
+    """
+    wanted = (RECIPE, variant, DATASET, "")
+    found = [
+        run
+        for run in results
+        if (run.recipe, run.variant, run.dataset, run.tag) == wanted and not run.settings.get("tiny")
+    ]
+    refuse_repeats(found)
+    refuse_mixtures(found)
+    return found
+
+
+def difference(ours: Runs, base: Runs, score: str) -> str:
+    """Write the difference of a test score, in percent, with its p over histories, over the seeds that both have."""
+    common = {run.seed for run in ours} & {run.seed for run in base}
+    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
+    keys = (f"test/{score}", "test/predictions")
+    if not are_comparable_by_example(pair[0], pair[1], *keys):
+        return NOTHING
+    found = compare_examples(pair[0], pair[1], *keys)
+    return PairedTest(100 * found.difference, found.p).cell()
+
+
+def _scores(runs: Runs) -> list[str]:
+    return [f"{runs[0].metrics[f'test/{score}']:.2f}" for score in (RECALL, RANK)]
+
+
+TABLES: dict[str, Callable[[Runs], str]] = {"time-encodings-badges": badges}

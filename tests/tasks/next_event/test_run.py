@@ -1,0 +1,173 @@
+"""A model of next events from its training to what a user does with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ctxzoo.cli.main import main
+from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.results.result import RunResult, read_result
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.next_event import evaluate, next_events, time_kernel
+from ctxzoo.tasks.next_event.commands import parsed_history
+from ctxzoo.tasks.next_event.floors import FLOORS, EventFloorRun
+from ctxzoo.tasks.next_event.run import NextEventRun, NextEventSettings, next_event_run
+from ctxzoo.tasks.next_event.training import NextEventTraining
+from tests.hub.test_card import python_blocks
+from tests.support.doors import offline
+from tests.support.subprocesses import run_python
+
+HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
+
+
+def run(folder: Path, encoding: str = "lste_behaviour", **changes: object) -> NextEventRun:
+    options = {"epochs": 8, "hidden_size": 16, "num_frequencies": 4, "learning_rate": 0.02, **changes}
+    settings = NextEventSettings(
+        **options,  # type: ignore[arg-type]
+        output_dir=str(folder / "runs"),
+        results_dir=str(folder / "results"),
+        tensorboard=False,
+        accelerator="cpu",
+    )
+    return next_event_run(settings, "sample", encoding, seed=0, recipe="trial", commit="0123abc")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[NextEventRun, RunResult]:
+    one = run(tmp_path_factory.mktemp("events"))
+    return one, execute(one)
+
+
+def test_it_learns_and_leaves_its_scores(finished: tuple[NextEventRun, RunResult]) -> None:
+    one, result = finished
+    assert result.metrics["test/recall_at_1"] > 50  # what is frequent has 46.6
+    assert "event_names" not in result.settings
+    hits, predictions = (result.per_example[f"test/{name}"] for name in ("recall_at_1", "predictions"))
+    assert 100 * sum(hits) / sum(predictions) == pytest.approx(result.metrics["test/recall_at_1"], rel=1e-5)
+    for picture in ("learning_curves.png", "time_kernel.png"):
+        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_its_checkpoint_knows_names_and_clock(finished: tuple[NextEventRun, RunResult]) -> None:
+    one, result = finished
+    checkpoint = one.spec.checkpoint
+    assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
+    config = json.loads((checkpoint / "config.json").read_text())
+    assert config["time_unit"] == pytest.approx(190_650.8, abs=0.1)
+    found = next_events(checkpoint, HISTORY, TIMES, k=5)
+    assert {name for name, _ in found} == {"water", "feed", "prune", "repot", "spray"}
+    shifted = next_events(checkpoint, HISTORY, [time + 2.0**30 for time in TIMES], k=5)
+    assert [name for name, _ in shifted] == [name for name, _ in found]
+    scores = evaluate(checkpoint, "sample", progress=False, accelerator="cpu")
+    assert scores["mrr_at_20"] == pytest.approx(result.metrics["test/mrr_at_20"], rel=1e-5)
+
+
+def test_the_programs_of_its_card_run(
+    finished: tuple[NextEventRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    checkpoint = finished[0].spec.checkpoint
+    card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
+    example, with_package, without_package = python_blocks(card)
+    names: dict[str, object] = {}
+    exec(example, names)
+    exec(with_package, names)
+    said = with_package.splitlines()[-1].removeprefix("# ")
+    assert capsys.readouterr().out.strip() == said
+    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
+    assert printed.splitlines()[-1] == said
+
+
+def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = str(finished[0].spec.checkpoint)
+    assert main(["verify", checkpoint]) == 0
+    assert main(["info", checkpoint]) == 0
+    assert "events: 5, with their names" in capsys.readouterr().out
+    typed = "water @ 0 | feed @ 3600 | prune @ 5e5"
+    assert main(["predict", checkpoint, "--history", typed, "--top", "2"]) == 0
+    expected = next_events(checkpoint, HISTORY, TIMES, k=2)
+    assert capsys.readouterr().out.splitlines() == [f"{probability:.4f}  {name}" for name, probability in expected]
+    events, out = tmp_path / "events.csv", tmp_path / "out.json"
+    events.write_text("user,item,time\n1,prune,500000\n1,feed,3600\n1,water,0\n1,dig,7\n2,dig,1\n")
+    assert main(["predict", checkpoint, "--file", str(events), "--top", "2", "--output", str(out)]) == 0
+    first, second = json.loads(out.read_text())
+    assert first == {"history_id": "1", "left_out": 1, "next": [list(pair) for pair in expected]}
+    assert second == {"history_id": "2", "left_out": 1, "next": []}
+    for options, message in (
+        ([], "give either --history, or --file with --output"),
+        (["--history", "water"], "'water' is no event with a time"),
+        (["--history", "dig @ 3"], "does not know the event 'dig'"),
+        (["--file", "a.csv", "--output", "a.json"], "no file 'a.csv'"),
+    ):
+        assert main(["predict", checkpoint, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_typed_histories() -> None:
+    assert parsed_history("a @ b @ 1e3|c@-2") == (["a @ b", "c"], [1000.0, -2.0])
+
+
+def test_the_picture_is_of_the_kernel(finished: tuple[NextEventRun, RunResult]) -> None:
+    from ctxzoo.hub.saved_model import load_saved_model
+
+    model, _ = load_saved_model(str(finished[0].spec.checkpoint))
+    kernel, power, gaps = time_kernel(model, HISTORY, TIMES)
+    assert np.allclose((power * gaps).sum(axis=-1), kernel, atol=1e-5)
+    assert np.linalg.eigvalsh(kernel).min() > -1e-5
+    with pytest.raises(ValueError, match="2 timestamps of 3 events"):
+        time_kernel(model, HISTORY, TIMES[:2])
+
+
+def test_floors_leave_their_scores(tmp_path: Path) -> None:
+    expected = {"pop": 46.57, "markov": 52.94}
+    for floor in FLOORS:
+        one = EventFloorRun(
+            recipe="badges_lste",
+            variant=floor,
+            commit="0123abc",
+            data={"dataset": "sample", "max_length": 100},
+            results_dir=str(tmp_path),
+        )
+        result = execute(one)
+        assert result.metrics["test/recall_at_1"] == pytest.approx(expected[floor], abs=0.01)
+        assert read_result(one.spec.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)
+
+
+def test_events_of_ones_own_go_the_whole_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ["who,what,when"] + [f"{user},{(7 * user + n * n) % 5},{n * n}" for user in range(30) for n in range(6)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    columns = ["--user_column", "who", "--item_column", "what", "--time_column", "when"]
+    assert main(["train", "next-event", "--data", "own.csv", "--tiny", *columns]) == 0
+    said = capsys.readouterr().out
+    assert "own.csv: 30 histories: " in said
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    assert main(["predict", str(checkpoint), "--history", "0 @ 0 | 1 @ 1", "--top", "2"]) == 0
+
+
+@pytest.mark.parametrize("settings", ["default", "paper"])
+def test_every_setting_makes_a_model(settings: str) -> None:
+    from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+
+    training = NextEventTraining()
+    for variant in training.variants("context_encoder"):
+        preset = training.preset(settings, "context_encoder", variant)
+        for one in (preset, training.tiny(preset)):
+            ContextEncoderConfig(**one.config)
+        assert set(training.search_space(preset)) == set(training.space)
+
+
+def test_another_seed_draws_another_model(tmp_path: Path) -> None:
+    weights = []
+    for seed in (0, 1):
+        data = run(tmp_path).build_data()
+        data.setup()
+        torch.manual_seed(seed)
+        weights.append(run(tmp_path).build_task(data, 1).model.encoder.time.local.behaviour.hidden.weight)
+    assert not torch.equal(*weights)

@@ -1,0 +1,118 @@
+"""Rows of numbers: read, checked, divided and scaled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+import torch
+
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling, random_parts, regression_dataset
+from ctxzoo.tasks.regression.reader import check_rows, read_rows
+from ctxzoo.tasks.regression.sample import sample_rows
+
+
+def test_a_file_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,price,b\n1,10,0.5\n2,20,-1\n")
+    found = read_rows(str(path), target_column="price")
+    assert (found.feature_names, found.target_name) == (["a", "b"], "price")
+    assert found.splits["train"].features.tolist() == [[1.0, 0.5], [2.0, -1.0]]
+    assert found.splits["train"].targets.tolist() == [10.0, 20.0]
+    assert read_rows(str(path)).target_name == "b"  # the last, where none is named y
+
+
+@pytest.mark.parametrize(
+    ("columns", "target", "message"),
+    [
+        ({"a": ["x", "z"], "y": [1.0, 2.0]}, None, "column 'a' begins with 'x', which is no number"),
+        ({"a": [1.0, None], "y": [1.0, 2.0]}, None, "row 1: no finite number in 'a'"),
+        ({"a": [1.0, 2.0], "y": [1.0, float("inf")]}, None, "row 1: no finite number in 'y'"),
+        ({"a": [1.0], "y": [1.0]}, "price", "no column 'price' to predict; there are"),
+        ({"y": [1.0]}, None, "expected a target and others to predict it from"),
+        ({"x": [[1.0], [1.0, 2.0]], "y": [1.0, 2.0]}, None, "row 1: 2 numbers in 'x'; expected 1"),
+        ({"x": [[1.0], [float("nan")]], "y": [1.0, 2.0]}, None, "row 1: a number of 'x' is missing or not finite"),
+    ],
+)
+def test_what_is_refused(columns: dict[str, Any], target: str | None, message: str) -> None:
+    with pytest.raises(TextFormatError, match=message):
+        check_rows({"train": datasets.Dataset.from_dict(columns)}, target)
+
+
+def test_scaling_is_that_of_the_training_rows_alone() -> None:
+    data = RegressionDataModule("sample", split_number=3)
+    data.setup()
+    train = data.features[data.rows("train")]
+    scaled = data.scaled_features()
+    assert np.allclose(scaled[data.rows("train")].min(axis=0), -1)
+    assert np.allclose(scaled[data.rows("train")].max(axis=0), 1)
+    assert np.allclose(data.model_sizes()["feature_scales"], np.ptp(train, axis=0) / 2)
+    constant = Scaling(np.ones((3, 1)), np.array([1.0, 2.0, 5.0])).fields()
+    assert constant == {
+        "feature_offsets": [1.0],
+        "feature_scales": [1.0],
+        "target_offset": 3.0,
+        "target_scale": 2.0,
+    }
+
+
+def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:
+    data = RegressionDataModule("sample")
+    data.setup()
+    seen = torch.zeros(160, dtype=torch.long)
+    for split in ("train", "validation", "test"):
+        (batch,) = data.split_dataloader(split)
+        assert batch["inputs_embeds"].shape == (1, 160, 3)
+        known = ~batch["labels"][0, :, 0].isnan()
+        assert known.nonzero().flatten().tolist() == data.rows(split).tolist()
+        seen += known
+    assert seen.tolist() == [1] * 160
+
+
+def test_random_splits() -> None:
+    for protocol, sizes in (("validation", (80, 10, 10)), ("best_test", (90, 10, 10))):
+        parts = random_parts(100, 0, protocol)
+        assert tuple(len(parts[name]) for name in ("train", "validation", "test")) == sizes
+        assert set(parts["train"]).isdisjoint(parts["test"])
+    assert random_parts(100, 0, "best_test")["test"].tolist() == random_parts(100, 0, "validation")["test"].tolist()
+    assert random_parts(100, 1, "validation")["test"].tolist() != random_parts(100, 0, "validation")["test"].tolist()
+
+
+def test_the_epoch_is_chosen_on_test_rows_in_the_authors_protocol_alone() -> None:
+    chosen = random_parts(100, 4, "best_test")
+    assert chosen["validation"].tolist() == chosen["test"].tolist()
+    ours = random_parts(100, 4, "validation")
+    assert set(ours["validation"]).isdisjoint(ours["test"])
+    with pytest.raises(ValueError, match="a split_number with best_test"):
+        RegressionDataModule("sample", protocol="best_test")
+
+
+def test_data_that_cannot_be(tmp_path: Path) -> None:
+    data = RegressionDataModule("sample")
+    data.setup()
+    with pytest.raises(ValueError, match="gives no 'dev' rows"):
+        data.split_dataloader("dev")
+    path = tmp_path / "few.csv"
+    path.write_text("a,y\n1,2\n")
+    few = RegressionDataModule(str(path), split_number=0)
+    with pytest.raises(TextFormatError, match="has 1 rows; expected 10 or more to divide"):
+        few.setup()
+    with pytest.raises(ValueError, match="has no configurations; leave it out"):
+        read_rows("sample", config_name="airline")
+    with pytest.raises(ValueError, match="seed is -1"):
+        sample_rows(-1)
+
+
+@pytest.mark.data
+def test_the_real_sets() -> None:
+    expected = {"airline": (115, 14, 15, 1), "co2": (656, 82, 82, 1), "concrete": (824, 103, 103, 8)}
+    expected["parkinsons"] = (4700, 587, 588, 20)
+    for name, (train, validation, test, width) in expected.items():
+        data = RegressionDataModule(**regression_dataset(name))
+        data.setup()
+        assert tuple(len(data.rows(split)) for split in ("train", "validation", "test")) == (train, validation, test)
+        assert data.features.shape == (train + validation + test, width)

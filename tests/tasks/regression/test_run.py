@@ -1,0 +1,174 @@
+"""A regression from its training to what a user does with it, and its baselines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import approx_fprime
+
+from ctxzoo.cli.main import main
+from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.results.result import RunResult
+from ctxzoo.runs.run import execute
+from ctxzoo.tasks.regression import SpectralMixture, evaluate, predict_rows
+from ctxzoo.tasks.regression.baselines import BaselineRun
+from ctxzoo.tasks.regression.run import RegressionRun, RegressionSettings, regression_run
+from ctxzoo.tasks.regression.training import RegressionTraining
+from tests.hub.test_card import python_blocks
+from tests.support.doors import offline
+from tests.support.subprocesses import run_python
+
+ROWS = [[5.0, 0.2, 0.5], [31.0, -0.6, 0.1]]
+
+
+def run(folder: Path, variant: str = "ikan_direct", **changes: object) -> RegressionRun:
+    options = {"epochs": 40, "hidden_size": 16, "inner_size": 16, "num_heads": 2, "num_features": 8, **changes}
+    settings = RegressionSettings(
+        **options,  # type: ignore[arg-type]
+        output_dir=str(folder / "runs"),
+        results_dir=str(folder / "results"),
+        tensorboard=False,
+        accelerator="cpu",
+    )
+    return regression_run(settings, "sample", variant, seed=0, recipe="trial", commit="0123abc")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RegressionRun, RunResult]:
+    one = run(tmp_path_factory.mktemp("rows"))
+    return one, execute(one)
+
+
+def test_it_learns_and_leaves_its_scores(finished: tuple[RegressionRun, RunResult]) -> None:
+    one, result = finished
+    assert result.metrics["validation/rmse"] < 0.8 * result.metrics["validation/epoch1/rmse"]
+    errors = result.per_example["test/squared_error"]
+    assert len(errors) == 20
+    assert np.sqrt(np.mean(errors)) == pytest.approx(result.metrics["test/rmse"], rel=1e-4)
+    for picture in ("learning_curves.png", "predictions.png"):
+        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[RegressionRun, RunResult]) -> None:
+    one, result = finished
+    checkpoint = one.spec.checkpoint
+    assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
+    scores = evaluate(checkpoint, "sample", progress=False, accelerator="cpu")
+    assert scores["rmse"] == pytest.approx(result.metrics["test/rmse"], rel=1e-5)
+    from ctxzoo.hub.saved_model import load_saved_model
+
+    model, _ = load_saved_model(str(checkpoint))
+    data = one.build_data()
+    data.setup()
+    kept = torch.from_numpy(data.scaled_features()[data.rows("train")]).float()
+    assert torch.equal(model.context.rows, kept)
+    with torch.no_grad():
+        fields = data.scaling_fields
+        rows = (np.array(ROWS) - fields["feature_offsets"]) / fields["feature_scales"]
+        sequence = torch.cat([kept, torch.tensor(rows).float()])
+        scaled = model(inputs_embeds=sequence.unsqueeze(0)).logits[0, -2:, 0]
+    expected = scaled * data.scaling_fields["target_scale"] + data.scaling_fields["target_offset"]
+    assert predict_rows(model, ROWS) == pytest.approx(expected.tolist(), rel=1e-5)
+    with pytest.raises(ValueError, match=r"rows of \[2\] numbers: expected 3"):
+        predict_rows(model, [[1.0, 2.0]])
+
+
+def test_the_programs_of_its_card_run(
+    finished: tuple[RegressionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    checkpoint = finished[0].spec.checkpoint
+    card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
+    example, with_package, without_package = python_blocks(card)
+    names: dict[str, object] = {}
+    exec(example, names)
+    exec(with_package, names)
+    said = with_package.splitlines()[-1].removeprefix("# ")
+    assert capsys.readouterr().out.strip() == said
+    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
+    assert printed.splitlines()[-1] == said
+
+
+def test_commands(
+    finished: tuple[RegressionRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = str(finished[0].spec.checkpoint)
+    assert main(["verify", checkpoint]) == 0
+    assert main(["info", checkpoint]) == 0
+    assert "features: 3; training rows that it keeps: 120" in capsys.readouterr().out
+    assert main(["predict", checkpoint, "--numbers", "5, 0.2, 0.5"]) == 0
+    assert float(capsys.readouterr().out) == pytest.approx(predict_rows(checkpoint, ROWS[:1])[0], rel=1e-4)
+    rows, out = tmp_path / "rows.csv", tmp_path / "out.json"
+    rows.write_text("noise,day,height\n0.5,5,0.2\n0.1,31,-0.6\n")  # told by their names
+    assert main(["predict", checkpoint, "--file", str(rows), "--output", str(out)]) == 0
+    assert [row["level"] for row in json.loads(out.read_text())] == pytest.approx(predict_rows(checkpoint, ROWS))
+    rows.write_text("day,height\n1,2\n")
+    for options, message in (
+        ([], "give either --numbers, or --file with --output"),
+        (["--numbers", "1, x"], "expected numbers with"),
+        (["--file", str(rows), "--output", str(out)], "no column 'noise'"),
+    ):
+        capsys.readouterr()
+        assert main(["predict", checkpoint, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
+    scores = {}
+    for variant in ("mean", "ridge", "gp_rbf"):
+        one = BaselineRun(
+            recipe="regression_ika",
+            variant=variant,
+            commit="0123abc",
+            data={"dataset": "sample"},
+            results_dir=str(tmp_path),
+        )
+        scores[variant] = execute(one).metrics["test/rmse"]
+    assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
+
+
+def test_the_spectral_mixture_is_its_formula_with_its_gradient() -> None:
+    draws = np.random.default_rng(0)
+    x = draws.normal(size=(4, 2))
+    kernel = SpectralMixture(draws.random(3) + 0.1, draws.random(6) + 0.1, draws.random(6) + 0.1)
+    found, gradient = kernel(x, eval_gradient=True)
+    means, deviations = np.reshape(kernel.means, (3, 2)), np.reshape(kernel.deviations, (3, 2))
+    for i in range(4):
+        for j in range(4):
+            gap = x[i] - x[j]
+            expected = sum(
+                weight * np.prod(np.exp(-2 * np.pi**2 * gap**2 * deviation**2) * np.cos(2 * np.pi * gap * mean))
+                for weight, mean, deviation in zip(kernel.weights, means, deviations, strict=True)
+            )
+            assert found[i, j] == pytest.approx(expected)
+    numeric = approx_fprime(kernel.theta, lambda theta: kernel.clone_with_theta(theta)(x).ravel(), 1e-7)
+    assert gradient.reshape(16, -1) == pytest.approx(numeric, abs=1e-4)
+    assert np.linalg.eigvalsh(found).min() > -1e-9
+    assert kernel.diag(x) == pytest.approx(np.diag(found))
+
+
+def test_rows_of_ones_own_go_the_whole_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ["price,size,age"] + [f"{3 * n + n % 4},{n},{n * n % 7}" for n in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    assert main(["train", "regression", "--data", "own.csv", "--target_column", "price", "--tiny"]) == 0
+    assert "own.csv: 40 rows: " in capsys.readouterr().out
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    assert main(["predict", str(checkpoint), "--numbers", "4,1"]) == 0
+
+
+@pytest.mark.parametrize("settings", ["default", "paper"])
+def test_every_setting_makes_a_model(settings: str) -> None:
+    from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+
+    training = RegressionTraining()
+    for variant in training.variants("context_encoder"):
+        preset = training.preset(settings, "context_encoder", variant)
+        for one in (preset, training.tiny(preset)):
+            ContextEncoderConfig(**one.config)
+        assert set(training.search_space(preset)) == set(training.space)
