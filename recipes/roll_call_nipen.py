@@ -40,11 +40,10 @@ MODELS = (
 NEW_BILLS = "roll_call_new_bills"
 # Chosen on validation, in place of the published weights.
 OURS: dict[str, Any] = {
-    "trust_lambda": 300,
-    "ideal_lambda": 5,
-    "scale_lambda": 0.1,
+    "trust_lambda": 1500,
+    "ideal_lambda": 20,
     "text_lambda": 10,
-    "topic_lambda": 1,
+    "topic_lambda": 10,
     "bias_lambda": 5,
     "num_topics": 3,
 }
