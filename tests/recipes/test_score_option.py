@@ -20,6 +20,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
     "mr_contextualizer": {"dataset": "sample"},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
+    "roll_call_nipen": {"dataset": ["sample"], "models": ["ideal_point"]},
     "sentence_beta_lstm": {"datasets": ["sample"], "cells": ["lstm", "bibeta5"]},
     "sentence_contextualizer": {"datasets": ["sample"]},
     "sentence_linear": {"datasets": ["sample"]},
