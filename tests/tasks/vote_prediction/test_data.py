@@ -21,7 +21,7 @@ def test_batches_hold_every_bill_of_a_split_once() -> None:
         for batch in loader:
             rows += batch["row"].tolist()
             votes += int((~batch["labels"].isnan()).sum())
-            assert torch.equal(batch["votes"].isnan(), torch.from_numpy(np.isnan(data.observed[batch["row"]])))
+            assert torch.equal(batch["votes"].isnan(), torch.from_numpy(np.isnan(data.observed[batch["row"].numpy()])))
         assert sorted(rows) == sorted(set(rows))
         assert votes == len(sample_votes()[split])
 

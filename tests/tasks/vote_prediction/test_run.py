@@ -61,6 +61,7 @@ def test_its_checkpoint_knows_the_names(finished: tuple[VoteRun, RunResult]) -> 
         assert found[name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_programs_of_its_card_run(
     finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -73,9 +74,8 @@ def test_the_programs_of_its_card_run(
     exec(with_package, names)
     shown = capsys.readouterr().out.strip()
     assert f"# {shown}" in with_package
-    outside = run_python(f"{example}\n{without_package}", tmp_path, **offline(tmp_path))
-    assert outside.returncode == 0, outside.stderr
-    assert outside.stdout.strip().splitlines()[-1] == shown
+    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
+    assert printed.splitlines()[-1] == shown
 
 
 def test_the_command_line(
@@ -92,12 +92,13 @@ def test_the_command_line(
     told = json.loads(out.read_text())
     assert [row["text"] for row in told] == ["open the school", "limit water"]
     assert told[0]["yea"]["member 0"] != told[1]["yea"]["member 0"]
-    assert main(["predict", checkpoint]) == 1
+    assert main(["predict", checkpoint]) == 2
     assert "give one of --text, --bill, and --file with --output" in capsys.readouterr().err
-    assert main(["predict", checkpoint, "--bill", "bill 9999"]) == 1
+    assert main(["predict", checkpoint, "--bill", "bill 9999"]) == 2
     assert "bill 'bill 9999' is none of the 120" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_own_votes_are_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
