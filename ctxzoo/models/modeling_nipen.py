@@ -189,7 +189,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         structure = self.config.network_structure
         if structure in ("without_network", "only_network"):
             return None
-        scales = (self.content_scale.weight, self.network_scale.weight)
+        scales: tuple[torch.Tensor, torch.Tensor] = (self.content_scale.weight, self.network_scale.weight)
         if structure == "doc_alpha":
             scales = (scales[0][ids].unsqueeze(1), scales[1][ids].unsqueeze(1))
         elif structure == "user_doc_alpha":

@@ -110,3 +110,20 @@ def test_beta_lstm(tmp_path: Path) -> None:
     correlations = [float(one) for one in re.findall(r"correlation (\S+) ±", printed(gates))]
     assert correlations[:layers] == pytest.approx([-0.22] * layers, abs=0.03)
     assert correlations[layers:] != correlations[:layers]
+
+
+@pytest.mark.slow
+def test_nipen(tmp_path: Path) -> None:
+    trained, loaded, predicted, chamber, topics, votes = run("nipen.ipynb", tmp_path)
+    accuracy, likelihood = map(
+        float, re.findall(r"accuracy (\S+) %, log-likelihood of a vote (\S+)", printed(trained))[0]
+    )
+    assert accuracy > 70
+    assert likelihood > -0.6
+    assert "24 legislators, 120 bills" in printed(loaded)
+    hill, shore, other_hill, other_shore = (float(line.split()[1]) for line in printed(predicted).splitlines())
+    assert hill > shore  # Hill forbids, and Shore permits
+    assert other_hill < other_shore
+    for cell in (chamber, votes):
+        assert any("image/png" in output["data"] for output in cell.outputs if "data" in output)
+    assert len(printed(topics).splitlines()) == 2
