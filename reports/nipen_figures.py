@@ -3,8 +3,8 @@
     python reports/nipen_figures.py --checkpoint FOLDER                  all of them
     python reports/nipen_figures.py --checkpoint FOLDER --only points
 
-- points: ideal points coloured by party, beside NOMINATE's first dimension, which is no input of the model; |r| stands in
-  the title;
+- points: ideal points coloured by party, beside NOMINATE's first dimension, which is no input of the model; |r| stands
+  in the title;
 - topics: the words of each topic;
 - votes: how likely each legislator says yea to a bill, whose text is given, or which has a name.
 
@@ -53,21 +53,21 @@ def points(settings: Settings, folder: Path) -> TableRows:
     nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
     draw_ideal_points(model, folder / "points.png", others=nominate)
     rows = zip(model.config.legislator_names, ideal_points(model).tolist(), strict=True)
-    return ["legislator", "ideal_point", "nominate"], [[name, value, nominate.get(name, "")] for name, value in rows]
+    return [["legislator", "ideal_point", "nominate"], *([name, value, nominate.get(name, "")] for name, value in rows)]
 
 
 def topics(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     draw_topics(model, folder / "topics.png")
     words = topic_words(model)
-    return ["topic", "words"], [[number, " ".join(found)] for number, found in enumerate(words, start=1)]
+    return [["topic", "words"], *([number, " ".join(found)] for number, found in enumerate(words, start=1))]
 
 
 def votes(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else 0)
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
-    return ["legislator", "yea"], [[name, yea] for name, yea in model.predict_votes(settings.text, bill)]
+    return [["legislator", "yea"], *([name, yea] for name, yea in model.predict_votes(settings.text, bill))]
 
 
 def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:

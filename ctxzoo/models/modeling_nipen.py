@@ -4,6 +4,7 @@ Symbols: U legislators, D bills of the training, B bills of a batch, V words, K 
 function computes which equation, and the deviations.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +92,9 @@ class NipenForVotePrediction(VotePreTrainedModel):
     @property
     def reads_new_bills(self) -> bool:
         return bool(self.config.amortized_bills)
+
+    def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        return self.encoder.parameters()
 
     def forward(
         self,
