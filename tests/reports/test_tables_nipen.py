@@ -42,9 +42,10 @@ def test_votes() -> None:
 
 
 def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
-    named = made("pgm_vae", -0.6, tag="votes-authors", settings={"epochs": 9})
+    named = made("pgm_vae", -0.6, tag="votes-authors")
+    named = replace(named, settings={**named.settings, "epochs": 9})
     table = rows(votes([made("pgm_vae", -0.2), named]))
-    assert table["NIPEN PGM (VAE), authors"]["test accuracy"] == "-0.60"
+    assert table["NIPEN PGM (VAE), authors (epochs 9)"]["test accuracy"] == "-0.60"
 
 
 def test_new_bills_have_a_table_of_models_that_read_texts() -> None:
