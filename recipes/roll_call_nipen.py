@@ -40,14 +40,14 @@ MODELS = (
 NEW_BILLS = "roll_call_new_bills"
 # Chosen on validation, in place of the published weights.
 OURS: dict[str, Any] = {
-    "trust_lambda": 300,
-    "ideal_lambda": 5,
-    "scale_lambda": 0.1,
+    "trust_lambda": 1500,
+    "ideal_lambda": 20,
     "text_lambda": 10,
-    "topic_lambda": 1,
+    "topic_lambda": 10,
     "bias_lambda": 5,
     "num_topics": 3,
 }
+OF_ALONE = {"ideal_lambda": 2, "topic_lambda": 1}
 OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
 OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
 
@@ -117,7 +117,7 @@ def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if _model(model)[0] == "nipen":
         if settings.weights == "ours":
-            found |= OURS | (OF_TENSOR if "tensor" in model else {})
+            found |= OURS | (OF_ALONE if model.endswith(ALONE) else {}) | (OF_TENSOR if "tensor" in model else {})
         if settings.amortized_bills or dataset == NEW_BILLS:
             found["amortized_bills"] = True
         if dataset == NEW_BILLS and settings.weights == "ours":

@@ -17,8 +17,8 @@ ENTRIES = (
         licence="Voteview: free for use with citation (Lewis et al.); the repository states none",
         source="GitHub yahoochen97/GPIRT, commit 87570b4, which has exports of Voteview",
         how=(
-            "Codes 1 to 3 are yea, 4 to 6 nay, others are left out, as are presidents. Votes are drawn into five folds by "
-            "numpy's generator with seed 20180202, of which the last is halved for validation and test; in "
+            "Codes 1 to 3 are yea, 4 to 6 nay, others are left out, as are presidents. Votes are drawn into five folds "
+            "by numpy's generator with seed 20180202, of which the last is halved for validation and test; in "
             "votes_new_bills all roll calls on one measure are on one side. Both divisions are kept with the package."
         ),
         uses=("roll_call_nipen", "roll_call_floors"),

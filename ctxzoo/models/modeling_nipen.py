@@ -4,6 +4,7 @@ Symbols: U legislators, D bills of the training, B bills of a batch, V words, K 
 function computes which equation, and the deviations.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +92,9 @@ class NipenForVotePrediction(VotePreTrainedModel):
     @property
     def reads_new_bills(self) -> bool:
         return bool(self.config.amortized_bills)
+
+    def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        return self.encoder.parameters()
 
     def forward(
         self,
@@ -189,7 +193,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         structure = self.config.network_structure
         if structure in ("without_network", "only_network"):
             return None
-        scales = (self.content_scale.weight, self.network_scale.weight)
+        scales: tuple[torch.Tensor, torch.Tensor] = (self.content_scale.weight, self.network_scale.weight)
         if structure == "doc_alpha":
             scales = (scales[0][ids].unsqueeze(1), scales[1][ids].unsqueeze(1))
         elif structure == "user_doc_alpha":

@@ -1,7 +1,7 @@
 """What models that predict votes have in common: bags of words of texts, the trust mask, and predictions by name."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import torch
@@ -26,6 +26,10 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     @property
     def reads_new_bills(self) -> bool:
         return False
+
+    def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        """Return the parameters of what reads texts, which may be trained at a rate of their own; here none."""
+        return ()
 
     def set_observed(self, votes: torch.Tensor) -> None:
         """Tell a new model where there are votes in the training, (D, U) booleans; some have no use for it.

@@ -3,6 +3,7 @@
 docs/models/vote_baseline.md lists which function computes which equation, and the deviations.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,9 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
     @property
     def reads_new_bills(self) -> bool:
         return self.config.kind == "cdl"
+
+    def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        return self.votes.autoencoder.parameters() if isinstance(self.votes, Cdl) else ()
 
     def set_observed(self, votes: torch.Tensor) -> None:
         super().set_observed(votes)

@@ -114,7 +114,7 @@ RANGES = {
         ),
         COUNT,
     ),
-    **dict.fromkeys(("learning_rate", "embedding_bound", "p_norm"), POSITIVE),
+    **dict.fromkeys(("learning_rate", "text_learning_rate", "embedding_bound", "p_norm"), POSITIVE),
     **dict.fromkeys(
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),

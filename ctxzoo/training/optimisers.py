@@ -20,7 +20,7 @@ _SCHEDULED: dict[str, Any] = {
 
 def build_optimiser(
     name: OptimiserName,
-    parameters: Iterable[torch.nn.Parameter],
+    parameters: Iterable[torch.nn.Parameter | dict[str, Any]],
     *,
     learning_rate: float,
     weight_decay: float = 0.0,
@@ -38,7 +38,7 @@ def build_optimiser(
     0.9 where that is None) warm up linearly over `warmup_steps` and, when `total_steps` is given, decay linearly to
     zero; or, with `halve_after`, their rate is halved each time that so many epochs in a row bring no better score
     `monitor`, by default a higher one. All but AdamW add weight decay to the gradient. `fused`: they pass over each
-    tensor once instead of a dozen times.
+    tensor once instead of a dozen times. A dict among the parameters is a group of torch's, with its own `lr`.
 
     Raises:
         ValueError: unknown name, a rate that is not positive, a momentum out of range or for another than SGD, a
@@ -50,7 +50,7 @@ def build_optimiser(
         raise ValueError(f"momentum={momentum} belongs to sgd; {name} has none that can be chosen")
     if momentum is not None and not 0 <= momentum < 1:
         raise ValueError(f"momentum must be at least 0 and below 1, got {momentum}")
-    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    trainable: Any = [one for one in parameters if isinstance(one, dict) or one.requires_grad]
     if name == "adadelta":
         if warmup_steps or total_steps is not None or halve_after:
             raise ValueError(f"adadelta keeps its rate; schedules belong to {', '.join(_SCHEDULED)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -154,13 +154,17 @@ class ZooTask(lightning.LightningModule, ABC):
         """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept."""
         self.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"])
 
+    def parameter_groups(self) -> Iterable[Any]:
+        """What the optimiser trains: all parameters, or groups of them with rates of their own, as torch takes them."""
+        return self.parameters()
+
     def configure_optimizers(self) -> Any:
         settings = self.hparams
         # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimiser.
         fused = self.device.type == "cpu" and not self.trainer.gradient_clip_val
         return build_optimiser(
             settings["optimiser"],
-            self.parameters(),
+            self.parameter_groups(),
             learning_rate=settings["learning_rate"],
             weight_decay=settings["weight_decay"],
             warmup_steps=settings["warmup_steps"],

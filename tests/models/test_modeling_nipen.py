@@ -309,10 +309,10 @@ def test_case_deviations_of_topics_are_bounded() -> None:
 
 
 def test_case_trust_starts_small_enough() -> None:
-    big = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1))
+    big: Any = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1))
     assert big.trust.weight.std() <= 400**-0.5
     assert big.trust.mask.dtype == torch.bool
-    low = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1, trust_rank=3))
+    low: Any = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1, trust_rank=3))
     assert low.trust.trust().std() <= 400**-0.5
 
 

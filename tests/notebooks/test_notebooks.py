@@ -140,3 +140,20 @@ def test_hcrnn(tmp_path: Path) -> None:
     first, *others = printed(published).splitlines()
     assert first.startswith("1,980 articles; after ")
     assert len(others) == 3
+
+
+@pytest.mark.slow
+def test_nipen(tmp_path: Path) -> None:
+    trained, loaded, predicted, chamber, topics, votes = run("nipen.ipynb", tmp_path)
+    accuracy, likelihood = map(
+        float, re.findall(r"accuracy (\S+) %, log-likelihood of a vote (\S+)", printed(trained))[0]
+    )
+    assert accuracy > 70
+    assert likelihood > -0.6
+    assert "24 legislators, 120 bills" in printed(loaded)
+    hill, shore, other_hill, other_shore = (float(line.split()[1]) for line in printed(predicted).splitlines())
+    assert hill > shore  # Hill forbids, and Shore permits
+    assert other_hill < other_shore
+    for cell in (chamber, votes):
+        assert any("image/png" in output["data"] for output in cell.outputs if "data" in output)
+    assert len(printed(topics).splitlines()) == 2

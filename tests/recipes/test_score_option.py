@@ -22,6 +22,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "mr_contextualizer": {"dataset": "sample"},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
     "regression_ika": {"dataset": ["sample"], "splits": ["own"]},
+    "roll_call_nipen": {"dataset": ["sample"], "models": ["ideal_point"]},
     "sentence_beta_lstm": {"datasets": ["sample"], "cells": ["lstm", "bibeta5"]},
     "sentence_context_encoder": {"datasets": ["sample"], "attentions": ["dot"]},
     "sentence_contextualizer": {"datasets": ["sample"]},

@@ -9,13 +9,27 @@ __all__ = [
     "VoteDataModule",
     "VotePredictionTask",
     "VoteScores",
+    "correlation",
+    "draw_ideal_points",
+    "draw_topics",
+    "draw_votes",
     "evaluate",
+    "ideal_points",
     "predict_votes",
+    "topic_words",
 ]
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.vote_prediction.data import VoteDataModule
     from ctxzoo.tasks.vote_prediction.evaluation import evaluate
+    from ctxzoo.tasks.vote_prediction.pictures import (
+        correlation,
+        draw_ideal_points,
+        draw_topics,
+        draw_votes,
+        ideal_points,
+        topic_words,
+    )
     from ctxzoo.tasks.vote_prediction.prediction import predict_votes
     from ctxzoo.tasks.vote_prediction.reader import VoteColumns
     from ctxzoo.tasks.vote_prediction.task import VotePredictionTask, VoteScores
@@ -27,7 +41,13 @@ else:
             "VoteDataModule": "ctxzoo.tasks.vote_prediction.data",
             "VotePredictionTask": "ctxzoo.tasks.vote_prediction.task",
             "VoteScores": "ctxzoo.tasks.vote_prediction.task",
+            "correlation": "ctxzoo.tasks.vote_prediction.pictures",
+            "draw_ideal_points": "ctxzoo.tasks.vote_prediction.pictures",
+            "draw_topics": "ctxzoo.tasks.vote_prediction.pictures",
+            "draw_votes": "ctxzoo.tasks.vote_prediction.pictures",
             "evaluate": "ctxzoo.tasks.vote_prediction.evaluation",
+            "ideal_points": "ctxzoo.tasks.vote_prediction.pictures",
             "predict_votes": "ctxzoo.tasks.vote_prediction.prediction",
+            "topic_words": "ctxzoo.tasks.vote_prediction.pictures",
         },
     )

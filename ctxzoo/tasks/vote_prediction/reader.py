@@ -278,15 +278,7 @@ def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Tabl
     """Return tables of ids with names, texts and parties."""
     bills = _table(dataset, data_dir, BILL_TABLE, BILL_COLUMNS)
     people = _table(dataset, data_dir, LEGISLATOR_TABLE, LEGISLATOR_COLUMNS)
-    titles = [
-        f"{name} ({party[:1]}, {state})"
-        for name, party, state in zip(people["name"], people["party"], people["state"], strict=True)
-    ]
-    twice = Counter(titles)
-    names = [
-        title if twice[title] == 1 else f"{title} [{number}]"
-        for title, number in zip(titles, people["legislator_id"], strict=True)
-    ]
+    names = legislator_names(people)
     places = {
         "legislator_id": {number: place for place, number in enumerate(people["legislator_id"])},
         "bill_id": {number: place for place, number in enumerate(bills["bill_id"])},
@@ -314,6 +306,19 @@ def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Tabl
         encoded[VOTE] = _checked(where, table.column(VOTE))
         found[split] = pa.table({name: encoded[name] for name in COLUMNS})
     return found
+
+
+def legislator_names(people: Any) -> list[str]:
+    """Return the names of a table of legislators with party and state, and, where two agree, with their ids."""
+    titles = [
+        f"{name} ({party[:1]}, {state})"
+        for name, party, state in zip(people["name"], people["party"], people["state"], strict=True)
+    ]
+    twice = Counter(titles)
+    return [
+        title if twice[title] == 1 else f"{title} [{number}]"
+        for title, number in zip(titles, people["legislator_id"], strict=True)
+    ]
 
 
 def _table(dataset: str, data_dir: str | None, name: str, columns: tuple[str, ...]) -> dict[str, list[Any]]:

@@ -51,6 +51,7 @@ class VoteSettings(TrainingSettings):
     batch_size: int = reported(256, "bills")
     optimiser: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float = reported(4e-2)
+    text_learning_rate: float = reported(1e-3, "of what reads texts")
     gradient_clip: float = reported(0.0)
 
 
@@ -101,7 +102,7 @@ def vote_run(
         config={"model_type": f"ctxzoo_{architecture}", **config},
         data={**data, "batch_size": settings.batch_size},
         decay=settings.decay,
-        task={"optimiser": settings.optimiser, "learning_rate": settings.learning_rate},
+        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "text_learning_rate")},
         trainer=settings.trainer(
             seed,
             epochs=1 if settings.tiny else settings.epochs,

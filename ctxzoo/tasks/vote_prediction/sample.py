@@ -55,13 +55,13 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
         lean = 2 * draws.random() - 1
         text = _text(draws, lean)
         bias = 2 * draws.random() - 0.5
-        for name, party, point in people:
+        for name, group, point in people:
             chance = 1 / (1 + math.exp(-(3 * lean * point + bias)))
             vote, here, where = int(draws.random() < chance), draws.random(), draws.random()
             if here < ABSENT:
                 continue
             split = "test" if where < HELD_OUT else "validation" if where < 2 * HELD_OUT else "train"
-            rows[split].append((name, f"bill {number}", vote, text, party))
+            rows[split].append((name, f"bill {number}", vote, text, group))
     names = (LEGISLATOR, BILL, VOTE, TEXT, GROUP)
     return {
         split: datasets.Dataset.from_dict(dict(zip(names, map(list, zip(*found, strict=True)), strict=True)))

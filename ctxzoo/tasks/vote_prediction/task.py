@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -57,6 +58,8 @@ class VotePredictionTask(ZooTask):
     Args:
         model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
+        text_learning_rate: of what reads texts, where that is to have another rate; points of single bills, which are
+            in one batch of an epoch each, need higher ones.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -73,6 +76,7 @@ class VotePredictionTask(ZooTask):
         *,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-3,
+        text_learning_rate: float | None = None,
         weight_decay: float = 0.0,
         momentum: float | None = None,
         warmup_steps: int = 0,
@@ -93,6 +97,14 @@ class VotePredictionTask(ZooTask):
 
     def new_scores(self) -> VoteScores:
         return VoteScores()
+
+    def parameter_groups(self) -> Iterable[Any]:
+        texts = list(self.model.text_parameters())
+        if self.hparams["text_learning_rate"] is None or not texts:
+            return self.parameters()
+        of_texts = set(map(id, texts))
+        others = [parameter for parameter in self.parameters() if id(parameter) not in of_texts]
+        return [{"params": others}, {"params": texts, "lr": self.hparams["text_learning_rate"]}]
 
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         loss: torch.Tensor = self.model(**model_inputs(batch)).loss

@@ -1,0 +1,161 @@
+"""Pictures of a model of votes: ideal points of a chamber, words of topics, and the predicted votes on a bill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.results.figures import new_figure, save_figure, shown_word
+from ctxzoo.training.scoring import in_evaluation_mode
+
+COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
+OTHERS = ("tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange", "tab:brown")
+LEAST_SPREAD = 1e-12
+
+
+def ideal_points(model: ZooPreTrainedModel) -> NDArray[np.float64]:
+    """Return the first principal component of the legislators' ideal points, (U,), with a deviation of 1.
+
+    Its sign means nothing.
+
+    Raises:
+        ValueError: a model that has no ideal points.
+    """
+    for name, module in model.named_modules():
+        if name.rpartition(".")[2] == "legislators":
+            points = module.weight.detach().double().cpu().numpy()
+            centred = points - points.mean(axis=0)
+            _, _, axes = np.linalg.svd(centred, full_matrices=False)
+            component: NDArray[np.float64] = centred @ axes[0]
+            return component / max(float(component.std()), LEAST_SPREAD)
+    raise ValueError(f"this {type(model).__name__} has no ideal points; expected NIPEN or an ideal point")
+
+
+def correlation(points: Sequence[float], others: Sequence[float]) -> float:
+    """Return |r|, the size of Pearson's correlation over the entries that both have; NaN is none."""
+    one, other = np.asarray(points, np.float64), np.asarray(others, np.float64)
+    both = np.isfinite(one) & np.isfinite(other)
+    return float(abs(np.corrcoef(one[both], other[both])[0, 1]))
+
+
+def topic_words(model: ZooPreTrainedModel, k: int = 8) -> list[list[str]]:
+    """Return the k words of each topic that its code makes likelier, compared with no topic, from NIPEN's decoder.
+
+    Args:
+        model: NIPEN, whose config has words.
+        k: words of a topic.
+
+    Raises:
+        ValueError: another model, or a config without words.
+    """
+    network: Any = model
+    words = getattr(network.config, "words", None)
+    if not hasattr(network, "encoder") or words is None:
+        raise ValueError(f"this {type(model).__name__} has no topics with words; expected NIPEN with its words")
+    codes = torch.cat([torch.zeros(1, network.config.num_topics), torch.eye(network.config.num_topics)])
+    hidden = codes.to(network.device, network.dtype)
+    with in_evaluation_mode(model):
+        for layer in network.encoder.decoder[:-1]:
+            hidden = torch.relu(layer(hidden))
+        outputs = network.encoder.decoder[-1](hidden).float().cpu()
+    best = (outputs[1:] - outputs[:1]).topk(min(k, len(words)), dim=1).indices.tolist()
+    return [[words[place] for place in row] for row in best]
+
+
+def draw_ideal_points(
+    model: ZooPreTrainedModel, out: str | Path, *, others: Mapping[str, float] | None = None, called: str = "NOMINATE"
+) -> float | None:
+    """Draw the ideal points of a chamber as a PNG file, coloured by party, beside points of others where there are any.
+
+    Args:
+        model: NIPEN or an ideal point; see `ideal_points`.
+        out: file to write.
+        others: name of a legislator to a number, such as NOMINATE's first dimension; it is drawn, and no input.
+        called: how the others are called.
+
+    Returns:
+        |r| of both, or None without others.
+
+    Raises:
+        ImportError: matplotlib is missing.
+        ValueError: see `ideal_points`; the name of the file does not end in .png.
+    """
+    config: Any = model.config
+    points = ideal_points(model)
+    names = [config.name_of(number) for number in range(config.num_legislators)]
+    groups = config.legislator_groups or [""] * len(names)
+    theirs = None if others is None else np.array([others.get(name, np.nan) for name in names])
+    figure = new_figure(6.0, 4.2)
+    axes = figure.subplots()
+    found = None
+    if theirs is not None:
+        found = correlation(points.tolist(), theirs.tolist())
+        both = np.isfinite(theirs)
+        points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)
+    for number, group in enumerate(sorted(set(groups))):
+        rows = np.flatnonzero(np.array(groups) == group)
+        colour = COLOURS.get(group, OTHERS[number % len(OTHERS)])
+        heights = rows if theirs is None else theirs[rows]
+        axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
+    axes.set_xlabel("ideal point: first principal component")
+    axes.set_ylabel("legislator" if theirs is None else called)
+    title = "ideal points" if found is None else f"ideal points beside {called}, |r| = {found:.3f}"
+    axes.set_title(title, loc="left", fontsize=10, parse_math=False)
+    axes.legend(fontsize=8)
+    save_figure(figure, Path(out))
+    return found
+
+
+def draw_topics(model: ZooPreTrainedModel, out: str | Path, *, k: int = 8) -> None:
+    """Draw the words of the topics as a PNG file, a column for each topic; arguments and errors as in `topic_words`."""
+    topics = topic_words(model, k)
+    figure = new_figure(max(4.0, 1.5 * len(topics)), 0.28 * k + 0.9)
+    axes = figure.subplots()
+    axes.axis("off")
+    for column, words in enumerate(topics):
+        axes.text(column, 0, f"topic {column + 1}", fontsize=9, weight="bold")
+        for row, word in enumerate(words, start=1):
+            axes.text(column, -row, shown_word(word), fontsize=8, parse_math=False)
+    axes.set_xlim(-0.05, len(topics))
+    axes.set_ylim(-k - 0.5, 0.8)
+    save_figure(figure, Path(out))
+
+
+def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: str | int = -1) -> None:
+    """Draw how likely each legislator says yea to a bill as a PNG file, along the ideal points, coloured by party.
+
+    Args:
+        model: NIPEN.
+        text, bill: see `predict_votes` of the model.
+        out: file to write.
+
+    Raises:
+        ImportError: matplotlib is missing.
+        ValueError: see `predict_votes` and `ideal_points`; the name of the file does not end in .png.
+    """
+    reader: Any = model
+    yeas = np.array([yea for _, yea in reader.predict_votes(text, bill)])
+    points = ideal_points(model)
+    groups = np.array(reader.config.legislator_groups or [""] * len(yeas))
+    figure = new_figure(6.0, 3.6)
+    axes = figure.subplots()
+    for number, group in enumerate(sorted(set(groups.tolist()))):
+        rows = np.flatnonzero(groups == group)
+        colour = COLOURS.get(group, OTHERS[number % len(OTHERS)])
+        axes.scatter(
+            points[rows], yeas[rows], s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0
+        )
+    axes.axhline(0.5, color="grey", linewidth=0.8)
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_xlabel("ideal point: first principal component")
+    axes.set_ylabel("probability of a yea")
+    shown = text if len(text) <= 70 else f"{text[:69]}…"
+    axes.set_title(shown or f"bill {bill}", loc="left", fontsize=9, parse_math=False)
+    axes.legend(fontsize=8)
+    save_figure(figure, Path(out))

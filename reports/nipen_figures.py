@@ -1,0 +1,85 @@
+"""Pictures of a chamber (NIPEN, Song et al. 2018), from a checkpoint.
+
+    python reports/nipen_figures.py --checkpoint FOLDER                  all of them
+    python reports/nipen_figures.py --checkpoint FOLDER --only points
+
+- points: ideal points coloured by party, beside NOMINATE's first dimension, which is no input of the model; |r| stands
+  in the title;
+- topics: the words of each topic;
+- votes: how likely each legislator says yea to a bill, whose text is given, or which has a name.
+
+Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.data.sources import load_splits
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_topics, draw_votes, ideal_points, topic_words
+from ctxzoo.tasks.vote_prediction.reader import legislator_names
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+
+@dataclass
+class Settings:
+    checkpoint: str = field(default="", metadata={"help": "of recipes/roll_call_nipen.py"})
+    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
+    dataset: str = field(default="ctxzoo-data/roll_call", metadata={"help": "of points: has NOMINATE's scores"})
+    data_dir: str | None = None
+    text: str = field(default="", metadata={"help": "of votes: of a new bill"})
+    bill: str = field(default="", metadata={"help": "of votes: name of a bill of the training; default: the first"})
+    min_votes: int = field(default=500, metadata={"help": "of points: legislators with fewer are left out of |r|"})
+    figures_dir: str = "runs/nipen_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+        if not self.checkpoint:
+            raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def points(settings: Settings, folder: Path) -> TableRows:
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
+    draw_ideal_points(model, folder / "points.png", others=nominate)
+    rows = zip(model.config.legislator_names, ideal_points(model).tolist(), strict=True)
+    return [["legislator", "ideal_point", "nominate"], *([name, value, nominate.get(name, "")] for name, value in rows)]
+
+
+def topics(settings: Settings, folder: Path) -> TableRows:
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    draw_topics(model, folder / "topics.png")
+    words = topic_words(model)
+    return [["topic", "words"], *([number, " ".join(found)] for number, found in enumerate(words, start=1))]
+
+
+def votes(settings: Settings, folder: Path) -> TableRows:
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    bill: str | int = settings.bill or (-1 if settings.text else 0)
+    draw_votes(model, settings.text, folder / "votes.png", bill=bill)
+    return [["legislator", "yea"], *([name, yea] for name, yea in model.predict_votes(settings.text, bill))]
+
+
+def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:
+    """Return NOMINATE's first dimension of the legislators with so many votes, by the names that models have."""
+    table = load_splits(dataset, data_dir, "legislators")["train"]
+    names = legislator_names(table)
+    rows = zip(names, table["nominate_dim1"], table["num_votes"], strict=True)
+    return {name: value for name, value, number in rows if value is not None and number >= min_votes}
+
+
+FIGURES = {"points": points, "topics": topics, "votes": votes}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
