@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.beta_lstm_tables import beta_lstm
+from benchmarks.context_attention_tables import context_attention
 from benchmarks.document_tables import document_attention
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
@@ -91,6 +92,8 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "training_step-cuda": training_step,
     "second_order_attention-cpu": second_order_attention,
     "second_order_attention-cuda": second_order_attention,
+    "context_attention-cpu": context_attention,
+    "context_attention-cuda": context_attention,
     "document_attention-cpu": document_attention,
     "document_attention-cuda": document_attention,
     "beta_lstm-cpu": beta_lstm,

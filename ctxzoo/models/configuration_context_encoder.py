@@ -154,7 +154,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     importance: Literal["auto", "norm", "none"] = "auto"
     orthogonal: bool = True
     redraw_interval: int = 0
-    chunk_size: int = 128
+    chunk_size: int = 64
     feature_eps: float | int = 1e-6
     key_feature_eps: float | int = 0.0
     attention_mode: Literal["linear", "exact"] = "linear"

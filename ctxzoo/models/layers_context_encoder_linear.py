@@ -58,7 +58,7 @@ class EfficientAttention(Attention):
         orthogonal: bool = True,
         redraw_interval: int = 0,
         qk_norm: bool = True,
-        chunk_size: int = 128,
+        chunk_size: int = 64,
         eps: float = 1e-6,
         key_eps: float = 0.0,
         exact: bool = False,

@@ -252,14 +252,15 @@ class HigherOrderAttention(Attention):
         upper = self.query_norm(query[:, pairwise:]), self.key_norm(key[:, pairwise:])
         seconds, values = self._seconds(hidden_states)
         with without_autocast(query.device):
-            wide = [at_least_single(x) for x in (*upper, value[:, pairwise:])]
+            wide = at_least_single(upper[0]), at_least_single(upper[1]), at_least_single(value[:, pairwise:])
             seconds = [at_least_single(x) for x in seconds]
             values = [at_least_single(x) for x in values]
-            rest = mask, causal, hidden_states, output_attentions, aux
             if self.order_type == "factorised":
-                results = [self._factorised(*wide, seconds, values, mask, causal, sums, use_cache, *rest[-2:])]
+                results = [
+                    self._factorised(*wide, seconds, values, mask, causal, sums, use_cache, output_attentions, aux)
+                ]
             else:
-                results = [self._higher(*wide, seconds, values, *rest)]
+                results = [self._higher(*wide, seconds, values, mask, causal, hidden_states, output_attentions, aux)]
             if pairwise:
                 low = [at_least_single(x[:, :pairwise]) for x in (query, key, value)]
                 results.insert(0, self._single(low[0], low[1], low[2], mask, causal, output_attentions))
@@ -324,10 +325,12 @@ class HigherOrderAttention(Attention):
         length = key.size(2)
         missing = length - query.size(2)
         start = max(0, missing - self.window + 1)
-        tensors = [x[:, :, start:] for x in (key, value, second, second_value)]
+        near_key, near_value, near_second, near_product = (x[:, :, start:] for x in (key, value, second, second_value))
         padded = nn.functional.pad(query, (0, 0, missing - start, 0))
+        windows = self.window, self.window
+        seen = None if mask is None else mask[:, start:]
         out = windowed_pair_attention(
-            padded, *tensors, (self.window, self.window), None if mask is None else mask[:, start:], **settings
+            padded, near_key, near_value, near_second, near_product, windows, seen, **settings
         )
         return out[:, :, missing - start :], None
 
@@ -426,7 +429,7 @@ class HigherOrderAttention(Attention):
         keys = [norm(self._by_head(layer, x)) for layer, norm in zip(self.second_keys, self.second_norms, strict=True)]
         return keys, [self._by_head(layer, x) for layer in self.second_values]
 
-    def _by_head(self, layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+    def _by_head(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
         # Where autocast is off, what it computed before may have fewer digits than the weights.
         mapped: torch.Tensor = (
             layer(x.to(layer.weight.dtype)).unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)

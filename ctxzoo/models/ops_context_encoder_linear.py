@@ -137,7 +137,7 @@ def linear_attention(
     mask: torch.Tensor | None = None,
     causal: bool = False,
     *,
-    chunk_size: int = 128,
+    chunk_size: int = 64,
     eps: float = 1e-6,
     key_eps: float = 0.0,
     state: LinearState | None = None,
@@ -289,7 +289,7 @@ def _causal(
     # Where a program is compiled the number of queries may be a symbol.
     size = chunk_size if torch.compiler.is_compiling() else min(chunk_size, length)
     padding = -length % size
-    if padding or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or padding:
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
         running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
     features, keys, weighed = (tensor.unflatten(-2, (-1, size)) for tensor in (features, keys, weighed))
@@ -331,18 +331,19 @@ def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tu
 
 def _decay(of_query: torch.Tensor, of_key: torch.Tensor, num_before: int) -> torch.Tensor:
     """Return exp(r_j - r_i) for keys j that query i sees, else 0: (..., T, L) from levels (..., T) and (..., L)."""
-    differences = of_key.unsqueeze(-2) - of_query.unsqueeze(-1)
-    # Levels never fall, so that only differences to later keys are above 0.
-    return differences.clamp(max=0).exp().tril(num_before)
+    hidden = of_key.new_full((of_query.size(-1), of_key.size(-1)), -torch.inf).triu(num_before + 1)
+    # Levels never fall, so that differences to the keys that count are not above 0.
+    return (of_key.unsqueeze(-2) - of_query.unsqueeze(-1)).add_(hidden).exp_()
 
 
 def _levels(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
-    """Return the largest log-feature of each key, (B, h, L), the lowest finite number at padding; without gradient."""
+    """Return the largest log-feature of each key, (B, h, L), next to the lowest number at padding; without gradient."""
     levels = key.offset.detach().squeeze(-1)
     if key.exponent is not None:
         levels = levels + key.exponent.detach().amax(dim=-1)
     if mask is not None:
-        levels = levels.masked_fill(~mask.unsqueeze(1), torch.finfo(levels.dtype).min)
+        # Differences to it must be finite.
+        levels = levels.masked_fill(~mask.unsqueeze(1), torch.finfo(levels.dtype).min / 4)
     return levels
 
 
@@ -351,9 +352,15 @@ def _query_features(query: Features, eps: float) -> torch.Tensor:
     exponent = query.exponent
     if exponent is not None:
         # With its gradient: what eps adds is relative to the largest.
-        exponent = exponent - exponent.amax(dim=-1, keepdim=True)
-    features = _times(query.factor, exponent, None)
-    return features if query.signed else features + eps
+        largest = exponent.amax(dim=-1, keepdim=True)
+        features = _times(query.factor, exponent, -largest)
+    else:
+        features = _times(query.factor, None, None)
+    if query.signed:
+        return features
+    if exponent is None or features.requires_grad or torch.compiler.is_compiling():
+        return features + eps
+    return features.add_(eps)
 
 
 def _key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None, key_eps: float) -> torch.Tensor:
@@ -376,7 +383,7 @@ def _times(factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: t
     if not parts:
         assert factor is not None
         return factor
-    power = (parts[0] + parts[1] if len(parts) == 2 else parts[0]).exp()
+    power = (parts[0] + parts[1]).exp_() if len(parts) == 2 else parts[0].exp()
     return power if factor is None else factor * power
 
 

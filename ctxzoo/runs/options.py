@@ -101,7 +101,7 @@ RANGES = {
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
             *("bptt", "word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
             *("embedding_size", "num_topics"),
-            *("num_components", "num_frequencies", "num_heads", "time_size"),
+            *("num_components", "num_features", "num_frequencies", "num_heads", "inner_size", "time_size"),
         ),
         SIZE,
     ),
@@ -119,7 +119,7 @@ RANGES = {
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),
             *("word_dropout", "dev_share", "ema_decay", "label_smoothing", "momentum"),
-            *("locked_dropout", "weight_dropout"),
+            *("locked_dropout", "weight_dropout", "attention_dropout"),
         ),
         SHARE,
     ),

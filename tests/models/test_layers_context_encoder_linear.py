@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.layers_context_encoder_linear import EfficientAttention
 from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
 from ctxzoo.models.ops_context_encoder_linear import FEATURE_MAPS
+from tests.support.pages import run_examples
+from tests.support.subprocesses import REPOSITORY_ROOT
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
 
@@ -216,3 +219,9 @@ def test_impossible_calls_are_refused() -> None:
 def test_a_configuration_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         ContextEncoderConfig(**SIZES, attention="esa", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["efficient_attention", "higher_order_attention"])
+def test_the_examples_of_the_pages_run(page: str, tmp_path: Path) -> None:
+    run_examples(REPOSITORY_ROOT / "docs" / f"{page}.md", tmp_path)

@@ -14,6 +14,7 @@ from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
 from ctxzoo.models.layers_context_encoder_kernels import DotAttention
 from ctxzoo.models.layers_context_encoder_triples import ORDER_TYPES, HigherOrderAttention
 from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
+from recipes.long_context_esa import PAIRS, OneLayer, marked_products
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
 KINDS: list[dict[str, Any]] = [
@@ -219,52 +220,33 @@ def test_half_precision_computes_in_single(options: dict[str, Any], dtype: torch
     assert float((found.float() - expected).abs().mean()) < 0.05
 
 
-def marked_product(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """16 tokens of -1 or 1, of which two are marked, behind a token that asks: (count, 17, 3); the product, 0 or 1."""
-    signs = 2 * torch.randint(0, 2, (count, 16), generator=generator) - 1
-    marked = torch.rand(count, 16, generator=generator).argsort(dim=1) < 2
-    asking = torch.tensor([0.0, 0.0, 1.0]).expand(count, 1, 3)
-    steps = torch.stack((signs.float(), marked.float(), torch.zeros(count, 16)), dim=2)
-    return torch.cat((asking, steps), dim=1), (torch.where(marked, signs, 1).prod(dim=1) > 0).long()
-
-
-def accuracy_on_marked_products(attention: Any, steps: int) -> float:
+def accuracy_on_marked_products(kind: str, steps: int = 2000) -> float:
     """The accuracy of one layer of one head and a linear readout where the sequence asks, trained until it is right."""
     torch.manual_seed(0)
-    width = 16
-    embed, heads, readout = nn.Linear(3, width), MultiHeadAttention(width, 1, attention, 0.2), nn.Linear(width, 2)
-    for layer in (heads.query, heads.key, heads.value):
-        nn.init.normal_(layer.weight, std=width**-0.5)
-    optimiser = torch.optim.Adam([*embed.parameters(), *heads.parameters(), *readout.parameters()], lr=1e-2)
+    model = OneLayer(PAIRS[kind], 16)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
     generator = torch.Generator().manual_seed(0)
-
-    def scores(tokens: torch.Tensor) -> torch.Tensor:
-        mask = torch.ones(tokens.shape[:2], dtype=torch.bool)
-        return readout(heads(embed(tokens), mask, False)[0][:, 0])  # type: ignore[no-any-return]
-
     right = 0
     for _ in range(steps):
-        tokens, labels = marked_product(64, generator)
-        found = scores(tokens)
+        tokens, labels = marked_products(64, generator)
+        found = model(tokens)
         optimiser.zero_grad()
         F.cross_entropy(found, labels).backward()
         optimiser.step()
         right = right + 1 if bool((found.argmax(dim=1) == labels).all()) else 0
         if right == 20:
             break
-    tokens, labels = marked_product(2000, generator)
+    tokens, labels = marked_products(2000, generator)
     with torch.no_grad():
-        return float((scores(tokens).argmax(dim=1) == labels).float().mean())
+        return float((model(tokens).argmax(dim=1) == labels).float().mean())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options", [{"order_type": "trilinear"}, {"order_type": "volume"}, {"order_type": "factorised"}]
-)
-def test_heads_that_see_pairs_learn_the_product_of_two_marked_tokens(options: dict[str, Any]) -> None:
-    assert accuracy_on_marked_products(HigherOrderAttention(1, 16, 16, **options), 2000) > 0.99
+@pytest.mark.parametrize("kind", ["trilinear", "volume", "factorised"])
+def test_heads_that_see_pairs_learn_the_product_of_two_marked_tokens(kind: str) -> None:
+    assert accuracy_on_marked_products(kind) > 0.99
 
 
 @pytest.mark.slow
 def test_one_pairwise_head_cannot_learn_the_product_of_two_marked_tokens() -> None:
-    assert accuracy_on_marked_products(DotAttention(), 2000) <= 0.8
+    assert accuracy_on_marked_products("dot") <= 0.8

@@ -58,10 +58,10 @@ def features(
     return of_query, of_key if p is None else of_key._replace(offset=of_key.offset + log_importance(key, p))
 
 
-def attended(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, kind: str = "favor", p: float = 2.0, **options: Any
-) -> torch.Tensor:
-    return linear_attention(*features(query, key, kind, p), value, **options)[0]
+def attended(*arguments: Any, p: float = 2.0, **options: Any) -> torch.Tensor:
+    """The output for queries, keys, values and the name of a feature map, favor where it is missing."""
+    query, key, value, *kind = arguments
+    return linear_attention(*features(query, key, *(kind or ["favor"]), p), value, **options)[0]
 
 
 def softmax_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:

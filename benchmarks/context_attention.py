@@ -1,0 +1,121 @@
+"""Attention of the ContextEncoder beside torch's fused attention, by the length of the text.
+
+    python -m benchmarks.context_attention                 every comparison, 1 thread; on a machine with a GPU, on that
+    python -m benchmarks.context_attention --comparisons linear --threads 1 all
+    python -m benchmarks.context_attention --redraw        the plot again, from the file
+    python -m benchmarks.context_attention --quick --output F    does it run? (tiny sizes)
+
+All sides of a comparison read the same random tokens, without padding, in processes of their own and in turns. linear,
+causal and decoding: the attention alone, its queries, keys and values the tokens themselves. kernels and pairs: a whole
+layer with linear maps to queries, keys and values, and one behind. A forward pass computes no gradients; a backward
+pass computes those of the sum of the outputs with respect to tokens and weights. Seconds are medians over rounds. Peak
+memory is counted in passes that are not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from benchmarks.by_length import Comparison, command_line, compare, parse, settings
+from benchmarks.context_attention_sides import HEADS, PEER, Side
+from benchmarks.length_plot import plot_times
+from benchmarks.passes import LAYER_PASSES
+from benchmarks.reporting import Value, read_rows, write_rows
+from ctxzoo.results.environment import git_commit
+
+LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)
+QUADRATIC_UP_TO = 1024  # what keeps matrices of weights is not measured at greater lengths
+FITTED_FROM = 1024  # shorter texts show what a call costs
+COLOURS = {"sdpa": "#d1792b", "esa": "#1f5fa8"}
+
+
+def _linear(causal: bool) -> tuple[Side, ...]:
+    return (
+        Side("favor, M = 64", "esa", ("num_features=64",), causal),
+        Side("favor, default M", "esa", (), causal),
+        Side("elu", "esa", ("feature_map=elu",), causal),
+        Side(PEER, "sdpa", (), causal),
+    )
+
+
+def _layer(label: str, model: str, *fields: str, causal: bool = False) -> Side:
+    return Side(label, model, fields, causal, alone=False)
+
+
+COMPARISONS = (
+    Comparison("linear", _linear(False), reference=PEER, passes=LAYER_PASSES),
+    Comparison("causal", _linear(True), reference=PEER, passes=LAYER_PASSES),
+    Comparison(
+        "decoding",
+        (*_linear(True), Side("factorised", "hsa", ("order_type=factorised",), True)),
+        reference=PEER,
+        passes=("one more token",),
+    ),
+    Comparison(
+        "kernels",
+        (
+            _layer("dot", "dot"),
+            _layer("ikan, direct", "ikan", "kernel=direct"),
+            _layer("ika", "ika"),
+            _layer("mikan", "mikan"),
+            _layer(PEER, "sdpa"),
+        ),
+        reference=PEER,
+        passes=LAYER_PASSES,
+    ),
+    Comparison(
+        "pairs",
+        (
+            _layer("contextual", "hsa"),
+            _layer("contextual, global", "hsa", "context=global"),
+            _layer("factorised", "hsa", "order_type=factorised"),
+            _layer("factorised, causal", "hsa", "order_type=factorised", causal=True),
+            _layer("anova", "hsa", "order_type=anova"),
+            _layer(PEER, "sdpa"),
+        ),
+        reference=PEER,
+        passes=LAYER_PASSES,
+    ),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> Path:
+    """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
+    options = chosen(arguments, "cuda" if torch.cuda.is_available() else "cpu")
+    commit = git_commit()
+    if not options.redraw:
+        rows: list[dict[str, Value]] = []
+        for setting in settings(options, fitted_from=FITTED_FROM):
+            for comparison in COMPARISONS:
+                if comparison.name in options.comparisons:
+                    limit = QUADRATIC_UP_TO if comparison.name in ("kernels", "pairs") else max(options.lengths)
+                    lengths = [length for length in options.lengths if length <= limit] or options.lengths[:1]
+                    rows += compare(comparison, [(options.batch_size, n, options.width) for n in lengths], setting)
+        write_rows(options.target, rows, commit)
+        print(f"wrote {options.target}")
+    plot_times(read_rows(options.target), options.target.with_suffix(".png"), "linear", COLOURS)
+    return Path(options.target)
+
+
+def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
+    """Return the command line, `--quick` filled in."""
+    parser = command_line("context_attention", __doc__, COMPARISONS, device)
+    parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a text")
+    parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
+    parser.add_argument("--batch_size", type=int, default=1)
+    options = parse(parser, arguments)
+    if options.quick:
+        options.lengths, options.width, options.batch_size = [8, 16], 16, 2
+    if options.width % (2 * HEADS):
+        parser.error(f"--width {options.width} is no multiple of {2 * HEADS}: give another")
+    options.lengths = sorted(set(options.lengths))
+    return options
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

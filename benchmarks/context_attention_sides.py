@@ -1,0 +1,131 @@
+"""The sides of `context_attention`: attention alone, or with its linear maps, and the time of one more token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks.passes import LayerRunner
+from benchmarks.reporting import Value
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_attention import (
+    Attention,
+    AttentionAux,
+    AttentionState,
+    growing_state,
+    with_past,
+)
+from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
+from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.ops_context_encoder_triples import fused_attention
+
+HEADS = 8
+PEER = "scaled_dot_product_attention"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: how tables call it.
+        model: sdpa, `torch.nn.functional.scaled_dot_product_attention`; or a kind of `ContextEncoderConfig.attention`.
+        fields: further fields of the configuration, as name=value.
+        causal: whether no token sees later ones.
+        alone: the tokens are queries, keys and values themselves; otherwise linear maps make them, and one more map
+            follows.
+    """
+
+    label: str
+    model: str
+    fields: tuple[str, ...] = ()
+    causal: bool = False
+    alone: bool = True
+
+    def columns(self) -> dict[str, Value]:
+        """The layer; sides with the same one must agree."""
+        return {"model": self.model, "fields": " ".join(self.fields), "causal": int(self.causal)}
+
+
+class FusedAttention(Attention):
+    """The peer: torch's fused kernel; its state is all keys and values."""
+
+    def forward(  # type: ignore[override]
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        **others: Any,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        key, value, mask = with_past(state, key, value, mask)
+        aux = AttentionAux(state=growing_state(key, value, mask, 0) if use_cache else None)
+        one = query.size(2) == 1  # sees all keys, and needs no mask
+        return fused_attention(query, key, value, None, causal and not one), aux
+
+
+class Layer(nn.Module):
+    """The attention of a side, from tokens (B, n, m) to one tensor (B, n, m)."""
+
+    def __init__(self, side: Side, length: int, width: int) -> None:
+        super().__init__()
+        attention = attention_of(side, length, width)
+        self.attention = attention if side.alone else MultiHeadAttention(width, HEADS, attention)
+        self.causal, self.alone = side.causal, side.alone
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.step(x, None)[0]
+
+    def step(self, x: torch.Tensor, state: AttentionState | None, use_cache: bool = False) -> tuple[torch.Tensor, Any]:
+        """Return the output and, on request, the state behind the tokens."""
+        if not self.alone:
+            mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+            out, aux = self.attention(x, mask, self.causal, state=state, use_cache=use_cache)
+            return out, aux.state
+        heads = x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
+        out, aux = self.attention(
+            heads, heads, heads, None, self.causal, hidden_states=x, state=state, use_cache=use_cache
+        )
+        return out, aux.state
+
+
+def attention_of(side: Side, length: int, width: int) -> Attention:
+    """Return the attention of a side."""
+    if side.model == "sdpa":
+        return FusedAttention()
+    fields: dict[str, Any] = dict(field.split("=") for field in side.fields)
+    fields = {name: int(value) if value.isdigit() else value for name, value in fields.items()}
+    config = ContextEncoderConfig(
+        hidden_size=width, num_heads=HEADS, attention=side.model, causal=side.causal, max_exact_length=length, **fields
+    )
+    return build_attention(config, 0)
+
+
+class Runner(LayerRunner):
+    """A side, ready to run at one size after another."""
+
+    def build(self, batch: int, length: int, width: int) -> nn.Module:
+        return Layer(self.side, length, width)
+
+    def work(self, name: str) -> Callable[[], Any]:
+        """Return the pass of that name; "one more token" reads a token behind all those of x."""
+        if name != "one more token":
+            return super().work(name)
+        self.module.eval()
+        with torch.inference_mode():
+            state = self.module.step(self.x, None, use_cache=True)[1]
+            token = torch.randn_like(self.x[:, :1])
+
+        def step() -> None:
+            with torch.inference_mode():
+                self.module.step(token, state, use_cache=True)
+
+        return step

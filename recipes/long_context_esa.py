@@ -1,0 +1,295 @@
+"""What attention in linear time can look up, by length, and what only attention to pairs can learn: generated tasks.
+
+    python recipes/long_context_esa.py                                  all: n = 64, 128 and 256
+    python recipes/long_context_esa.py --probes recall --lengths 512    one of them, longer
+    python recipes/long_context_esa.py --dataset sample --tiny          does it run? (seconds)
+    python recipes/long_context_esa.py --resume                         what is finished is kept
+
+copy: tokens, a mark, and the tokens again, which are to be told. recall: keys with their values, and then keys whose
+values are to be told (associative recall). Both train a causal model of two layers, softmax attention (dot) beside the
+feature maps of esa. marked_product: 16 signs, two of them marked; whether their product is 1. One layer, one head, no
+network. All sequences are drawn anew; training and test draw with different seeds.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import nn
+from torch.nn import functional as F
+
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
+from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
+from ctxzoo.runs.options import reported
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.spec import RunSpec
+
+RECIPE = "long_context_esa"
+WORDS = 16  # keys, and as many values
+IGNORED = -100
+TEST_SEED = 10**6
+PROBES = ("copy", "recall", "marked_product")
+
+LOOKUPS: Mapping[str, dict[str, Any]] = MappingProxyType(
+    {
+        "dot": {"attention": "dot"},
+        "favor": {"attention": "esa", "feature_map": "favor"},
+        "learned": {"attention": "esa", "feature_map": "learned"},
+        "elu": {"attention": "esa", "feature_map": "elu"},
+    }
+)
+PAIRS: Mapping[str, dict[str, Any]] = MappingProxyType(
+    {
+        "dot": {"attention": "dot"},
+        "trilinear": {"attention": "hsa", "order_type": "trilinear"},
+        "volume": {"attention": "hsa", "order_type": "volume"},
+        "factorised": {"attention": "hsa", "order_type": "factorised"},
+    }
+)
+
+
+def copies(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and labels (count, length): (length - 1) / 2 words, a mark, and the words again, the labels."""
+    half = (length - 1) // 2
+    words = torch.randint(2, 2 + WORDS, (count, half), generator=generator)
+    ids = torch.cat((words, torch.ones(count, 1, dtype=torch.int64), words), dim=1)
+    labels = torch.full_like(ids, IGNORED)
+    labels[:, half + 1 :] = words
+    return ids, labels
+
+
+def recalls(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and labels (count, length): pairs of a key and its value, from the middle on such as were there.
+
+    Each sequence gives its `WORDS` keys values of its own; the labels are the values of the second half.
+    """
+    pairs = length // 2
+    of_key = torch.randint(0, WORDS, (count, WORDS), generator=generator)
+    # Every key comes in the first half, if it is long enough.
+    first = torch.rand(count, max(pairs // 2, WORDS), generator=generator).argsort(dim=1)[:, : pairs // 2] % WORDS
+    then = torch.randint(0, pairs // 2, (count, pairs - pairs // 2), generator=generator)
+    keys = torch.cat((first, first.gather(1, then)), dim=1)
+    values = of_key.gather(1, keys)
+    ids = torch.stack((2 + keys, 2 + WORDS + values), dim=2).flatten(1)
+    labels = torch.full_like(ids, IGNORED)
+    labels[:, 2 * (pairs // 2) + 1 :: 2] = ids[:, 2 * (pairs // 2) + 1 :: 2]
+    return ids, labels
+
+
+def marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return 16 tokens of -1 or 1, two of them marked, behind a token that asks, (count, 17, 3); and the class, 0 or 1.
+
+    The class is 1 where the product of the two marked tokens is.
+    """
+    signs = 2 * torch.randint(0, 2, (count, 16), generator=generator) - 1
+    marked = torch.rand(count, 16, generator=generator).argsort(dim=1) < 2
+    asking = torch.tensor([0.0, 0.0, 1.0]).expand(count, 1, 3)
+    steps = torch.stack((signs.float(), marked.float(), torch.zeros(count, 16)), dim=2)
+    return torch.cat((asking, steps), dim=1), (torch.where(marked, signs, 1).prod(dim=1) > 0).long()
+
+
+class OneLayer(nn.Module):
+    """One layer of one head without a network, and a linear readout where the sequence asks: (B, n, 3) to (B, 2)."""
+
+    def __init__(self, fields: Mapping[str, Any], width: int) -> None:
+        super().__init__()
+        config = ContextEncoderConfig(hidden_size=width, num_heads=1, **fields)
+        self.embed = nn.Linear(3, width)
+        self.heads = MultiHeadAttention(width, 1, build_attention(config, 0), 0.2)
+        self.readout = nn.Linear(width, 2)
+        for layer in (self.heads.query, self.heads.key, self.heads.value):
+            nn.init.normal_(layer.weight, std=width**-0.5)
+
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        mask = torch.ones(steps.shape[:2], dtype=torch.bool)
+        scores: torch.Tensor = self.readout(self.heads(self.embed(steps), mask, False)[0][:, 0])
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeRun(Run):
+    """One training on one probe.
+
+    Attributes:
+        probe: one of `PROBES`.
+        variant: the attention, a name of `LOOKUPS` or `PAIRS`.
+        length: of the sequences; of marked_product it is 17.
+        steps, batch_size, learning_rate, width, test_size: of the training and the test.
+        seed, commit, output_dir, results_dir: see `RunSpec`.
+    """
+
+    probe: str
+    variant: str
+    length: int
+    steps: int
+    batch_size: int
+    learning_rate: float
+    width: int
+    test_size: int
+    seed: int
+    commit: str
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+
+    @property
+    def spec(self) -> RunSpec:
+        names = ("probe", "length", "steps", "batch_size", "learning_rate", "width", "test_size")
+        return RunSpec(
+            recipe=RECIPE,
+            architecture="context_encoder",
+            variant=self.variant,
+            dataset="sample",
+            seed=self.seed,
+            commit=self.commit,
+            settings={name: getattr(self, name) for name in names},
+            tag=f"{self.probe}-n{self.length}",
+            output_dir=self.output_dir,
+            results_dir=self.results_dir,
+        )
+
+    def work(self, *, resume: bool) -> None:
+        started = time.perf_counter()
+        torch.manual_seed(self.seed)
+        model = self.model().train()
+        optimiser = torch.optim.AdamW(model.parameters(), lr=self.learning_rate, weight_decay=0.0)
+        generator = torch.Generator().manual_seed(self.seed)
+        for step in range(self.steps):
+            for group in optimiser.param_groups:
+                group["lr"] = self.learning_rate * min(1.0, (step + 1) / 100)
+            scores, labels = self.scored(model, self.batch_size, generator)
+            optimiser.zero_grad()
+            F.cross_entropy(scores, labels).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+        accuracy = self.accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + self.seed))
+        numbers = sum(parameter.numel() for parameter in model.parameters())
+        result = self.spec.result(
+            metrics={"test/accuracy": accuracy},
+            parameters={"trainable": numbers, "total": numbers},
+            fingerprint=f"{self.probe}, drawn with seed {self.seed}",
+            seconds=time.perf_counter() - started,
+        )
+        write_result_file(result, self.spec.results_file)
+
+    def model(self) -> nn.Module:
+        """Return the model of the probe, its weights drawn."""
+        if self.probe == "marked_product":
+            return OneLayer(PAIRS[self.variant], self.width)
+        return ContextEncoderForCausalLM(
+            ContextEncoderConfig(
+                vocab_size=2 + 2 * WORDS,
+                word_dim=self.width,
+                hidden_size=self.width,
+                num_heads=4,
+                num_layers=2,
+                position="rotary",
+                causal=True,
+                **LOOKUPS[self.variant],
+            )
+        )
+
+    def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the scores and classes of what is to be told in `count` drawn sequences."""
+        if self.probe == "marked_product":
+            steps, labels = marked_products(count, generator)
+            return model(steps), labels
+        ids, labels = (copies if self.probe == "copy" else recalls)(count, self.length, generator)
+        following = labels[:, 1:]
+        asked = following != IGNORED
+        return model(ids).logits[:, :-1][asked], following[asked]
+
+    @torch.no_grad()
+    def accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
+        """Return the percentage of classes that are told right in the test sequences."""
+        right = total = 0
+        for begin in range(0, self.test_size, 100):
+            scores, labels = self.scored(model, min(100, self.test_size - begin), generator)
+            right += int((scores.argmax(dim=-1) == labels).sum())
+            total += len(labels)
+        return 100 * right / total
+
+
+@dataclass
+class Settings:
+    dataset: str = field(default="sample", metadata={"help": "sample: everything is drawn"})
+    probes: list[str] = field(default_factory=lambda: list(PROBES), metadata={"help": f"of {', '.join(PROBES)}"})
+    attentions: list[str] = field(default_factory=list, metadata={"help": "default: those of each probe"})
+    lengths: list[int] = field(default_factory=lambda: [64, 128, 256], metadata={"help": "of copy and recall"})
+    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
+    steps: int = reported(1000)
+    batch_size: int = reported(32)
+    learning_rate: float = reported(3e-3)
+    width: int = reported(64)
+    test_size: int = reported(500)
+    tiny: bool = field(default=False, metadata={"help": "a few steps, to see whether it runs"})
+    resume: bool = field(default=False, metadata={"help": "keep finished runs"})
+    output_dir: str = "runs"
+    results_dir: str = RESULTS_DIR
+
+
+def main(settings: Settings) -> None:
+    if settings.dataset != "sample":
+        raise ValueError(f"dataset {settings.dataset!r}: these tasks are drawn; expected sample")
+    for probe in settings.probes:
+        if probe not in PROBES:
+            raise ValueError(f"probes: {probe!r} is not one of {', '.join(PROBES)}")
+    if min(settings.lengths, default=8) < 8:
+        raise ValueError(f"lengths: {min(settings.lengths)} is too short for keys, values and questions; expected 8")
+    known = {*LOOKUPS, *PAIRS}
+    for name in settings.attentions:
+        if name not in known:
+            raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
+    if settings.tiny:
+        settings.steps, settings.batch_size, settings.test_size, settings.lengths = 3, 4, 8, [12]
+    commit = git_commit()
+    results: dict[tuple[str, int, str], list[RunResult]] = {}
+    work = partial(execute, resume=settings.resume)
+    for probe in settings.probes:
+        pairs = probe == "marked_product"
+        for length in [17] if pairs else settings.lengths:
+            for variant in PAIRS if pairs else LOOKUPS:
+                if settings.attentions and variant not in settings.attentions:
+                    continue
+                results[probe, length, variant] = [
+                    work(
+                        ProbeRun(
+                            probe=probe,
+                            variant=variant,
+                            length=length,
+                            steps=settings.steps,
+                            batch_size=settings.batch_size,
+                            learning_rate=settings.learning_rate,
+                            width=settings.width,
+                            test_size=settings.test_size,
+                            seed=seed,
+                            commit=commit,
+                            output_dir=settings.output_dir,
+                            results_dir=settings.results_dir,
+                        )
+                    )
+                    for seed in settings.seeds
+                ]
+    table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
+    for (probe, length, variant), found in results.items():
+        accuracies = " ".join(f"{one.metrics['test/accuracy']:.1f}" for one in found)
+        table.add_row(probe, str(length), variant, accuracies, f"{found[0].wall_seconds:.0f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)

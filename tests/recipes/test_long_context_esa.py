@@ -1,0 +1,61 @@
+"""The recipe of generated tasks: what they ask, and a run of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from recipes.long_context_esa import IGNORED, WORDS, copies, marked_products, recalls
+from tests.support.recipe_here import recipe_here
+
+
+def test_copies_ask_for_the_words_before_the_mark() -> None:
+    ids, labels = copies(5, 12, torch.Generator().manual_seed(0))
+    assert ids.shape == (5, 11)
+    assert torch.equal(labels[:, 6:], ids[:, :5])
+    assert (ids[:, 5] == 1).all()
+    assert (labels[:, :6] == IGNORED).all()
+
+
+def test_recalls_ask_for_the_value_that_a_key_had() -> None:
+    ids, labels = recalls(20, 24, torch.Generator().manual_seed(0))
+    for row, asked in zip(ids.tolist(), labels.tolist(), strict=True):
+        values = dict(zip(row[0:12:2], row[1:12:2], strict=True))
+        for place in range(13, 24, 2):
+            assert asked[place] == row[place] == values[row[place - 1]]
+        assert [place for place in range(24) if asked[place] != IGNORED] == list(range(13, 24, 2))
+    assert int(ids.max()) < 2 + 2 * WORDS
+
+
+def test_the_product_is_that_of_the_two_marked_signs() -> None:
+    steps, labels = marked_products(50, torch.Generator().manual_seed(0))
+    for tokens, label in zip(steps, labels, strict=True):
+        marked = tokens[tokens[:, 1] == 1, 0]
+        assert len(marked) == 2
+        assert (float(marked.prod()) > 0) == bool(label)
+
+
+def test_a_tiny_run_leaves_a_results_file_of_each_task_and_attention(tmp_path: Path) -> None:
+    run = recipe_here(tmp_path, "--dataset", "sample", "--tiny", name="long_context_esa")
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = read_results(tmp_path / RESULTS_DIR)
+    assert len(results) == 12
+    assert {one.tag for one in results} == {"copy-n12", "recall-n12", "marked_product-n17"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--probes", "sort"), "probes: 'sort' is not one of copy, recall, marked_product"),
+        (("--attentions", "lstm"), "attentions: 'lstm' is not one of "),
+        (("--lengths", "4"), "lengths: 4 is too short"),
+        (("--dataset", "imdb"), "dataset 'imdb': these tasks are drawn"),
+    ],
+)
+def test_what_is_impossible_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    run = recipe_here(tmp_path, *options, name="long_context_esa")
+    assert run.returncode == 1
+    assert message in run.stderr
