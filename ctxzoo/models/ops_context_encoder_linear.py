@@ -286,14 +286,15 @@ def _causal(
         state = LinearState(keys[..., :num_before, :].mT @ (weighed[..., :num_before, :] * scale), level)
         keys, weighed, running = keys[..., num_before:, :], weighed[..., num_before:, :], running[..., num_before:]
     length = keys.size(-2)
-    # Where a program is compiled the number of queries may be a symbol.
-    size = chunk_size if torch.compiler.is_compiling() else min(chunk_size, length)
-    padding = -length % size
-    if torch.compiler.is_compiling() or padding:
+    # In an exported program the length is a symbol, of which nothing can be divided: one chunk has all queries.
+    size = length if torch.compiler.is_exporting() else min(chunk_size, length)
+    num_chunks = 1 if torch.compiler.is_exporting() else (length + size - 1) // size
+    padding = num_chunks * size - length
+    if not torch.compiler.is_exporting() and padding:
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
         running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
-    features, keys, weighed = (tensor.unflatten(-2, (-1, size)) for tensor in (features, keys, weighed))
-    running = running.unflatten(-1, (-1, size))
+    features, keys, weighed = (tensor.unflatten(-2, (num_chunks, size)) for tensor in (features, keys, weighed))
+    running = running.unflatten(-1, (num_chunks, size))
 
     ends = running[..., -1]  # the level after each chunk, (B, h, N)
     if state is None:
