@@ -98,7 +98,8 @@ def _difference(results: Runs, model: str, name: str, protocol: str) -> str:
     common = ours.keys() & base.keys()
     if len(common) < 2:
         return NOTHING
-    return paired_test(*({place: each[place] for place in common} for each in (ours, base)), TEST_TO_TRAIN).cell()
+    first, second = ({place: each[place] for place in common} for each in (ours, base))
+    return paired_test(first, second, TEST_TO_TRAIN).cell()
 
 
 def _cell(runs: Runs) -> str:

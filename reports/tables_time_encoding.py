@@ -68,10 +68,12 @@ def badges(results: Runs) -> str:
             missing.append(encoding)
     for ours in OURS:
         for base in STATIONARY:
-            pair = [runs_of(results, one) for one in (ours, base)]
-            if all(pair):
+            first, second = (runs_of(results, one) for one in (ours, base))
+            if first and second:
                 label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over histories)"
-                rows.append([label, NOTHING, NOTHING, difference(*pair, RECALL), difference(*pair, RANK)])
+                rows.append(
+                    [label, NOTHING, NOTHING, difference(first, second, RECALL), difference(first, second, RANK)]
+                )
     commands = []
     if missing:
         commands.append(

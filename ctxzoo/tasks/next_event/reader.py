@@ -8,6 +8,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ctxzoo.data.event_rows import (
@@ -129,7 +130,7 @@ def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
-def _checked_times(where: str, table: pa.Table, lengths: np.ndarray) -> pa.Array:  # type: ignore[type-arg]
+def _checked_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> pa.Array:
     if TIMES not in table.column_names:
         raise TextFormatError(f"{where}: no column {TIMES!r}; there are {table.column_names}")
     column = plain_column(table.column(TIMES)).combine_chunks()

@@ -16,9 +16,16 @@ from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.next_event.card import CARD
-from ctxzoo.tasks.next_event.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.next_event.default_settings import SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.next_event.reader import check_histories, load_histories
-from ctxzoo.tasks.next_event.run import ENCODINGS, TINY_SIZE, NextEventRun, NextEventSettings, next_event_run
+from ctxzoo.tasks.next_event.run import (
+    ARCHITECTURE,
+    ENCODINGS,
+    TINY_SIZE,
+    NextEventRun,
+    NextEventSettings,
+    next_event_run,
+)
 from ctxzoo.tasks.next_event.sample import EVENTS
 
 

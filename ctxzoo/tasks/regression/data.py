@@ -15,7 +15,7 @@ from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, read_rows
 
 SETS = ("airline", "co2", "concrete", "parkinsons")
-REGRESSION_DATASETS = {
+REGRESSION_DATASETS: dict[str, dict[str, Any]] = {
     **{name: {"dataset": "ctxzoo-data/ika_regression", "config_name": name} for name in SETS},
     "sample": {"dataset": "sample", "config_name": None},
 }

@@ -12,7 +12,7 @@ Numbers = npt.NDArray[np.float64]
 BOUNDS = (1e-5, 1e5)
 
 
-class SpectralMixture(StationaryKernelMixin, Kernel):  # type: ignore[misc]
+class SpectralMixture(StationaryKernelMixin, Kernel):
     """k(x, y) = sum_q w_q prod_d exp(-2 pi^2 t_d^2 v_qd^2) cos(2 pi t_d m_qd), t = x - y.
 
     Args:

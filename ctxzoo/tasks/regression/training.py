@@ -17,9 +17,16 @@ from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.regression.card import CARD
-from ctxzoo.tasks.regression.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.regression.default_settings import SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.regression.reader import check_rows, load_rows
-from ctxzoo.tasks.regression.run import ATTENTIONS, TINY_SIZE, RegressionRun, RegressionSettings, regression_run
+from ctxzoo.tasks.regression.run import (
+    ARCHITECTURE,
+    ATTENTIONS,
+    TINY_SIZE,
+    RegressionRun,
+    RegressionSettings,
+    regression_run,
+)
 
 NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column")
 
