@@ -87,9 +87,9 @@ def citeulike(results: Runs) -> str:
         rows.append([f"{label}; in another loop", "1", f"{validation}", f"{recall}", f"{rank}", str(epochs)])
     for model in MODELS:
         if model != FOREMOST:
-            pair = [runs_of(results, one, CITEULIKE) for one in (FOREMOST, model)]
+            ours, theirs = (runs_of(results, one, CITEULIKE) for one in (FOREMOST, model))
             label = f"{MODEL_LABELS[FOREMOST]} − {MODEL_LABELS[model]} (p over sessions)"
-            rows.append([label, NOTHING, NOTHING, difference(*pair, RECALL), difference(*pair, RANK)])
+            rows.append([label, NOTHING, NOTHING, difference(ours, theirs, RECALL), difference(ours, theirs, RANK)])
     seeds = " ".join(map(str, range(SEEDS)))
     commands = [
         f"python recipes/{recipe}.py --models {' '.join(those)} --seeds {seeds} --resume"

@@ -215,12 +215,13 @@ class LocallyStationaryTime(TimeEncoding):
         if summary is not None and self.behaviour is not None:
             offsets = self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)).unbind(-2)
         alpha, gamma, centre, scale, logits = offsets
+        weights = self.logits + logits.unsqueeze(-1)
         return LocalParameters(
             alpha=F.softplus(self.alpha + alpha).clamp(max=LARGEST_ALPHA),
             gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(self.gamma + gamma),
             centre=self.span * (self.centre + centre),
             frequencies=(self.log_frequencies + scale.unsqueeze(-1)).exp(),
-            weights=(self.logits + logits.unsqueeze(-1)).flatten(-2).softmax(dim=-1).unflatten(-1, self.logits.shape),
+            weights=weights.flatten(-2).softmax(dim=-1).view_as(weights),
         )
 
     def features(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:

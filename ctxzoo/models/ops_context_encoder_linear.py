@@ -68,15 +68,19 @@ def draw_projection(num_features: int, size: int, orthogonal: bool, generator: t
             (Choromanski et al. 2021, section 3); otherwise all numbers are independent.
         generator: of the CPU.
     """
-    normal = {"dtype": torch.float32, "device": "cpu", "generator": generator}
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=torch.float32, device="cpu", generator=generator)
+
     if not orthogonal:
-        return torch.randn(num_features, size, **normal)
+        return normal(num_features, size)
     num_blocks = math.ceil(num_features / size)
-    rotations, triangles = torch.linalg.qr(torch.randn(num_blocks, size, size, **normal))
+    rotations, triangles = torch.linalg.qr(normal(num_blocks, size, size))
     # LAPACK decides about signs; only with a positive diagonal of R is Q uniform, and the estimate unbiased.
     rotations = rotations * torch.sgn(triangles.diagonal(dim1=1, dim2=2)).unsqueeze(1)
-    lengths = torch.randn(num_features, size, **normal).norm(dim=1, keepdim=True)
-    return rotations.mT.flatten(0, 1)[:num_features] * lengths
+    lengths = normal(num_features, size).norm(dim=1, keepdim=True)
+    rows: torch.Tensor = rotations.mT.flatten(0, 1)[:num_features] * lengths
+    return rows
 
 
 def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None) -> Features:
@@ -244,8 +248,8 @@ def reference_linear_attention(
     eps: float = 1e-6,
 ) -> torch.Tensor:
     """Compute what `linear_attention` gives in float64, query by query and key by key, nothing taken away from keys."""
-    phi_q = _query_features(Features(*(_double(part) for part in query[:3]), signed=query.signed), eps)
-    phi_k = feature_values(Features(*(_double(part) for part in key[:3])))
+    phi_q = _query_features(_double(query), eps)
+    phi_k = feature_values(_double(key))
     batch, heads, num_queries, _ = phi_q.shape
     num_keys = phi_k.size(2)
     out = torch.zeros(batch, heads, num_queries, value.size(-1), dtype=torch.float64)
@@ -293,8 +297,10 @@ def _causal(
     if not torch.compiler.is_exporting() and padding:
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
         running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
-    features, keys, weighed = (tensor.unflatten(-2, (num_chunks, size)) for tensor in (features, keys, weighed))
-    running = running.unflatten(-1, (num_chunks, size))
+    features, keys, weighed = (
+        tensor.reshape(*tensor.shape[:-2], num_chunks, size, tensor.size(-1)) for tensor in (features, keys, weighed)
+    )
+    running = running.reshape(*running.shape[:-1], num_chunks, size)
 
     ends = running[..., -1]  # the level after each chunk, (B, h, N)
     if state is None:
@@ -320,7 +326,7 @@ def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tu
         # A loop would fix N. This is quadratic in N, with a small factor.
         levels = torch.cat((state.level.unsqueeze(-1), ends), dim=-1)
         terms = torch.cat((state.sums.unsqueeze(2), of_chunk), dim=2)
-        after = (_decay(levels, levels, 0) @ terms.flatten(-2)).unflatten(-1, terms.shape[-2:])
+        after = (_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
         return after[..., :-1, :, :], after[..., -1, :, :]
     sums, level, before = state.sums, state.level, []
     for one, end in zip(of_chunk.unbind(2), ends.unbind(-1), strict=True):
@@ -423,5 +429,12 @@ def _length(features: Features) -> int:
     return features.offset.size(-2)
 
 
-def _double(part: torch.Tensor | None) -> torch.Tensor | None:
-    return None if part is None else part.double()
+def _double(features: Features) -> Features:
+    """Return the same features in float64."""
+    exponent, factor, offset, signed = features
+    return Features(
+        None if exponent is None else exponent.double(),
+        None if factor is None else factor.double(),
+        offset.double(),
+        signed,
+    )

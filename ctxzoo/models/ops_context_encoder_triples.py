@@ -180,7 +180,7 @@ def reference_pair_attention(
 def _pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
     """Return the softmax over the last two dimensions among `pairs`; 0 elsewhere, and where there is no pair."""
     flat = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).flatten(-2)
-    return flat.softmax(dim=-1).unflatten(-1, scores.shape[-2:]).masked_fill(~pairs, 0.0)
+    return flat.softmax(dim=-1).view_as(scores).masked_fill(~pairs, 0.0)
 
 
 def _pair_products(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
@@ -484,7 +484,7 @@ def _ratio(both: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
 
 def _subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
     """Return the factors of each sum: one by one, then with `distinct` two, and three together."""
-    single = [(index,) for index in range(width)]
+    single: list[tuple[int, ...]] = [(index,) for index in range(width)]
     if not distinct or width == 1:
         return single
     return [*single, (0, 1)] if width == 2 else [*single, (0, 1), (0, 2), (1, 2), (0, 1, 2)]
@@ -520,7 +520,7 @@ def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[t
     """
     if order < 0:
         raise ValueError(f"the order of an ANOVA kernel is {order}, expected at least 0")
-    shape = torch.broadcast_shapes(left.shape, right.shape)[:-1]
+    shape = torch.broadcast_shapes(left.shape, right.shape)[:-1]  # type: ignore[no-untyped-call]
     found = [left.new_ones(shape), *(left.new_zeros(shape) for _ in range(order))]
     for p, x in zip(left.unbind(-1), right.unbind(-1), strict=True):
         product = p * x

@@ -35,7 +35,8 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
         raise ValueError(f"k is {k}; expected 1 to {items}, the number of items")
     ids = torch.arange(1, items + 1, device=model.device).unsqueeze(1)
     with in_evaluation_mode(model):
-        theta = torch.cat([reader(input_ids=part, return_dict=True).theta for part in ids.split(SESSIONS)])
+        parts = torch.split(ids, SESSIONS)
+        theta = torch.cat([reader(input_ids=part, return_dict=True).theta for part in parts])
     weights, rows = theta.float().topk(k, dim=0)
     return [
         [(model.config.name_of(int(row) + 1), float(weight)) for row, weight in zip(*column, strict=True)]
