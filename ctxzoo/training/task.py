@@ -156,7 +156,7 @@ class ZooTask(lightning.LightningModule, ABC):
 
     def parameter_groups(self) -> Iterable[Any]:
         """What the optimiser trains: all parameters, or groups of them with rates of their own, as torch takes them."""
-        return self.parameters()
+        return list(self.parameters())
 
     def configure_optimizers(self) -> Any:
         settings = self.hparams
