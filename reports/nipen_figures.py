@@ -53,21 +53,24 @@ def points(settings: Settings, folder: Path) -> TableRows:
     nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
     draw_ideal_points(model, folder / "points.png", others=nominate)
     rows = zip(model.config.legislator_names, ideal_points(model).tolist(), strict=True)
-    return [["legislator", "ideal_point", "nominate"], *([name, value, nominate.get(name, "")] for name, value in rows)]
+    found: TableRows = [["legislator", "ideal_point", "nominate"]]
+    return found + [[name, value, nominate.get(name, "")] for name, value in rows]
 
 
 def topics(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     draw_topics(model, folder / "topics.png")
     words = topic_words(model)
-    return [["topic", "words"], *([number, " ".join(found)] for number, found in enumerate(words, start=1))]
+    found: TableRows = [["topic", "words"]]
+    return found + [[number, " ".join(those)] for number, those in enumerate(words, start=1)]
 
 
 def votes(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else 0)
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
-    return [["legislator", "yea"], *([name, yea] for name, yea in model.predict_votes(settings.text, bill))]
+    found: TableRows = [["legislator", "yea"]]
+    return found + [[name, yea] for name, yea in model.predict_votes(settings.text, bill)]
 
 
 def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:

@@ -26,7 +26,7 @@ class VoteCase(ModelCase):
         rows = len(lengths)
         return {
             "bag_of_words": torch.randint(0, 3, (rows, WORDS), generator=generator).float(),
-            "bill_ids": torch.randint(0, BILLS, (rows,), generator=generator),
+            "bill_ids": torch.randperm(BILLS, generator=generator)[:rows],  # one bill has one row
             "votes": self._votes(rows, generator),
         }
 

@@ -101,7 +101,7 @@ class VotePredictionTask(ZooTask):
     def parameter_groups(self) -> Iterable[Any]:
         texts = list(self.model.text_parameters())
         if self.hparams["text_learning_rate"] is None or not texts:
-            return self.parameters()
+            return list(self.parameters())
         of_texts = set(map(id, texts))
         others = [parameter for parameter in self.parameters() if id(parameter) not in of_texts]
         return [{"params": others}, {"params": texts, "lr": self.hparams["text_learning_rate"]}]
