@@ -97,6 +97,7 @@ class TrustSvd(nn.Module):
     """
 
     observed: torch.Tensor
+    mask: torch.Tensor
 
     def __init__(self, parts: tuple[int, int, int], ridge: float, trust_ridge: float, rate: float) -> None:
         super().__init__()
