@@ -1,7 +1,8 @@
 """Tables in Markdown documents, generated from results files.
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
-them is written by ``python -m reports.tables README.md recipes/README.md docs/models/*.md docs/default_settings.md``.
+them is written by ``python -m reports.tables README.md recipes/README.md docs/models/*.md docs/default_settings.md
+docs/time_encodings.md``.
 With ``--check`` nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how
 settings were chosen are made from the folder of trials within that of the results, and the table of checkpoints from
 the folder of them beside it.

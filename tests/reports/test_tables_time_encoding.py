@@ -1,0 +1,42 @@
+"""The table of time encodings: which runs stand where, what is missing, and the test over histories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ctxzoo.results.result import RunResult
+from reports.tables_time_encoding import DATASET, badges
+from tests.support.result_tables import make_run, rows
+
+
+def made(variant: str, recall: float, *, seed: int = 0, hits: float = 2.0, **changes: Any) -> RunResult:
+    metrics = {"test/recall_at_1": recall, "test/mrr_at_20": 60.0, "validation/recall_at_1": recall + 1, "epochs": 4}
+    kept = {"test/predictions": [10.0] * 8, "test/recall_at_1": [hits] * 8, "test/mrr_at_20": [5.0] * 8}
+    values = {"recipe": "badges_lste", "dataset": DATASET, "tag": "", "metrics": metrics, "per_example": kept}
+    return replace(make_run(variant, seed), **{**values, **changes})
+
+
+def test_encodings_floors_and_what_is_missing() -> None:
+    results = [made("markov", 44.42), *(made("none", 45.0 + seed, seed=seed) for seed in range(3)), made("lste", 47.0)]
+    text = badges(results)
+    table = rows(text)
+    assert table["Markov: what follows the last event"]["test recall@1"] == "44.42"
+    assert table["no times, no positions"]["test recall@1"] == "46.00 ± 1.00"
+    assert table["LSTE"]["seeds"] == "1"
+    (command,) = [line for line in text.splitlines() if line.startswith("python")]
+    assert "--encodings positional bochner mercer time2vec lste lste_behaviour --seeds 0 1 2" in command
+
+
+def test_lste_is_compared_over_the_histories_of_common_seeds() -> None:
+    results = [made("none", 20.0, seed=seed) for seed in (0, 1)] + [made("lste", 40.0, seed=1, hits=4.0)]
+    row = rows(badges(results))["LSTE − no times, no positions (p over histories)"]
+    assert row["test recall@1"] == "+20.00 (p = 0.008)"  # 2 of the 256 ways to change places are as far from 0
+    assert row["test MRR@20"] == "+0.00 (p = 1.000)"
+
+
+def test_a_seed_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="seed"):
+        badges([made("none", 45.0), made("none", 46.0)])
