@@ -31,6 +31,7 @@ FEATURES = {
     "float32": datasets.Value("float32"),
     "number": datasets.Value("float64"),
     "numbers": datasets.List(datasets.Value("float32")),
+    "float64s": datasets.List(datasets.Value("float64")),
     "keys": datasets.List(datasets.List(datasets.Value("uint8"))),  # of each step of a piece
     "answers": {
         "text": datasets.List(datasets.Value("string")),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ctxzoo.catalogue import (
     entries_music,
     entries_questions,
+    entries_regression,
     entries_sentences,
     entries_sessions,
     entries_votes,
@@ -25,6 +26,7 @@ ENTRIES: dict[str, Entry] = {
         *entries_music.ENTRIES,
         *entries_sessions.ENTRIES,
         *entries_votes.ENTRIES,
+        *entries_regression.ENTRIES,
     )
 }
 

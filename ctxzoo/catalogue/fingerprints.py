@@ -148,4 +148,18 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "bills/train": "1894aefb2b11bd92a27b9f49546272cb2fecaa4600f733013b6634f7d58cc936",
         "legislators/train": "f8287838325c56fb3e00eab60f3641dff65d936325798281560d696d1f10e418",
     },
+    "ctxzoo-data/ika_regression": {
+        "airline/train": "99bd649da19ab9770836ddaa92bd5fbbb9effb661c8f16adb1054ae7ef4b3039",
+        "airline/validation": "544cba94be2050f78e95474fbefaba73eea1cd7c42e225e37b81759fd3c6e9a1",
+        "airline/test": "56b4902f664c9f6b558f45b77cf3cb9010ad32b0295f53424703a8b37abf41e3",
+        "co2/train": "93eca7ce1dfdaf19f4272578921daa7b1fd6541583cef420baa499e834b8d469",
+        "co2/validation": "df2729e84794e0acdb1458923a479fc93b2d14e627d3ac69fdc12417548ab750",
+        "co2/test": "86a439515abd3c1bc7740ab8aac8f75d48029b17011297b4769a6967b6741dc0",
+        "concrete/train": "bcbbb8cdc7eff08ed8d1109f017252d74dacd8f21cb18ca341986dbc49213889",
+        "concrete/validation": "c6cc7b8b194166d5fbddb2084a3c198a047859e4f7cb0e14a24c9f6990394a59",
+        "concrete/test": "294a037cc6cd51a55d543faeee8411b55561498e06982315a9c502eeb724dba0",
+        "parkinsons/train": "1e64d99bfbeab3a7715106ce8f43f14467b95eacb530141e6569613802ee39e2",
+        "parkinsons/validation": "76fcb861373db4e0374e2316d543a0e65f2e3f17dd605886a8133a85dd158f95",
+        "parkinsons/test": "699373496ccd1d4aa660aaba4b422e108a14ce7fda6cb2433809daa7841212a4",
+    },
 }

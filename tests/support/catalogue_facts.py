@@ -100,6 +100,7 @@ def main() -> None:
     from ctxzoo.catalogue import (
         entries_music,
         entries_questions,
+        entries_regression,
         entries_sentences,
         entries_sessions,
         entries_votes,
@@ -111,7 +112,15 @@ def main() -> None:
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    kinds = (entries_sentences, entries_questions, entries_words, entries_music, entries_sessions, entries_votes)
+    kinds = (
+        entries_sentences,
+        entries_questions,
+        entries_words,
+        entries_music,
+        entries_sessions,
+        entries_votes,
+        entries_regression,
+    )
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]

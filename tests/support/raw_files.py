@@ -17,6 +17,7 @@ import numpy as np
 from scipy.io import savemat
 
 from ctxzoo.catalogue.entries_music import MUSIC_SETS
+from ctxzoo.catalogue.entries_regression import NUMBER_TABLES
 from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
@@ -433,6 +434,20 @@ def _senate(read: Read) -> dict[str, bytes]:
     return found
 
 
+def _number_tables(read: Read) -> dict[str, bytes]:
+    splits = read("ctxzoo-data/ika_regression")
+    found = {}
+    for name, table in NUMBER_TABLES.items():
+        rows = [row for split in ("test", "train", "validation") for row in splits[f"{name}/{split}"]]
+        # Blanks around numbers, and columns before and after, as in the sources.
+        lines = [
+            ("other", *(f"{value!r} " for value in row["x"][: len(table.features)]), repr(row["y"]), "-01", "-9.99")
+            for row in sorted(rows, key=lambda row: row["row"])
+        ]
+        found[table.file] = _csv(("Date", *table.features, table.target, "Trend"), lines)
+    return found
+
+
 GENRES = (
     *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
     *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
@@ -462,6 +477,7 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "ctxzoo-data/lastfm_hcrnn": _hcrnn("ctxzoo-data/lastfm_hcrnn", "lastfm-", {"valid": "valid", "test": "test"}),
     "ctxzoo-data/movielens_100k": _movielens,
     "ctxzoo-data/roll_call": _senate,
+    "ctxzoo-data/ika_regression": _number_tables,
     "ctxzoo-data/brown_pos": _brown,
     "ctxzoo-data/conll2000_pos": _conll,
     "ctxzoo-data/word_similarity": _pairs,
