@@ -25,12 +25,14 @@ FEATURES = {
     "int8": datasets.Value("int8"),
     "int16": datasets.Value("int16"),
     "int32": datasets.Value("int32"),
+    "uint8s": datasets.List(datasets.Value("uint8")),
     "int32s": datasets.List(datasets.Value("int32")),
     "integers": datasets.List(datasets.Value("int64")),
     "boolean": datasets.Value("bool"),
     "float32": datasets.Value("float32"),
     "number": datasets.Value("float64"),
     "numbers": datasets.List(datasets.Value("float32")),
+    "float64s": datasets.List(datasets.Value("float64")),
     "keys": datasets.List(datasets.List(datasets.Value("uint8"))),  # of each step of a piece
     "answers": {
         "text": datasets.List(datasets.Value("string")),

@@ -148,4 +148,10 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "bills/train": "1894aefb2b11bd92a27b9f49546272cb2fecaa4600f733013b6634f7d58cc936",
         "legislators/train": "f8287838325c56fb3e00eab60f3641dff65d936325798281560d696d1f10e418",
     },
+    "ctxzoo-data/stackoverflow_badges": {
+        "sequences/train": "b8b78bf0bb70489d9f78177f33455d19a060448844a118402feea919a9bdb41d",
+        "sequences/validation": "bf3086ec645eb21c343dd7072902579db3ef69ebb39a8233f2a94cadc218e9ab",
+        "sequences/test": "92b749a813bb3122e84d25e56a59f9ea5da9f0805c45979ae6c7283c56ec2451",
+        "events/train": "3dfbdb79f85d32d9010a10a5d18abc09995df34831f3dd1fb7fbe6792ed4eacf",
+    },
 }

@@ -98,6 +98,7 @@ def main() -> None:
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
     from ctxzoo.catalogue import (
+        entries_events,
         entries_music,
         entries_questions,
         entries_sentences,
@@ -111,7 +112,8 @@ def main() -> None:
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    kinds = (entries_sentences, entries_questions, entries_words, entries_music, entries_sessions, entries_votes)
+    kinds = (entries_sentences, entries_questions, entries_words, entries_music)
+    kinds += (entries_sessions, entries_votes, entries_events)
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]
