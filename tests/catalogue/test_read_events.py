@@ -40,7 +40,7 @@ def test_users_of_all_folds_are_there_once_and_divided(tmp_path: Path) -> None:
 def test_users_who_begin_at_one_time_stand_in_the_order_of_their_events_as_numbers(tmp_path: Path) -> None:
     folds = {3: ("10 1\n2 2\n1 1\n2 1\n2 1\n", "5 6\n5 9\n7 8\n5 9\n5 8\n")}
     splits = badges(written(tmp_path, folds))
-    found = {}
+    found: dict[int, tuple[list[int], list[float]]] = {}
     for split in ("train", "validation", "test"):
         rows = splits[f"sequences/{split}"]
         if rows:

@@ -112,8 +112,15 @@ def main() -> None:
         "",
         "FINGERPRINTS: dict[str, dict[str, str]] = {",
     ]
-    kinds = (entries_sentences, entries_questions, entries_words, entries_music)
-    kinds += (entries_sessions, entries_votes, entries_events)
+    kinds = (
+        entries_sentences,
+        entries_questions,
+        entries_words,
+        entries_music,
+        entries_sessions,
+        entries_votes,
+        entries_events,
+    )
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):
         lines.append(f'    "{entry.name}": {{')
         lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]
