@@ -37,6 +37,7 @@ SCORES: dict[str | tuple[str, str], Score] = {
     **dict.fromkeys(
         ("citeulike_hcrnn", "session_baselines", "session_floors"), Score("test/recall_at_20", "recall@20")
     ),
+    "badges_lste": Score("test/recall_at_1", "recall@1"),
     **dict.fromkeys(("roll_call_nipen", "roll_call_floors"), Score("test/log_likelihood", "log-likelihood")),
     "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
     ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),

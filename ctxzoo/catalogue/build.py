@@ -25,6 +25,7 @@ FEATURES = {
     "int8": datasets.Value("int8"),
     "int16": datasets.Value("int16"),
     "int32": datasets.Value("int32"),
+    "uint8s": datasets.List(datasets.Value("uint8")),
     "int32s": datasets.List(datasets.Value("int32")),
     "integers": datasets.List(datasets.Value("int64")),
     "boolean": datasets.Value("bool"),

@@ -6,6 +6,7 @@ import difflib
 from dataclasses import replace
 
 from ctxzoo.catalogue import (
+    entries_events,
     entries_music,
     entries_questions,
     entries_regression,
@@ -26,6 +27,7 @@ ENTRIES: dict[str, Entry] = {
         *entries_music.ENTRIES,
         *entries_sessions.ENTRIES,
         *entries_votes.ENTRIES,
+        *entries_events.ENTRIES,
         *entries_regression.ENTRIES,
     )
 }

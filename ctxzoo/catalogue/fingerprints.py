@@ -162,4 +162,10 @@ FINGERPRINTS: dict[str, dict[str, str]] = {
         "parkinsons/validation": "76fcb861373db4e0374e2316d543a0e65f2e3f17dd605886a8133a85dd158f95",
         "parkinsons/test": "699373496ccd1d4aa660aaba4b422e108a14ce7fda6cb2433809daa7841212a4",
     },
+    "ctxzoo-data/stackoverflow_badges": {
+        "sequences/train": "b8b78bf0bb70489d9f78177f33455d19a060448844a118402feea919a9bdb41d",
+        "sequences/validation": "bf3086ec645eb21c343dd7072902579db3ef69ebb39a8233f2a94cadc218e9ab",
+        "sequences/test": "92b749a813bb3122e84d25e56a59f9ea5da9f0805c45979ae6c7283c56ec2451",
+        "events/train": "3dfbdb79f85d32d9010a10a5d18abc09995df34831f3dd1fb7fbe6792ed4eacf",
+    },
 }

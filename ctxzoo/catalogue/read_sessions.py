@@ -32,7 +32,9 @@ def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -
             path = files[f"{prefix}{name}.txt"]
             found = _sessions(path.name, lines_of(path))
             sessions[split] = [{**row, "authors_split": name} for row in found] if divided else found
-        rows = _divided([row for found in sessions.values() for row in found], "session_id") if divided else sessions
+        rows = (
+            drawn_splits([row for found in sessions.values() for row in found], "session_id") if divided else sessions
+        )
         named = {f"sessions/{split}": columns_of(found) for split, found in rows.items()}
         return {**named, "items/train": _items(files, prefix)}
 
@@ -55,7 +57,7 @@ def movielens_100k(files: Files) -> Splits:
     films = [_cells("u.item", n, line, "|", 24) for n, line in enumerate(lines_of(files["u.item"], "latin-1"), start=1)]
     people = [_cells("u.user", n, line, "|", 5) for n, line in enumerate(lines_of(files["u.user"]), start=1)]
     return {
-        **{f"sessions/{split}": columns_of(found) for split, found in _divided(rows, "user_id").items()},
+        **{f"sessions/{split}": columns_of(found) for split, found in drawn_splits(rows, "user_id").items()},
         "items/train": {
             "item_id": [int(cells[0]) for cells in films],
             "title": [cells[1] for cells in films],
@@ -109,8 +111,13 @@ def _items(files: Files, prefix: str) -> Rows:
     }
 
 
-def _divided(rows: Iterable[dict[str, Any]], by: str) -> dict[str, list[dict[str, Any]]]:
-    """Return train, validation and test, drawn, the rows of each in the order of `by`."""
+def drawn_splits(rows: Iterable[dict[str, Any]], by: str) -> dict[str, list[dict[str, Any]]]:
+    """Return train, validation and test, drawn, the rows of each in the order of `by`.
+
+    Args:
+        rows: of whom 80 %, 10 % and 10 % are drawn.
+        by: a column whose values tell rows apart.
+    """
     ordered = sorted(rows, key=lambda row: row[by])
     drawn = np.random.default_rng(SPLIT_SEED).permutation(len(ordered))
     ends = [int(TRAIN * len(ordered)), int(HELD_OUT * len(ordered))]

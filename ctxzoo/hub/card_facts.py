@@ -543,6 +543,15 @@ DATASET_FACTS = {
         ),
         language=None,
     ),
+    "ctxzoo-data/stackoverflow_badges": _of_catalogue(
+        "ctxzoo-data/stackoverflow_badges",
+        comparable=(
+            "Published accuracies on these badges are of five folds of 6,633 people, whose training files are not to "
+            "be had. Here people of the test folds were divided anew: scores compare with those of other checkpoints "
+            "of ctxzoo on these rows, and with no published ones."
+        ),
+        language=None,
+    ),
     "ctxzoo-data/ptb_sample": _of_catalogue(
         "ctxzoo-data/ptb_sample",
         comparable=OWN_STUDY.format(name="Penn Treebank"),

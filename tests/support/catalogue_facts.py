@@ -98,6 +98,7 @@ def main() -> None:
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
     from ctxzoo.catalogue import (
+        entries_events,
         entries_music,
         entries_questions,
         entries_regression,
@@ -119,6 +120,7 @@ def main() -> None:
         entries_music,
         entries_sessions,
         entries_votes,
+        entries_events,
         entries_regression,
     )
     for entry in (entry for kind in kinds for entry in kind.ENTRIES):

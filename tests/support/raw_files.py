@@ -20,6 +20,7 @@ from ctxzoo.catalogue.entries_music import MUSIC_SETS
 from ctxzoo.catalogue.entries_regression import NUMBER_TABLES
 from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
+from ctxzoo.catalogue.read_events import EVENTS_FILE, FOLDS, HEAD, NAMES_FILE, TIMES_FILE
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
 from ctxzoo.catalogue.read_samples import CATEGORIES, STARS
 from ctxzoo.catalogue.read_votes import CONGRESSES, PARTIES
@@ -398,6 +399,19 @@ def _movielens(read: Read) -> dict[str, bytes]:
     }
 
 
+def _badges(read: Read) -> dict[str, bytes]:
+    """Make five folds that overlap and together hold every user; blanks at the ends of lines, as in the source."""
+    splits = read("ctxzoo-data/stackoverflow_badges")
+    users = [row for split in ("test", "train", "validation") for row in splits[f"sequences/{split}"]]
+    found = {}
+    for fold in FOLDS:
+        some = [row for number, row in enumerate(users) if fold - 1 in (number % len(FOLDS), number // 7 % len(FOLDS))]
+        for file, column in ((EVENTS_FILE, "events"), (TIMES_FILE, "timestamps")):
+            found[file.format(fold)] = _lines(f"{' '.join(map(str, row[column]))} " for row in some)
+    names = (f"{row['event_id']}, {row['badge']}" for row in reversed(splits["events/train"]))
+    return {**found, NAMES_FILE: _lines([HEAD, *names])}
+
+
 def _senate(read: Read) -> dict[str, bytes]:
     splits = read("ctxzoo-data/roll_call")
     bills, people = splits["bills/train"], splits["legislators/train"]
@@ -478,6 +492,7 @@ MAKERS: dict[str, Callable[[Read], dict[str, bytes]]] = {
     "ctxzoo-data/movielens_100k": _movielens,
     "ctxzoo-data/roll_call": _senate,
     "ctxzoo-data/ika_regression": _number_tables,
+    "ctxzoo-data/stackoverflow_badges": _badges,
     "ctxzoo-data/brown_pos": _brown,
     "ctxzoo-data/conll2000_pos": _conll,
     "ctxzoo-data/word_similarity": _pairs,

@@ -21,7 +21,6 @@ from ctxzoo.tasks.next_event.sample import EVENTS, TIMES
 HISTORY_DATASETS = {
     "badges": "ctxzoo-data/stackoverflow_badges",
     "movielens_100k": "ctxzoo-data/movielens_100k",
-    "movielens_latest_small": "ctxzoo-data/movielens_latest_small",
     "sample": "sample",
 }
 MAX_LENGTH = 100

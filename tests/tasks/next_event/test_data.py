@@ -99,7 +99,6 @@ def test_the_real_sets() -> None:
     expected = {
         "badges": (23, (257019, 33778, 32222), (0, 0)),
         "movielens_100k": (1662, (81418, 7329, 10285), (6, 18)),
-        "movielens_latest_small": (8244, (79859, 9989, 8565), (559, 361)),
     }
     for name, (size, predictions, left_out) in expected.items():
         data = HistoryDataModule(HISTORY_DATASETS[name])
