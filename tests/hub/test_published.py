@@ -40,6 +40,7 @@ LARGEST = {
     "attention-cbow-wikipedia": 4 * 10**6,
     "beta-lstm-chorales": 4 * 10**6,
     "bidaf-squad": 12 * 10**6,
+    "hcrnn-citeulike": 4 * 10**6,
     "lama-reuters8": 4 * 10**6,
     "tagger-ewt": 3 * 10**6,
 }

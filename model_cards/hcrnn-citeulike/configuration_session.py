@@ -1,0 +1,60 @@
+"""What the configurations of models that read sessions of items have in common."""
+
+from types import MappingProxyType
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+
+@strict
+class SessionConfig(ZooConfig):
+    """The base of the configurations of models that read sessions and score which item comes next.
+
+    Args:
+        num_items: items that there are; their ids are 1..num_items, and 0 is padding.
+        item_names: of the items 1..num_items, in this order; None: an item is called by its id.
+        embedding_size: E, numbers of an item vector.
+        hidden_size: H, units of the state.
+        embedding_dropout: rate of dropout on item vectors.
+        pooled_dropout: rate of dropout on what the scores of the items are computed from.
+    """
+
+    nominal_sizes = MappingProxyType({"num_items": 1980})
+
+    num_items: int = 1980
+    item_names: list[str] | None = None
+    embedding_size: int = 100
+    hidden_size: int = 100
+    embedding_dropout: float | int = 0.25
+    pooled_dropout: float | int = 0.5
+    pad_token_id: int = 0
+
+    def validate_items(self) -> None:
+        """Check that every item has one name of its own, where they have names.
+
+        Raises:
+            ValueError: no items, another number of names, an empty name, or one that two items have.
+        """
+        self.check_counts("num_items")
+        if self.item_names is None:
+            return
+        if len(self.item_names) != self.num_items:
+            raise ValueError(f"item_names has {len(self.item_names)} names, but num_items is {self.num_items}")
+        if not all(self.item_names):
+            raise ValueError(f"item_names: item {self.item_names.index('') + 1} has an empty name")
+        if len(set(self.item_names)) < self.num_items:
+            twice = next(name for name in self.item_names if self.item_names.count(name) > 1)
+            raise ValueError(f"item_names: two items have the name {twice!r}; names must differ")
+
+    def validate_sizes(self) -> None:
+        self.check_counts("embedding_size", "hidden_size")
+
+    def validate_rates(self) -> None:
+        for name in ("embedding_dropout", "pooled_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+    def name_of(self, item: int) -> str:
+        """Return the name of an item 1..num_items."""
+        return str(item) if self.item_names is None else self.item_names[item - 1]

@@ -1,0 +1,193 @@
+"""Layers of HCRNN: the global context, the cell, and the two channels of attention over its states."""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_session import GlorotLinear, StepAttention, weighted_sums
+from .ops_dropout import dropout
+from .ops_hcrnn import CellWeights, normal_divergence
+
+LEAST_DEVIATION, LARGEST_DEVIATION = 1e-6, 10.0
+LEAST_DRIFT = 1e-12  # what the authors clip D to
+
+
+class Topics(NamedTuple):
+    """The global context of what a prediction has read.
+
+    Attributes:
+        theta: (..., K) topics, which sum to 1.
+        divergence: (...,) of their distribution from N(0, I), in nats.
+    """
+
+    theta: torch.Tensor
+    divergence: torch.Tensor
+
+
+class GlobalContext(nn.Module):
+    """The neural topic model: q = elu(s W_1 + b_1), theta = softmax(q W_mu + b_mu + std * eps).
+
+    std = 1e-6 + softplus(q W_s + b_s), at most 10; eps is drawn from N(0, I) in training and 0 in evaluation, where the
+    divergence is still that with the std of the layer.
+
+    Args:
+        size: E, numbers of an item vector.
+        num_topics: K.
+        rate: rate of dropout on s.
+    """
+
+    def __init__(self, size: int, num_topics: int, rate: float) -> None:
+        super().__init__()
+        self.query = GlorotLinear(size, size)
+        self.mean = GlorotLinear(size, num_topics)
+        self.deviation = GlorotLinear(size, num_topics)
+        self.rate = rate
+
+    def forward(self, sums: torch.Tensor) -> Topics:
+        """Return the topics of s (..., E), the sums of the vectors of distinct items."""
+        query = F.elu(self.query(dropout(sums, self.rate, training=self.training)))
+        mean = self.mean(query)
+        deviation = (LEAST_DEVIATION + F.softplus(self.deviation(query))).clamp(max=LARGEST_DEVIATION)
+        drawn = mean + deviation * torch.randn_like(mean) if self.training else mean
+        return Topics(drawn.softmax(dim=-1), normal_divergence(mean, deviation))
+
+
+class HcrnnCell(nn.Module):
+    """The weights of the recurrence (`ops_hcrnn`), named after what they are for.
+
+    Args:
+        item_size: E.
+        hidden_size: H.
+        num_topics: K.
+        version: 1, 2 or 3, which reset gate.
+        constraint: how D is kept from being negative: "clip" after each step of an optimiser, see `project`; or
+            "softplus" of the parameter.
+    """
+
+    def __init__(
+        self,
+        item_size: int,
+        hidden_size: int,
+        num_topics: int,
+        version: Literal[1, 2, 3],
+        constraint: Literal["clip", "softplus"],
+    ) -> None:
+        super().__init__()
+        both = item_size + hidden_size
+        self.item_size, self.version, self.constraint = item_size, version, constraint
+        self.memory = nn.Parameter(torch.empty(num_topics, item_size))  # M
+        self.topic_item = nn.Parameter(torch.empty(item_size, hidden_size))  # A
+        self.topic_hidden = nn.Parameter(torch.empty(hidden_size, hidden_size))  # R
+        self.topic_vector = nn.Parameter(torch.empty(hidden_size, 1))  # v
+        self.write = nn.Parameter(torch.empty(both, item_size))  # W_g
+        self.write_context = nn.Parameter(torch.empty(item_size, item_size))  # U_g
+        self.write_bias = nn.Parameter(torch.empty(item_size))
+        self.update = nn.Parameter(torch.empty(both, hidden_size))  # W_z
+        self.update_context = nn.Parameter(torch.empty(item_size, hidden_size))  # U_z
+        self.update_bias = nn.Parameter(torch.empty(hidden_size))
+        self.reset = nn.Parameter(torch.empty(both, hidden_size))  # W_r
+        self.reset_bias = nn.Parameter(torch.empty(hidden_size))
+        self.candidate = nn.Parameter(torch.empty(both, hidden_size))  # W_h
+        self.candidate_bias = nn.Parameter(torch.empty(hidden_size))
+        if version == 1:
+            self.reset_context = nn.Parameter(torch.empty(item_size, hidden_size))  # U_r
+        else:
+            self.drift = nn.Parameter(torch.empty(item_size, hidden_size))  # D, or what it is the softplus of
+        if version == 3:
+            self.drift_bias = nn.Parameter(torch.empty(hidden_size))  # b_d
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for name, parameter in self.named_parameters():
+            if name == "drift":
+                self._start_drift(parameter)
+            elif parameter.dim() == 1:
+                init.zeros_(parameter)
+            else:
+                init.xavier_uniform_(parameter)
+
+    def _start_drift(self, drift: torch.Tensor) -> None:
+        """Draw D as Glorot's matrices are, but positive; in softplus about its mean."""
+        bound = math.sqrt(6 / sum(drift.shape))
+        if self.constraint == "clip":
+            init.uniform_(drift, 0.0, bound)
+        else:
+            centre = math.log(math.expm1(bound / 2))
+            init.uniform_(drift, centre - 1, centre + 1)
+
+    def drift_weight(self) -> torch.Tensor:
+        """Return D (E, H), of versions 2 and 3."""
+        return F.softplus(self.drift) if self.constraint == "softplus" else self.drift
+
+    @torch.no_grad()
+    def project(self) -> None:
+        """Clip D, as it must be after each step of an optimiser where the constraint is "clip"."""
+        if self.version != 1 and self.constraint == "clip":
+            self.drift.clamp_(min=LEAST_DRIFT)
+
+    def weights(self) -> CellWeights:
+        """Return the weights as the recurrence takes them, in float32 or wider."""
+        wide = torch.promote_types(self.memory.dtype, torch.float32)
+        size = self.item_size
+        gates = (self.write, self.update, self.reset)
+        return CellWeights(
+            memory=self.memory.to(wide),
+            projected=self.memory.to(wide) @ self.topic_item.to(wide),
+            topic_hidden=self.topic_hidden.to(wide),
+            topic_vector=self.topic_vector.squeeze(1).to(wide),
+            of_item=torch.cat([each[:size] for each in (*gates, self.candidate)], dim=1).to(wide),
+            bias=torch.cat([self.write_bias, self.update_bias, self.reset_bias, self.candidate_bias]).to(wide),
+            of_hidden=torch.cat([each[size:] for each in gates], dim=1).to(wide),
+            candidate=self.candidate[size:].to(wide),
+            write=self.write_context.to(wide),
+            update=self.update_context.to(wide),
+            reset=(self.reset_context if self.version == 1 else self.drift_weight()).to(wide),
+            drift_bias=self.drift_bias.to(wide) if self.version == 3 else None,
+            version=self.version,
+        )
+
+
+class Readout(nn.Module):
+    """What is read from the states for a prediction: [attention over states; h_T], with a global channel in front.
+
+    The global channel weighs the states by local contexts: beta_t = (G_1 c_t) . (G_2 c_T) / sqrt(E).
+
+    Args:
+        item_size: E, numbers of a local context.
+        hidden_size: H.
+        with_global: whether there is a global channel ("bi").
+    """
+
+    def __init__(self, item_size: int, hidden_size: int, with_global: bool) -> None:
+        super().__init__()
+        self.local = StepAttention(hidden_size)
+        self.context: GlorotLinear | None = None
+        if with_global:
+            self.context = GlorotLinear(item_size, hidden_size, bias=False)  # G_1
+            self.last_context = GlorotLinear(item_size, hidden_size, bias=False)  # G_2
+
+    def forward(
+        self,
+        states: torch.Tensor,
+        contexts: torch.Tensor,
+        last: torch.Tensor,
+        last_context: torch.Tensor,
+        seen: torch.Tensor,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        """Return the representations (B, P, 2H or 3H), and the weights (B, P, T) of the channels, local first.
+
+        Args:
+            states, contexts: (B, P, T, H) and (B, P, T, E).
+            last, last_context: (B, P, H) and (B, P, E), those at which the predictions stand.
+            seen: (B, P, T) booleans.
+        """
+        local, weights = self.local(states, last, seen)
+        if self.context is None:
+            return torch.cat([local, last], dim=2), (weights,)
+        scores = (self.context(contexts) @ self.last_context(last_context).unsqueeze(3)).squeeze(3)
+        summed, of_contexts = weighted_sums(scores / math.sqrt(contexts.size(3)), states, seen)
+        return torch.cat([summed, local, last], dim=2), (weights, of_contexts)

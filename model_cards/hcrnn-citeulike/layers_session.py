@@ -1,0 +1,96 @@
+"""What models of sessions are made of: the table of items, an attention over steps, and scores of all items."""
+
+import torch
+from torch import nn
+from transformers import initialization as init
+
+from .ops_dropout import dropout
+from .ops_masking import mask_logits, masked_softmax
+
+DEVIATION = 0.1  # of the table of items at the start
+
+
+class GlorotLinear(nn.Linear):
+    """A linear layer that starts uniform after Glorot and Bengio (2010), with a bias of 0."""
+
+    def reset_parameters(self) -> None:
+        init.xavier_uniform_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class ItemTable(nn.Embedding):
+    """The vectors of items 1..num_items, (num_items + 1, size); row 0 is padding, 0 and not trained."""
+
+    def __init__(self, num_items: int, size: int) -> None:
+        super().__init__(num_items + 1, size, padding_idx=0)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight, std=DEVIATION)
+        if not getattr(self.weight, "_is_hf_initialized", False):
+            with torch.no_grad():
+                self.weight[0].zero_()
+
+
+class StepAttention(nn.Module):
+    """The attention of NARM over the states of a session, by the state at which a prediction stands.
+
+    beta_t = v . sigmoid(W_e h_t + W_d h_T);  w = softmax over the steps that are seen;  sum_t w_t h_t
+
+    Args:
+        size: H.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.state = GlorotLinear(size, size, bias=False)  # W_e
+        self.last = GlorotLinear(size, size, bias=False)  # W_d
+        self.score = GlorotLinear(size, 1, bias=False)  # v
+
+    def forward(
+        self, states: torch.Tensor, last: torch.Tensor, seen: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sums (B, P, H) and the weights (B, P, T), 0 at steps that are not seen.
+
+        Args:
+            states: (B, P, T, H), or (B, 1, T, H) where all predictions see the same states.
+            last: (B, P, H).
+            seen: (B, P, T) booleans.
+        """
+        scores = self.score(torch.sigmoid(self.state(states) + self.last(last).unsqueeze(2))).squeeze(3)
+        return weighted_sums(scores, states, seen)
+
+
+def weighted_sums(scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sums (B, P, H) of states, weighed by the softmax of scores (B, P, T), and these weights (B, P, T).
+
+    `states` and `seen` are those of `StepAttention.forward`; a prediction that sees nothing has 0.
+    """
+    weights = masked_softmax(scores, seen, dim=2) * seen
+    return (weights.to(states.dtype).unsqueeze(2) @ states).squeeze(2), weights
+
+
+class BilinearScores(nn.Module):
+    """The scores of all items, dropout(rep) (W_emb B)^T, without a bias.
+
+    Args:
+        item_size: E, columns of W_emb.
+        size: numbers of a representation.
+        rate: rate of dropout on it.
+    """
+
+    def __init__(self, item_size: int, size: int, rate: float) -> None:
+        super().__init__()
+        self.bilinear = GlorotLinear(size, item_size, bias=False)  # B
+        self.rate = rate
+
+    def forward(self, rep: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., N) of rep (..., size) with the table (N, E)."""
+        projected: torch.Tensor = self.bilinear(dropout(rep, self.rate, training=self.training))
+        return projected @ table.t()
+
+
+def without_padding(scores: torch.Tensor) -> torch.Tensor:
+    """Return scores (..., N) in float32 or wider, that of item 0, which is padding, the lowest finite number."""
+    is_item = torch.arange(scores.size(-1), device=scores.device) > 0
+    return mask_logits(scores, is_item)

@@ -1,0 +1,197 @@
+"""HCRNN, a recurrent network with hierarchical contexts: its base model, and its head that scores the next item.
+
+docs/models/hcrnn.md lists which function computes which equation, and the deviations.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers.utils import ModelOutput
+
+from .configuration_hcrnn import HcrnnConfig
+from .layers_hcrnn import GlobalContext, HcrnnCell, Readout, Topics
+from .layers_session import BilinearScores, ItemTable
+from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
+from .ops_dropout import dropout
+from .ops_hcrnn import CellWeights, distinct_sums, prefix_steps, whole_steps, without_autocast
+from .ops_session import last_steps, put_back, read_session, seen_steps
+
+
+@dataclass
+class HcrnnModelOutput(ModelOutput):
+    """The output of the base model.
+
+    Attributes:
+        last_hidden_state: (B, T, H) the temporary context h of each step, 0 at padding; None for every position.
+        pooler_output: (B, 2H or 3H) what the scores of the next item are computed from, with every position
+            (B, T, 2H or 3H); 0 where nothing is read.
+        theta: (B, K) the topics of each session, the global context; with every position (B, T, K) of each prefix.
+        kl: (B,) their divergence from the prior in nats; with every position (B, T).
+        local_context: (B, T, E) the local context c of each step, 0 at padding; None for every position.
+        drift_gate: (B, T, H) the gate in which the interest drift acts, in version 2 the reset gate, 0 at padding; None
+            in version 1 and for every position.
+        hidden_states: on request, the item vectors as they enter (B, T, E), and h; None for every position.
+        attentions: on request, the attention over the memory (B, T, K) of each step, 0 at padding, that over the states
+            (B, T), and with "bi" the one by local contexts (B, T); None for every position.
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    pooler_output: torch.Tensor | None = None
+    theta: torch.Tensor | None = None
+    kl: torch.Tensor | None = None
+    local_context: torch.Tensor | None = None
+    drift_gate: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class HcrnnNextItemOutput(NextItemOutput):
+    """The output of the head that scores the next item.
+
+    Attributes:
+        loss, logits, hidden_states, attentions: see `NextItemOutput`; the loss holds `kl_lambda` times `kl`.
+        theta, kl, local_context, drift_gate: see `HcrnnModelOutput`.
+    """
+
+    theta: torch.Tensor | None = None
+    kl: torch.Tensor | None = None
+    local_context: torch.Tensor | None = None
+    drift_gate: torch.Tensor | None = None
+
+
+class HcrnnPreTrainedModel(SessionPreTrainedModel):
+    """The base of HCRNN's models."""
+
+    config: HcrnnConfig
+    base_model_prefix = "hcrnn"
+
+    def project_parameters(self) -> None:
+        """Clip the weights of the drift at 0 from below, where the config says "clip"; call it after each step."""
+        self.base_model.cell.project()
+
+
+class HcrnnModel(HcrnnPreTrainedModel):
+    """The recurrent network: a session is read with its topics, and its states are weighed for a prediction."""
+
+    def __init__(self, config: HcrnnConfig) -> None:
+        super().__init__(config)
+        self.items = ItemTable(config.num_items, config.embedding_size)
+        self.topics = GlobalContext(config.embedding_size, config.num_topics, config.embedding_dropout)
+        self.cell = HcrnnCell(
+            config.embedding_size, config.hidden_size, config.num_topics, config.version, config.drift_constraint
+        )
+        self.readout = Readout(config.embedding_size, config.hidden_size, config.attention == "bi")
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        every_position: bool = False,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> HcrnnModelOutput | tuple[Any, ...]:
+        """Read a batch of sessions.
+
+        Args:
+            input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
+            attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
+            every_position: read each session up to each of its steps, as if it had ended there; the topics of a
+                prefix are those of its own items, so that time grows with the square of the length.
+
+        Raises:
+            ValueError: see `read_session`.
+        """
+        ids, mask, positions = read_session(input_ids, attention_mask, self.config.num_items)
+        vectors = self.items(ids)
+        topics = self.topics(distinct_sums(vectors, ids, mask, every_position))
+        items = dropout(vectors, self.config.embedding_dropout, training=self.training)
+        if every_position:
+            output = self._prefixes(items, topics, mask, positions)
+        else:
+            output, attentions = self._sessions(items, topics, mask, positions)
+            if self.wants(output_hidden_states, "hidden_states"):
+                assert output.last_hidden_state is not None
+                output.hidden_states = (put_back(items, positions), output.last_hidden_state)
+            if self.wants(output_attentions, "attentions"):
+                output.attentions = tuple(put_back(each, positions) for each in attentions)
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _sessions(
+        self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
+    ) -> tuple[HcrnnModelOutput, tuple[torch.Tensor, ...]]:
+        """Return what is read of whole sessions (B, T, E), and the attentions."""
+        theta = topics.theta.squeeze(1)
+        with without_autocast(items.device):
+            weights = self.cell.weights()
+            steps = whole_steps(_time_first(items, weights), theta.to(weights.memory.dtype), weights)
+        hidden, context, drift, memory = (
+            each.transpose(0, 1).to(items.dtype) * mask.unsqueeze(2).to(items.dtype) for each in steps
+        )
+        pooled, attention = self.readout(
+            hidden.unsqueeze(1),
+            context.unsqueeze(1),
+            last_steps(hidden, mask),
+            last_steps(context, mask),
+            seen_steps(mask, every_position=False),
+        )
+        output = HcrnnModelOutput(
+            last_hidden_state=put_back(hidden, positions),
+            pooler_output=pooled.squeeze(1),
+            theta=theta,
+            kl=topics.divergence.squeeze(1),
+            local_context=put_back(context, positions),
+            drift_gate=None if self.config.version == 1 else put_back(drift, positions),
+        )
+        return output, (memory, *(each.squeeze(1) for each in attention))
+
+    def _prefixes(
+        self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
+    ) -> HcrnnModelOutput:
+        """Return what is read of every prefix of sessions (B, T, E)."""
+        with without_autocast(items.device):
+            weights = self.cell.weights()
+            theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)
+            steps = prefix_steps(_time_first(items, weights), theta, weights)
+        hidden, context = (each.permute(2, 0, 1, 3).to(items.dtype) for each in steps)  # (B, P, T, ...)
+        ends = (each.diagonal(dim1=1, dim2=2).transpose(1, 2) for each in (hidden, context))
+        pooled, _ = self.readout(hidden, context, *ends, seen_steps(mask, every_position=True))
+        return HcrnnModelOutput(
+            pooler_output=put_back(pooled * mask.unsqueeze(2), positions),
+            theta=put_back(topics.theta, positions),
+            kl=put_back(topics.divergence, positions),
+        )
+
+
+def _time_first(items: torch.Tensor, weights: CellWeights) -> torch.Tensor:
+    """Return item vectors (B, T, E) as the recurrence takes them, (T, B, E) in the type of its weights."""
+    return items.transpose(0, 1).to(weights.memory.dtype)
+
+
+class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
+    """HCRNN with scores of all items for the one that comes next, by their vectors: `BilinearScores`."""
+
+    output_class = HcrnnNextItemOutput
+    _auto_class = "HcrnnForNextItem"  # transformers has no Auto class for it; its code travels all the same
+
+    def __init__(self, config: HcrnnConfig) -> None:
+        super().__init__(config)
+        self.hcrnn = HcrnnModel(config)
+        channels = 3 if config.attention == "bi" else 2
+        self.head = BilinearScores(config.embedding_size, channels * config.hidden_size, config.pooled_dropout)
+        self.post_init()
+
+    def scores(self, pooled: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.head(pooled, self.hcrnn.items.weight)
+        return scores
+
+    def divergence(self, outputs: Any) -> torch.Tensor | None:
+        divergence: torch.Tensor = self.config.kl_lambda * outputs.kl
+        return divergence
+
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """Return topics and contexts: `theta`, `kl`, `local_context` and `drift_gate`."""
+        return {name: outputs[name] for name in ("theta", "kl", "local_context", "drift_gate") if name in outputs}

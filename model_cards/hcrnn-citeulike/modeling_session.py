@@ -1,0 +1,180 @@
+"""What models of sessions have in common: the table of items, and heads that score which item comes next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from transformers.utils import ModelOutput
+
+from .configuration_session import SessionConfig
+from .layers_session import ItemTable, without_padding
+from .modeling_base import ZooPreTrainedModel
+from .ops_session import next_item_loss, next_items
+
+
+@dataclass
+class NextItemOutput(ModelOutput):
+    """The output of a head that scores the next item.
+
+    Attributes:
+        loss: scalar in nats, when labels are given.
+        logits: (B, num_items + 1) of the item after each session, or (B, T, num_items + 1) after each step; item 0,
+            which is padding, has the lowest finite number.
+        hidden_states, attentions: on request, those of the base model.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class SessionPreTrainedModel(ZooPreTrainedModel):
+    """The base of models whose base model has an `ItemTable` named `items`."""
+
+    config: SessionConfig
+    main_input_name = "input_ids"
+
+    def get_input_embeddings(self) -> ItemTable:
+        table: ItemTable = self.base_model.items
+        return table
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.base_model.items = value
+
+    def project_parameters(self) -> None:
+        """Put parameters that an optimiser has moved out of their range back into it; call it after each step."""
+
+
+class NextItemPreTrainedModel(SessionPreTrainedModel):
+    """The base of the heads that score which item comes next; a subclass says what `scores` are.
+
+    Attributes:
+        output_class: class of what `forward` returns: it has the fields of `NextItemOutput` and of `further_outputs`.
+    """
+
+    zoo_task = "session-recommendation"
+    output_class: ClassVar[type[ModelOutput]] = NextItemOutput
+
+    def scores(self, pooled: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., num_items + 1) of all items from the `pooler_output` of the base model."""
+        raise NotImplementedError(f"{type(self).__name__} must define scores(pooled)")
+
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """Return the fields that only this head outputs, by name, from the output of the base model."""
+        return {}
+
+    def divergence(self, outputs: Any) -> torch.Tensor | None:
+        """Return what each prediction adds to the loss, of the shape of labels; None: nothing."""
+        return None
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        every_position: bool = False,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> Any:
+        """Score the item after each session, or after each of its steps.
+
+        Args:
+            input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
+            attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
+            labels: (B,) the item after each session; with `every_position` (B, T) the item after each step, -100 where
+                none counts; padding never does.
+            every_position: score the item after each step, as if its session had ended there.
+
+        Returns:
+            An `output_class`, or a tuple of its fields. The loss is the cross-entropy, plus what the model adds, the
+            mean over the predictions that count.
+
+        Raises:
+            ValueError: labels that do not fit `every_position`, or that are no items; see also the base model.
+        """
+        if labels is not None and labels.dim() != (2 if every_position else 1):
+            raise ValueError(
+                f"labels of shape {tuple(labels.shape)} with every_position={every_position}: expected (batch, steps) "
+                "with it, (batch,) without"
+            )
+        outputs = self.base_model(
+            input_ids,
+            attention_mask=attention_mask,
+            every_position=every_position,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = without_padding(self.scores(outputs.pooler_output))
+        loss = None
+        if labels is not None:
+            assert input_ids is not None  # the base model has refused it
+            checked = next_items(labels, attention_mask, input_ids, self.config.num_items)
+            loss = next_item_loss(logits, checked, self.divergence(outputs))
+        output = self.output_class(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions,
+            **self.further_outputs(outputs),
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+        """Return the ids of items, given by name or id.
+
+        Raises:
+            ValueError: no items, or one that the model does not know.
+        """
+        config = self.config
+        if not len(history) or isinstance(history, str):
+            raise ValueError(f"history={history!r}: expected a list of one item or more")
+        names = {config.name_of(item): item for item in range(1, config.num_items + 1)}
+        ids = [item if isinstance(item, int) else names.get(item, 0) for item in history]
+        for item, number in zip(history, ids, strict=True):
+            if not 1 <= number <= config.num_items:
+                raise ValueError(
+                    f"the model does not know the item {item!r}: expected one of its {config.num_items:,} names, such "
+                    f"as {config.name_of(1)!r}, or a number 1..{config.num_items}"
+                )
+        return ids
+
+    @torch.no_grad()
+    def recommend(
+        self, history: Sequence[str | int], k: int = 10, *, only_new: bool = False
+    ) -> list[tuple[str, float]]:
+        """Return the k items that are likeliest to come after a history, the likeliest first.
+
+        The model is in evaluation mode while it reads.
+
+        Args:
+            history: items in the order of time: names, or ids from 1; one or more.
+            k: number of items, at most as many as there are.
+            only_new: leave out the items of the history.
+
+        Returns:
+            (name, probability) of each; probabilities are those among all items.
+
+        Raises:
+            ValueError: an empty history, an item that the model does not know, or a k that cannot be.
+        """
+        config, ids = self.config, self.ids_of(history)
+        left = config.num_items - (len(set(ids)) if only_new else 0)
+        if not 1 <= k <= left:
+            raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")
+        was_training = self.training
+        self.eval()
+        try:
+            logits = self(input_ids=torch.tensor([ids], device=self.device), return_dict=True).logits[0]
+        finally:
+            self.train(was_training)
+        probabilities = logits.softmax(dim=0)
+        if only_new:
+            probabilities[ids] = -1
+        likeliest = probabilities[1:].topk(k)
+        items = likeliest.indices.tolist()
+        return [(config.name_of(item + 1), value) for item, value in zip(items, likeliest.values.tolist(), strict=True)]

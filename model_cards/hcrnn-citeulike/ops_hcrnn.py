@@ -1,0 +1,278 @@
+"""The recurrence of HCRNN: all steps of sessions, read once as wholes, or once for every prefix of theirs.
+
+With the topics theta (K) of what is read, the memory M (K, E), and P = M A computed once, a step from h and c is
+
+    a_k = v . sigmoid(theta_k P_k + h R);   w = softmax(a);   c~ = sum_k w_k M_k
+    g = sigmoid([e; h] W_g + c U_g + b_g);  c' = (1 - g) * c + g * c~
+    z = sigmoid([e; h] W_z + c' U_z + b_z)
+    h~ = tanh([e; r * h] W_h + b_h);        h' = (1 - z) * h + z * h~
+
+and r is, by the version of the model,
+
+    1:  sigmoid([e; h] W_r + c U_r + b_r)
+    2:  sigmoid([e; h] W_r + (e * c') D + b_r)
+    3:  sigmoid([e; h] W_r + b_r) * d,  the drift gate d = sigmoid((e * c') D + b_d)
+
+The topics are those of all that a prediction has read, at each of its steps, so that two prefixes of a session share no
+state. `prefix_steps` runs all of them side by side: what the items add is computed once for a session, and a prefix
+that has ended is not carried on. `whole_steps` runs each session once.
+"""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional as F
+
+PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
+
+
+class CellWeights(NamedTuple):
+    """The weights of the cell, in the notation of the file; W of [e; h] are cut into the rows of e and of h.
+
+    Attributes:
+        memory: (K, E) M.
+        projected: (K, H) P = M A.
+        topic_hidden, topic_vector: (H, H) R and (H,) v.
+        of_item, bias: (E, E + 3H) and (E + 3H,) what an item adds to g, z, r and h~.
+        of_hidden: (H, E + 2H) what h adds to g, z and r.
+        candidate: (H, H) what r * h adds to h~.
+        write, update: (E, E) U_g and (E, H) U_z.
+        reset: (E, H) U_r in version 1, else D.
+        drift_bias: (H,) b_d in version 3, else None.
+        version: 1, 2 or 3.
+    """
+
+    memory: torch.Tensor
+    projected: torch.Tensor
+    topic_hidden: torch.Tensor
+    topic_vector: torch.Tensor
+    of_item: torch.Tensor
+    bias: torch.Tensor
+    of_hidden: torch.Tensor
+    candidate: torch.Tensor
+    write: torch.Tensor
+    update: torch.Tensor
+    reset: torch.Tensor
+    drift_bias: torch.Tensor | None
+    version: int
+
+
+class Step(NamedTuple):
+    """What a step gives.
+
+    Attributes:
+        hidden: (..., H) the temporary context h.
+        context: (..., E) the local context c.
+        drift: (..., H) the gate in which the interest drift acts: d in version 3, r in version 2; in version 1, where
+            nothing drifts, r as well.
+        topics: (..., K) the attention w over the memory.
+    """
+
+    hidden: torch.Tensor
+    context: torch.Tensor
+    drift: torch.Tensor
+    topics: torch.Tensor
+
+
+def is_exporting() -> bool:
+    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
+    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
+    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
+
+
+def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> Step:
+    """Run each session once.
+
+    Args:
+        items: (T, B, E) the item vectors e, float32 or wider.
+        theta: (B, K) the topics of each session.
+        weights: of the cell.
+
+    Returns:
+        The steps, (T, B, ...) each.
+    """
+    given = items @ weights.of_item + weights.bias
+    hidden = items.new_zeros(items.size(1), weights.candidate.size(0))
+    context = items.new_zeros(items.shape[1:])
+    if is_exporting():
+        return _scanned(items, given, theta, weights, hidden, context)
+    steps = []
+    for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
+        steps.append(_step(item, added, hidden, context, theta, weights))
+        hidden, context = steps[-1][:2]
+    return Step(*(torch.stack(each) for each in zip(*steps, strict=True)))
+
+
+def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> tuple[torch.Tensor, torch.Tensor]:
+    """Run every prefix of each session, from the first item alone to all T.
+
+    Args:
+        items: (T, B, E), float32 or wider.
+        theta: (T, B, K) the topics of each prefix, by the step at which it ends.
+        weights: of the cell.
+
+    Returns:
+        h (P, T, B, H) and c (P, T, B, E) of each step of each prefix, P = T; 0 behind its end.
+    """
+    length = items.size(0)
+    given = items @ weights.of_item + weights.bias
+    lanes = theta.flip(0)  # the longest prefix first: those that have not ended are the first ones
+    hidden = items.new_zeros(length, items.size(1), weights.candidate.size(0))
+    context = items.new_zeros(items.shape)
+    steps = []
+    for step, (item, added) in enumerate(zip(items.unbind(0), given.unbind(0), strict=True)):
+        going = length - step
+        found = _step(item, added, hidden[:going], context[:going], lanes[:going], weights)
+        hidden, context = found.hidden, found.context
+        steps.append((hidden, context))
+    states, contexts = (_square(each, length) for each in zip(*steps, strict=True))
+    return states, contexts
+
+
+def _square(steps: Iterable[torch.Tensor], length: int) -> torch.Tensor:
+    """Return (P, T, B, d), the shortest prefix first, of what each step gave for the prefixes that had not ended."""
+    padded = [F.pad(step, (0, 0, 0, 0, 0, length - len(step))) for step in steps]
+    return torch.stack(padded, dim=1).flip(0)
+
+
+def _step(
+    item: torch.Tensor,
+    added: torch.Tensor,
+    hidden: torch.Tensor,
+    context: torch.Tensor,
+    theta: torch.Tensor,
+    weights: CellWeights,
+) -> Step:
+    """Return what a step gives, from h and c before it, item (B, E) and what it adds (B, E + 3H)."""
+    size, width = hidden.size(-1), context.size(-1)
+    item_write, item_update, item_reset, item_candidate = torch.split(added, [width, size, size, size], dim=-1)
+    hidden_write, hidden_update, hidden_reset = torch.split(hidden @ weights.of_hidden, [width, size, size], dim=-1)
+    topics = topic_scores(theta, weights.projected, hidden @ weights.topic_hidden, weights.topic_vector).softmax(dim=-1)
+    write = torch.sigmoid(item_write + hidden_write + context @ weights.write)
+    after = torch.lerp(context, topics @ weights.memory, write)
+    update = torch.sigmoid(item_update + hidden_update + after @ weights.update)
+    reset = item_reset + hidden_reset
+    if weights.version == 1:
+        drift = reset = torch.sigmoid(reset + context @ weights.reset)
+    elif weights.drift_bias is None:
+        drift = reset = torch.sigmoid(reset + (item * after) @ weights.reset)
+    else:
+        drift = torch.sigmoid((item * after) @ weights.reset + weights.drift_bias)
+        reset = torch.sigmoid(reset) * drift
+    candidate = torch.tanh(item_candidate + (reset * hidden) @ weights.candidate)
+    return Step(torch.lerp(hidden, candidate, update), after, drift, topics)
+
+
+def _scanned(
+    items: torch.Tensor,
+    given: torch.Tensor,
+    theta: torch.Tensor,
+    weights: CellWeights,
+    hidden: torch.Tensor,
+    context: torch.Tensor,
+) -> Step:
+    """Run the steps as a scan, which an export keeps at any length; its gradients are wrong with torch 2.11."""
+    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
+    from torch._higher_order_ops.scan import scan
+
+    def step(
+        state: tuple[torch.Tensor, torch.Tensor], at_step: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
+        found = _step(*at_step, *state, theta, weights)
+        # What a scan carries and what it collects must not be one tensor.
+        return (found.hidden, found.context), tuple(each.clone() for each in found)
+
+    return Step(*scan(step, (hidden, context), (items, given))[1])
+
+
+def topic_scores(
+    theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
+) -> torch.Tensor:
+    """Return a_k = v . sigmoid(theta_k P_k + q), (..., K).
+
+    Args:
+        theta: (..., K).
+        projected: (K, H) P.
+        hidden: (..., H) q.
+        vector: (H,) v.
+    """
+    if torch.compiler.is_compiling():
+        return torch.sigmoid(theta.unsqueeze(-1) * projected + hidden.unsqueeze(-2)) @ vector
+    rows = theta.shape[:-1]
+    scores: torch.Tensor = _TopicScores.apply(  # type: ignore[no-untyped-call]
+        theta.reshape(-1, theta.size(-1)), projected, hidden.reshape(-1, hidden.size(-1)), vector
+    )
+    return scores.view(*rows, -1)
+
+
+class _TopicScores(torch.autograd.Function):
+    """The sigmoids, K H for each row and the largest tensor of the model, are computed again for the gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.save_for_backward(theta, projected, hidden, vector)
+        scores = torch.empty_like(theta)
+        for rows in _pieces(len(theta), projected.numel()):
+            torch.matmul(_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
+        return scores
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, of_scores: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        theta, projected, hidden, vector = ctx.saved_tensors
+        of_theta, of_hidden = torch.empty_like(theta), torch.empty_like(hidden)
+        of_projected, of_vector = torch.zeros_like(projected), torch.zeros_like(vector)
+        weighted = (projected * vector).unsqueeze(2)
+        for rows in _pieces(len(theta), projected.numel()):
+            gates, upstream = _gates(theta[rows], projected, hidden[rows]), of_scores[rows]
+            of_vector += upstream.flatten() @ gates.flatten(0, 1)
+            # Of the pre-activations theta_k P_k + q, without the factor v that all of them have.
+            slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))
+            by_topic = slopes.transpose(0, 1)
+            of_hidden[rows] = slopes.sum(dim=1)
+            of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()
+            of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)
+        return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector
+
+
+def _gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    """Return (n, K, H) sigmoid(theta_k P_k + q)."""
+    return torch.addcmul(hidden.unsqueeze(1), theta.unsqueeze(2), projected).sigmoid_()
+
+
+def _pieces(rows: int, numbers: int) -> Iterable[slice]:
+    """Cut rows into pieces of about `PIECE` numbers, where a row has `numbers`."""
+    size = max(1, PIECE // numbers)
+    return (slice(start, start + size) for start in range(0, rows, size))
+
+
+def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, every_position: bool) -> torch.Tensor:
+    """Return the sum of the vectors of the distinct items that each prediction of a session sees.
+
+    Args:
+        vectors: (B, T, E) of each step's item.
+        ids, mask: (B, T).
+        every_position: a prediction behind each step; otherwise one, behind all.
+
+    Returns:
+        (B, P, E), P = T or 1.
+    """
+    step = torch.arange(ids.size(1), device=ids.device)
+    repeated = ((ids.unsqueeze(2) == ids.unsqueeze(1)) & (step < step.unsqueeze(1))).any(dim=2)
+    first = vectors * (mask & ~repeated).unsqueeze(2)
+    return first.cumsum(dim=1) if every_position else first.sum(dim=1, keepdim=True)
+
+
+def normal_divergence(mean: torch.Tensor, deviation: torch.Tensor) -> torch.Tensor:
+    """Return KL(N(mean, deviation^2) || N(0, 1)) in nats, the sum over the last dimension, in float32 or wider."""
+    wide = torch.promote_types(mean.dtype, torch.float32)
+    mean, variance = mean.to(wide), deviation.to(wide).square()
+    return 0.5 * (mean.square() + variance - torch.log(1e-8 + variance) - 1).sum(dim=-1)

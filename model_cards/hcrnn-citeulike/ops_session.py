@@ -1,0 +1,121 @@
+"""Sessions of items: checks of ids and labels, the order of steps, which steps a prediction sees, and its loss."""
+
+import torch
+from torch.nn import functional as F
+
+from .ops_integers import as_integers
+from .ops_losses import IGNORED
+from .ops_text_checks import word_mask
+
+
+def read_session(
+    input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None, num_items: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Check the items of sessions and move them to the left, over whatever padding there is between or before them.
+
+    Args:
+        input_ids: (B, T) items 1..num_items; 0 is padding.
+        attention_mask: (B, T), 1 at items, 0 at padding; None: every id above 0 is an item.
+        num_items: items that there are.
+
+    Returns:
+        Ids (B, T) int64, 0 at padding; mask (B, T), True at items, which come first; and the position (B, T) of each
+        step in the input, see `put_back`.
+
+    Raises:
+        ValueError: no ids, another shape or type, an empty batch, an id outside the items (ranges are read on the CPU
+            only: on a device it would wait for the queue), a mask of another shape or with other values than 0 and 1.
+    """
+    if input_ids is None:
+        raise ValueError("pass input_ids, (batch, steps) the items of each session")
+    ids = as_integers("input_ids", input_ids)
+    if ids.dim() != 2:
+        raise ValueError(f"input_ids must have the shape (batch, steps), got {tuple(ids.shape)}")
+    if not torch.compiler.is_compiling():
+        if ids.size(0) == 0 or ids.size(1) == 0:
+            raise ValueError(f"input_ids of shape {tuple(ids.shape)} hold no session; expected one step or more of one")
+        if not ids.is_cuda:
+            low, high = (int(value) for value in ids.aminmax())
+            if low < 0 or high > num_items:
+                raise ValueError(f"item id {low if low < 0 else high} is none of the items 1..{num_items}")
+    mask = word_mask(ids, attention_mask) & (ids > 0)
+    positions = torch.argsort((~mask).long(), dim=1, stable=True)
+    mask = mask.gather(1, positions)
+    return ids.gather(1, positions) * mask, mask, positions
+
+
+def put_back(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Return steps (B, T, ...) where the items of `read_session` stood in the input, from the positions it gave."""
+    index = positions.view(*positions.shape, *[1] * (steps.dim() - 2)).expand_as(steps)
+    return torch.zeros_like(steps).scatter(1, index, steps)
+
+
+def seen_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
+    """Return which steps each prediction of a session sees.
+
+    Args:
+        mask: (B, T), True at items, which come first.
+        every_position: a prediction behind each step, which sees the steps up to it; otherwise one, which sees all.
+
+    Returns:
+        (B, P, T) booleans, P = T or 1.
+    """
+    if not every_position:
+        return mask.unsqueeze(1)
+    step = torch.arange(mask.size(1), device=mask.device)
+    return mask.unsqueeze(1) & (step <= step.unsqueeze(1))
+
+
+def last_steps(steps: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return (B, 1, d) the last real step of each session, of steps (B, T, d); 0 for a session without items."""
+    index = (mask.sum(dim=1) - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, steps.size(2))
+    return steps.gather(1, index) * mask[:, :1].unsqueeze(2)
+
+
+def next_items(
+    labels: torch.Tensor, attention_mask: torch.Tensor | None, input_ids: torch.Tensor, num_items: int
+) -> torch.Tensor:
+    """Check the items that came, and return them with `IGNORED` where nothing is predicted.
+
+    Args:
+        labels: (B,) the item after each session; or (B, T) the item after each step, `IGNORED` where none counts.
+        attention_mask, input_ids: as in `read_session`; what comes after padding never counts.
+        num_items: items that there are.
+
+    Returns:
+        Int64 of the shape of `labels`.
+
+    Raises:
+        ValueError: another shape or type, or no item (read on the CPU only).
+    """
+    labels = as_integers("labels", labels)
+    if labels.shape not in (input_ids.shape, input_ids.shape[:1]):
+        raise ValueError(
+            f"labels of shape {tuple(labels.shape)}: expected {tuple(input_ids.shape[:1])}, the item after each "
+            f"session, or {tuple(input_ids.shape)}, the item after each step"
+        )
+    if labels.dim() == 2:
+        real = word_mask(input_ids, attention_mask) & (input_ids > 0)
+        labels = labels.masked_fill(~real, IGNORED)
+    if not (torch.compiler.is_compiling() or labels.is_cuda):
+        odd = labels[((labels < 1) | (labels > num_items)) & ((labels != IGNORED) if labels.dim() == 2 else True)]
+        if odd.numel():
+            raise ValueError(f"label {odd[0].item()} is none of the items 1..{num_items}")
+    return labels
+
+
+def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch.Tensor | None = None) -> torch.Tensor:
+    """Return the cross-entropy in nats, plus a divergence, the mean over the predictions that count; 0 without any.
+
+    Args:
+        logits: (B, N) or (B, T, N).
+        labels: (B,) or (B, T) as `next_items` gives them.
+        divergence: of each prediction, of the shape of `labels`.
+    """
+    counts = labels != IGNORED
+    summed = F.cross_entropy(
+        logits.reshape(-1, logits.size(-1)), labels.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+    if divergence is not None:
+        summed = summed + (divergence * counts).sum()
+    return summed / counts.sum().clamp(min=1)
