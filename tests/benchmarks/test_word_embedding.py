@@ -48,6 +48,7 @@ def test_every_comparison_has_both_ways_to_feed_gensim() -> None:
         assert len({side.label for side in comparison.sides}) == len(comparison.sides)
 
 
+@pytest.mark.slow
 def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_embedding, "Worker", WorkerHere)
     monkeypatch.delenv("CTXZOO_DATA", raising=False)

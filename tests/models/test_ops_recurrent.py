@@ -131,7 +131,7 @@ def test_same_gradients_as_the_library(cell: str, batch: int, steps: int) -> Non
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("cell", [pytest.param(cell, marks=[pytest.mark.slow] * (cell != "gru")) for cell in CELLS])
 def test_exported_layer_runs_at_other_lengths(cell: str) -> None:
     torch.manual_seed(0)
     layer = MaskedBiRNN(5, 4, cell).eval()

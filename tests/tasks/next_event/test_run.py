@@ -67,6 +67,7 @@ def test_its_checkpoint_knows_names_and_clock(finished: tuple[NextEventRun, RunR
     assert scores["mrr_at_20"] == pytest.approx(result.metrics["test/mrr_at_20"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_programs_of_its_card_run(
     finished: tuple[NextEventRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[Regressi
         predict_rows(model, [[1.0, 2.0]])
 
 
+@pytest.mark.slow
 def test_the_programs_of_its_card_run(
     finished: tuple[RegressionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def one_data(one: SessionRun):  # type: ignore[no-untyped-def]
     return data
 
 
+@pytest.mark.slow
 def test_the_programs_of_its_card_run(
     finished: tuple[SessionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -134,7 +135,7 @@ def test_what_predict_does_not_take(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("model", ["hcrnn3_bi", "narm"])
+@pytest.mark.parametrize("model", ["hcrnn3_bi", pytest.param("narm", marks=pytest.mark.slow)])
 def test_resumed_it_is_the_same_bit_for_bit(tmp_path: Path, model: str) -> None:
     whole, halves = (run(tmp_path / name, model, epochs=2) for name in ("whole", "halves"))
     execute(whole)
