@@ -94,6 +94,7 @@ def test_attention_reads_as_many_words_at_every_length() -> None:
         assert {width for *_, width in sizes} == {100}
 
 
+@pytest.mark.slow
 def test_quick_run_writes_a_whole_table_and_a_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_step_sides, "VOCABULARY", 50)
     output = tmp_path / "quick.csv"

@@ -449,6 +449,7 @@ def accuracy_of_order(position_dim: int) -> float:
         return float((model.eval()(ids).logits.argmax(dim=-1) == labels).double().mean())
 
 
+@pytest.mark.slow
 def test_order_is_learnt_with_positions_and_not_without() -> None:
     assert accuracy_of_order(position_dim=8) > 0.95
     assert accuracy_of_order(position_dim=0) < 0.6

@@ -158,6 +158,7 @@ def test_what_predict_does_not_take(
     assert [path.name for path in tmp_path.iterdir()] == ["songs.jsonl"]
 
 
+@pytest.mark.slow
 def test_resumed_with_drawn_gates_it_is_the_same_bit_for_bit(tmp_path: Path) -> None:
     changes = {"kl_annealing": "linear", "kl_annealing_epochs": 3, "divide_after": 0, "weight_dropout": 0.1}
     whole, halves = (run(tmp_path / name, epochs=2, **changes) for name in ("whole", "halves"))

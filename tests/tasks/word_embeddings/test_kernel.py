@@ -265,6 +265,7 @@ def test_mirrored_text_with_mirrored_columns_is_trained_alike() -> None:
     assert np.allclose(ours.input, theirs.input, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_padded_columns_and_the_centres_column_stay_as_they_are() -> None:
     for architecture in ("attention_cbow", "positional_cbow", "cwindow"):
         weights, _ = trained(
@@ -291,6 +292,7 @@ def test_random_numbers_are_even() -> None:
     assert stats.chisquare(np.bincount(places, minlength=20)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_words_are_left_out_as_often_as_they_should() -> None:
     """With noise 0 and one pair a sentence, only pairs that are both kept move K."""
     sentences = [[a, b] for a in range(WORDS) for b in range(WORDS) if a != b] * 20
