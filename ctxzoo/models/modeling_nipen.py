@@ -125,10 +125,10 @@ class NipenForVotePrediction(VotePreTrainedModel):
         """
         config = self.config
         counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
-        known = read_votes("votes", votes, len(ids), config.num_legislators)
-        wanted = read_votes("labels", labels, len(ids), config.num_legislators)
+        known = read_votes("votes", votes, ids.size(0), config.num_legislators)
+        wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
         if self.training and config.new_bill_rate:
-            new = torch.rand(len(ids), device=ids.device) < config.new_bill_rate
+            new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
             ids = ids.masked_fill(new, NEW_BILL)
             known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
         clean = counts.log1p() if config.bow_transform == "log1p" else counts
@@ -226,7 +226,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
     ) -> torch.Tensor:
         """Return `LOSS_TERMS` (5,): sums over the batch as in the authors' code, or divided by the observed votes."""
         config, sums = self.config, self.config.reduction == "authors_sum"
-        rows = len(clean)
+        rows = clean.size(0)
         shared = 1.0 if sums else rows / config.num_bills  # what all batches add to stands in each in part
         likelihood = vote_log_likelihood if config.loss_type == "bernoulli" else authors_log_likelihood
         if read.mean is None or read.log_deviation is None:

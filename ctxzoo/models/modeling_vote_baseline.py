@@ -88,11 +88,11 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         if not (self.reads_new_bills or torch.compiler.is_compiling() or ids.is_cuda) and bool((ids < 0).any()):
             raise ValueError(f"bill id -1: {config.kind} knows the bills of its training alone; give bill_ids")
-        known = read_votes("votes", votes, len(ids), config.num_legislators)
-        wanted = read_votes("labels", labels, len(ids), config.num_legislators)
+        known = read_votes("votes", votes, ids.size(0), config.num_legislators)
+        wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
         bags = counts.log1p() if config.bow_transform == "log1p" else counts
-        signs = counts.new_zeros(len(ids), config.num_legislators) if known is None else signed_votes(known)
-        given = Bills(ids, signs.to(self.dtype), bags.to(self.dtype), len(ids) / config.num_bills)
+        signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else signed_votes(known)
+        given = Bills(ids, signs.to(self.dtype), bags.to(self.dtype), ids.size(0) / config.num_bills)
         logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
         logits = wide(logits)
         loss = None
