@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxzoo.results.comparison import PairedTest
-from ctxzoo.results.example_comparison import are_comparable_by_example, compare_examples
+from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
@@ -103,13 +102,7 @@ def runs_of(results: Sequence[RunResult], variant: str) -> Runs:
 
 def difference(ours: Runs, base: Runs, score: str) -> str:
     """Write the difference of a test score, in percent, with its p over histories, over the seeds that both have."""
-    common = {run.seed for run in ours} & {run.seed for run in base}
-    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
-    keys = (f"test/{score}", "test/predictions")
-    if not are_comparable_by_example(pair[0], pair[1], *keys):
-        return NOTHING
-    found = compare_examples(pair[0], pair[1], *keys)
-    return PairedTest(100 * found.difference, found.p).cell()
+    return common_seeds_cell(ours, base, f"test/{score}", "test/predictions", 100)
 
 
 def _scores(runs: Runs) -> list[str]:

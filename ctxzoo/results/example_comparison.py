@@ -75,6 +75,23 @@ def example_difference_cell(first: Sequence[RunResult], second: Sequence[RunResu
     return compare_examples(first, second, total, size).cell() if comparable else NOTHING
 
 
+def common_seeds_cell(
+    first: Sequence[RunResult], second: Sequence[RunResult], total: str, size: str, unit: float = 1.0
+) -> str:
+    """Write the difference of two models over the seeds that both have; see `example_difference_cell`.
+
+    Args:
+        first, second, total, size: see `compare_examples`.
+        unit: by which the difference is multiplied; 100: percent of a fraction.
+    """
+    common = {run.seed for run in first} & {run.seed for run in second}
+    ours, theirs = ([run for run in runs if run.seed in common] for runs in (first, second))
+    if not are_comparable_by_example(ours, theirs, total, size):
+        return NOTHING
+    found = compare_examples(ours, theirs, total, size)
+    return PairedTest(unit * found.difference, found.p).cell()
+
+
 def _mean_over_seeds(runs: Sequence[RunResult], name: str) -> NDArray[np.float64]:
     found: NDArray[np.float64] = np.mean([run.per_example[name] for run in runs], axis=0)
     return found
