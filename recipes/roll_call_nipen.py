@@ -52,12 +52,26 @@ OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
 OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
 
 
+# Likewise: epochs and learning rate of each model, and of all models on new bills.
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "ideal_point": {"epochs": 40, "learning_rate": 4e-2},
+    "ideal_point_network": {"epochs": 100, "learning_rate": 4e-2},
+    "autorec": {"epochs": 30, "learning_rate": 1e-3},
+    "cdae": {"epochs": 40, "learning_rate": 4e-2},
+    "trust_svd": {"epochs": 40, "learning_rate": 4e-2},
+}
+SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of all others
+SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 5, "learning_rate": 2e-3}
+
+
 @dataclass
 class Settings(VoteSettings):
     dataset: list[str] = field(
         default_factory=lambda: ["roll_call"], metadata={"help": f"of {', '.join(VOTE_DATASETS)}; or any other"}
     )
     models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
+    ema_decay: float = reported(0.99, "of the moving average of weights; 0: none")
+    precision: str = reported("bf16-mixed", "32-true, bf16-mixed, 16-mixed, or auto")
     weights: str = reported("ours", "ours or authors: of the objective of NIPEN")
     amortized_bills: bool = reported(False, "parameters of bills follow from their texts; on new bills they always do")
     fields: list[str] = field(default_factory=list, metadata={"help": "of the model's config, as name=number"})
@@ -69,7 +83,7 @@ def main(settings: Settings) -> None:
     runs = {
         f"{dataset}, {model}": [
             vote_run(
-                settings,
+                settings.scheduled(_schedule(dataset, model)),
                 dataset,
                 *_model(model),
                 seed=seed,
@@ -104,6 +118,11 @@ def _model(model: str) -> tuple[str, str]:
         raise ValueError(f"models: unknown model {model!r}; known: {', '.join(MODELS)}")
     variant = model.removesuffix(ALONE)
     return ("nipen" if variant in NipenConfig.variants else "vote_baseline"), variant
+
+
+def _schedule(dataset: str, model: str) -> dict[str, Any]:
+    """Return epochs and learning rate that were chosen for a model."""
+    return SCHEDULE_OF_NEW_BILLS if dataset == NEW_BILLS else SCHEDULES.get(model, SCHEDULE)
 
 
 def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Tables in Markdown documents, generated from results files.
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
-them is written by ``python -m reports.tables README.md recipes/README.md docs/models/*.md docs/default_settings.md
-docs/time_encodings.md``.
+them is written by ``python -m reports.tables README.md recipes/README.md docs/*.md docs/models/*.md``.
 With ``--check`` nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how
 settings were chosen are made from the folder of trials within that of the results, and the table of checkpoints from
 the folder of them beside it.
@@ -39,6 +38,7 @@ from reports import (
     tables_default_texts,
     tables_hcrnn,
     tables_lama,
+    tables_long_context,
     tables_nipen,
     tables_published,
     tables_recipes,
@@ -63,6 +63,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_default_texts.TABLES,
     **tables_hcrnn.TABLES,
     **tables_lama.TABLES,
+    **tables_long_context.TABLES,
     **tables_nipen.TABLES,
     **tables_recipes.TABLES,
     **tables_regression.TABLES,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +22,7 @@ from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
 from ctxzoo.training.task import ZooTask
 
 VARIANTS = {"nipen": NipenConfig.variants, "vote_baseline": VoteBaselineConfig.variants}  # by architecture
+SCHEDULE: Mapping[str, Any] = MappingProxyType({"epochs": 30, "learning_rate": 4e-2})
 TINY: dict[str, dict[str, Any]] = {
     "nipen": {"num_topics": 3, "encoder_widths": [8, 6]},
     "vote_baseline": {"factors": 2, "hidden_widths": [8, 6]},
@@ -45,14 +48,18 @@ class VoteRun(ZooRun):
 class VoteSettings(TrainingSettings):
     """Options of a recipe that trains models of votes; a recipe adds its own."""
 
-    epochs: int = reported(30, "at most")
+    epochs: int | None = reported(None, "at most; default: those chosen for the model")
     patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
     decay: bool = reported(True, "whether the learning rate falls linearly, to zero after the last epoch")
     batch_size: int = reported(256, "bills")
     optimiser: str = reported("adam", "adam, adamw or sgd")
-    learning_rate: float = reported(4e-2)
+    learning_rate: float | None = reported(None, "default: the one chosen for the model")
     text_learning_rate: float = reported(1e-3, "of what reads texts")
     gradient_clip: float = reported(0.0)
+
+    def scheduled(self, chosen: Mapping[str, Any]) -> VoteSettings:
+        """Return the settings with `chosen` epochs and learning rate, where they say none."""
+        return replace(self, **{name: value for name, value in chosen.items() if getattr(self, name) is None})
 
 
 def vote_run(
@@ -71,7 +78,7 @@ def vote_run(
     """One training; `execute` runs it and returns its results, `metrics["test/log_likelihood"]` among them.
 
     Args:
-        settings: of the recipe.
+        settings: of the recipe; with the epochs and learning rate of `SCHEDULE` where they say none.
         dataset: one of `VOTE_DATASETS`, or any other Hub id, folder or file.
         architecture, variant: of `VARIANTS`.
         seed, recipe, commit: for the results file.
@@ -85,6 +92,7 @@ def vote_run(
     variants = VARIANTS[architecture]
     if variant not in variants:
         raise ValueError(f"models: unknown model {variant!r}; known: {', '.join(variants)}")
+    settings = settings.scheduled(SCHEDULE)
     data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed}
     config = {**variants[variant], **(fields or {}), **(TINY[architecture] if settings.tiny else {})}
     spec = settings.spec(
