@@ -21,6 +21,7 @@ SCORES = {
     "fill-mask": ("perplexity", ""),
     "polyphonic-music": ("nll", "frame_accuracy"),
     "session-recommendation": ("recall_at_20", "mrr_at_20"),
+    "vote-prediction": ("accuracy", "log_likelihood"),
 }
 LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
 NAMES = {
@@ -30,10 +31,12 @@ NAMES = {
     "frame_accuracy": "frame accuracy",
     "recall_at_20": "Recall@20",
     "mrr_at_20": "MRR@20",
+    "log_likelihood": "log-likelihood",
 }
 LOADED_BY = {  # of the others a pipeline
     "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
     "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
+    "vote-prediction": "ctxzoo.tasks.vote_prediction.predict_votes({folder}, text)",
 }
 PIPELINE = "pipeline({task}, model={folder}, trust_remote_code=True)"
 # Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.
@@ -43,6 +46,7 @@ TEST_TEXTS = {
     ("ctxzoo-data/reuters8", None): 2189,
     ("stanfordnlp/imdb", None): 25_000,
 }
+CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 
@@ -90,7 +94,7 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for other in results:
         same = (other.architecture, other.dataset, other.split) == (run.architecture, run.dataset, run.split)
-        same &= other.settings.get("config_name") == run.settings.get("config_name")
+        same &= all(other.settings.get(name) == run.settings.get(name) for name in CONFIGURATION)
         if same and key in other.metrics:
             rows[other.variant, other.tag].append(other)
     rows = {name: runs for name, runs in rows.items() if len(runs) >= SEVERAL}

@@ -100,7 +100,7 @@ RANGES = {
             ),
             *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
             *("bptt", "word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers", "kl_annealing_epochs"),
-            *("embedding_size", "num_topics"),
+            *("embedding_size", "num_topics", "max_words"),
             *("lengths", "test_size", "width"),
             *("num_components", "num_features", "num_frequencies", "num_heads", "inner_size", "time_size"),
         ),

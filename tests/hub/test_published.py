@@ -31,6 +31,7 @@ from tests.tasks.polyphonic_music import test_three_doors as doors_music
 from tests.tasks.session_recommendation import test_three_doors as doors_sessions
 from tests.tasks.text_classification import test_three_doors as test_three_doors_classifier
 from tests.tasks.token_classification import test_three_doors as doors_taggers
+from tests.tasks.vote_prediction import test_three_doors as doors_votes
 from tests.tasks.word_embeddings import test_three_doors as test_three_doors_word_embedding
 
 PUBLISHED = published(REPOSITORY_ROOT)
@@ -42,6 +43,7 @@ LARGEST = {
     "bidaf-squad": 12 * 10**6,
     "hcrnn-citeulike": 4 * 10**6,
     "lama-reuters8": 4 * 10**6,
+    "nipen-senate": 4 * 10**6,
     "tagger-ewt": 3 * 10**6,
 }
 USUAL = 2 * 10**6
@@ -54,6 +56,7 @@ OWN_DOORS: dict[str, Any] = {  # of problems whose outputs are not one answer fo
     "polyphonic-music": doors_music,
     "session-recommendation": doors_sessions,
     "token-classification": doors_taggers,
+    "vote-prediction": doors_votes,
 }
 
 

@@ -19,6 +19,7 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.vote_prediction.card import CARD
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vote_dataset
 from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
+from ctxzoo.tasks.vote_prediction.vocabulary import MAX_WORDS
 from ctxzoo.training.task import ZooTask
 
 VARIANTS = {"nipen": NipenConfig.variants, "vote_baseline": VoteBaselineConfig.variants}  # by architecture
@@ -56,6 +57,7 @@ class VoteSettings(TrainingSettings):
     learning_rate: float | None = reported(None, "default: the one chosen for the model")
     text_learning_rate: float = reported(1e-3, "of what reads texts")
     gradient_clip: float = reported(0.0)
+    max_words: int = reported(MAX_WORDS, "of texts: those that stand in most bills", only_if_changed=True)
 
     def scheduled(self, chosen: Mapping[str, Any]) -> VoteSettings:
         """Return the settings with `chosen` epochs and learning rate, where they say none."""
@@ -93,7 +95,7 @@ def vote_run(
     if variant not in variants:
         raise ValueError(f"models: unknown model {variant!r}; known: {', '.join(variants)}")
     settings = settings.scheduled(SCHEDULE)
-    data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed}
+    data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed, "max_words": settings.max_words}
     config = {**variants[variant], **(fields or {}), **(TINY[architecture] if settings.tiny else {})}
     spec = settings.spec(
         recipe=recipe,

@@ -13,9 +13,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
 from ctxzoo.tasks.vote_prediction.run import VoteRun, VoteSettings, vote_run
-from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
-from tests.support.subprocesses import run_python
+from tests.tasks.vote_prediction.test_three_doors import check_doors
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +60,10 @@ def test_its_checkpoint_knows_the_names(finished: tuple[VoteRun, RunResult]) -> 
 
 
 @pytest.mark.slow
-def test_the_programs_of_its_card_run(
-    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_it_opens_in_three_ways(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
     checkpoint = finished[0].spec.checkpoint
-    card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
-    assert "| log-likelihood of a vote (nats) |" in card
-    example, with_package, without_package = python_blocks(card)
-    names: dict[str, object] = {}
-    exec(example, names)
-    exec(with_package, names)
-    shown = capsys.readouterr().out.strip()
-    assert f"# {shown}" in with_package
-    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
-    assert printed.splitlines()[-1] == shown
+    assert "| log-likelihood of a vote (nats) |" in (checkpoint / "README.md").read_text(encoding="utf-8")
+    check_doors(checkpoint, tmp_path)
 
 
 def test_the_command_line(
