@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.suite.marks import costly
+from tests.suite.marks import costly, through_heads
 from tests.suite.subjects import Subject, assert_same_outputs, gradients, named_tensors
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}
@@ -39,6 +39,7 @@ def _export(subject: Subject, model: Any) -> torch.export.ExportedProgram:
 
 class CompilationChecks:
     @costly
+    @through_heads
     def test_compiled_equals_eager(self, subject: Subject) -> None:
         # Short: recurrent layers are unrolled, one compiled step for each word.
         _assert_compiled_equals_eager(subject, "aot_eager", (4, 1, 2))
@@ -49,6 +50,7 @@ class CompilationChecks:
         _assert_compiled_equals_eager(family, "inductor", (3, 1, 2))
 
     @pytest.mark.slow
+    @through_heads
     def test_exported_program_runs_at_other_sizes(self, subject: Subject, tmp_path: Path) -> None:
         model = subject.model()
         torch.export.save(_export(subject, model), tmp_path / "model.pt2")
