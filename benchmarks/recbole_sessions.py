@@ -48,7 +48,7 @@ def write_interactions(data: SessionDataModule, folder: Path) -> None:
     folder.mkdir(parents=True)
     for split, name in (("train", "train"), ("validation", "valid"), ("test", "test")):
         lines = ["session_id:token\titem_id_list:token_seq\titem_id:token"]
-        for number, session in enumerate(data.sessions(split)):
+        for number, session in enumerate(data.sequences(split)):
             lines += [
                 f"{name}{number}\t{' '.join(map(str, session[:step]))}\t{session[step]}"
                 for step in range(1, len(session))
@@ -138,7 +138,7 @@ def train_ours(settings: SessionSettings, model: str, data: SessionDataModule, c
     fresh = SessionBaselineForNextItem(SessionBaselineConfig(**kind, **data.model_sizes()))  # type: ignore[arg-type]
     return {
         "parameters": result.parameters["total"],
-        "seconds": seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sessions("train"))),
+        "seconds": seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sequences("train"))),
         "epochs": int(result.metrics["epochs"]),
         "validation_recall": result.metrics["validation/recall_at_20"],
         "recall": result.metrics["test/recall_at_20"],
@@ -150,7 +150,7 @@ def measure(settings: SessionSettings, data: SessionDataModule, work: Path, comm
     """Yield a row for each model and side."""
     folder = work / "sessions"
     write_interactions(data, folder)
-    predictions = sum(len(session) - 1 for session in data.sessions("train"))
+    predictions = sum(len(session) - 1 for session in data.sequences("train"))
     for model in MODELS:
         for side in (OURS, PEER):
             row = train_ours(settings, model, data, commit) if side == OURS else train_peer(settings, model, folder)

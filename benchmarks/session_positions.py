@@ -80,7 +80,7 @@ def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]]) -> f
 
 def measure(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str, Value]]:
     """Yield a row for each model and side."""
-    sessions = data.sessions("train")
+    sessions = data.sequences("train")
     models: dict[str, Callable[[], Any]] = {
         "HCRNN-3 + Bi": lambda: HcrnnForNextItem(HcrnnConfig(**sizes, **data.model_sizes())),  # type: ignore[arg-type]
         "NARM": lambda: SessionBaselineForNextItem(SessionBaselineConfig(**sizes, **data.model_sizes())),  # type: ignore[arg-type]

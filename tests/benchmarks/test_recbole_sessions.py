@@ -19,7 +19,7 @@ def test_its_files_hold_every_prediction_of_ours(tmp_path: Path) -> None:
     write_interactions(data, tmp_path / "sessions")
     lines = (tmp_path / "sessions" / "sessions.test.inter").read_text().splitlines()[1:]
     read = [(line.split("\t")[1].split(), line.split("\t")[2]) for line in lines]
-    sessions = data.sessions("test")
+    sessions = data.sequences("test")
     assert len(read) == sum(len(session) - 1 for session in sessions)
     first = [str(item) for item in sessions[0]]
     assert read[: len(first) - 1] == [(first[:step], first[step]) for step in range(1, len(first))]

@@ -17,7 +17,7 @@ from ctxzoo.tasks.session_recommendation.data import SessionDataModule
 def test_every_side_predicts_every_item_but_the_first_once(side: str) -> None:
     data = SessionDataModule("sample")
     data.setup()
-    sessions = data.sessions("train")
+    sessions = data.sequences("train")
     expected = torch.cat([torch.from_numpy(session[1:]) for session in sessions])
     labels = torch.cat([make()["labels"].flatten() for make in batches_of(side, sessions)])
     assert torch.equal(labels[labels > 0].sort().values, expected.sort().values)

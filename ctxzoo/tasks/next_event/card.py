@@ -97,7 +97,7 @@ class NextEventCard(TaskCard):
         """Draw time_kernel.png, the kernel of LSTE over the longest history of validation, where the model has one."""
         if task.model.config.position != "lste":
             return
-        history = max(data.histories("validation" if "validation" in data.splits else "train"), key=len)
+        history = max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
         events, times = history.events[:DRAWN].tolist(), history.times[:DRAWN].tolist()
         draw_time_kernel(task.model, events, times, folder / "time_kernel.png")
 

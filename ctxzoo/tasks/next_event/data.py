@@ -11,11 +11,11 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.formats import Rows
+from ctxzoo.data.named_sequences import MAX_LENGTH, NamedSequencesDataModule, SequenceSplits
 from ctxzoo.models.ops_losses import IGNORED
-from ctxzoo.tasks.next_event.reader import HistorySplits, read_histories
+from ctxzoo.tasks.next_event.reader import read_histories
 from ctxzoo.tasks.next_event.sample import EVENTS, TIMES
 
 HISTORY_DATASETS = {
@@ -23,7 +23,6 @@ HISTORY_DATASETS = {
     "movielens_100k": "ctxzoo-data/movielens_100k",
     "sample": "sample",
 }
-MAX_LENGTH = 100
 
 
 @dataclass(frozen=True)
@@ -94,17 +93,12 @@ def median_gap(histories: Sequence[History]) -> float:
     return median if median > 0 else float(np.median(above)) if len(above) else 1.0
 
 
-class HistoryDataModule(BucketedDataModule):
-    """Histories in bucketed batches: each event but the first is to be predicted from those before it and their times.
-
-    The kinds of events are those of the training split, or those that are given. In the other splits events that are
-    none of them are left out; `left_out` counts them. A history of more than `max_length` + 1 events is cut into
-    pieces, each of which begins with the last event of the one before: so every event but the first is predicted once.
-    Histories of one event predict nothing and are in no batch.
+class HistoryDataModule(NamedSequencesDataModule[History]):
+    """Histories in bucketed batches; see `NamedSequencesDataModule`.
 
     The unit of time is the median gap of the training split, see `median_gap`, and is kept in the model's config.
 
-    A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `histories(split)`.
+    A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
         dataset: "sample" for generated histories, or what `read_histories` reads: Hub id, folder or file.
@@ -120,7 +114,8 @@ class HistoryDataModule(BucketedDataModule):
         ValueError: max_length below 1.
     """
 
-    tokenizer = None  # events are no text
+    one, things = "history", "events"
+    read_columns = (EVENTS, TIMES)
 
     def __init__(
         self,
@@ -137,94 +132,35 @@ class HistoryDataModule(BucketedDataModule):
         seed: int = 0,
         num_workers: int = 0,
     ) -> None:
-        if max_length < 1:
-            raise ValueError(f"max_length is {max_length}; expected 1 or more events that a prediction sees")
         super().__init__(
             dataset,
             data_dir,
+            EventColumns(user_column, item_column, time_column),
+            max_length=max_length,
+            names=event_names,
             batch_size=batch_size,
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
         )
-        self.columns = EventColumns(user_column, item_column, time_column)
-        self.max_length = max_length
-        self.left_out: dict[str, int] = {}
-        self.event_names: list[str] = [] if event_names is None else list(event_names)
-        self._data: HistorySplits | None = None
-        self._histories: dict[str, list[History]] = {}
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The names of the splits that are there; after `setup`."""
-        return tuple(self._histories)
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the training split: events, their names, and the clock."""
-        histories = self.histories("train")
+        histories = self.sequences("train")
         unit = median_gap(histories)
         longest = max(float(history.times[-1] - history.times[0]) for history in histories)
         return {
-            "vocab_size": len(self.event_names) + 1,
-            "event_names": self.event_names,
+            "vocab_size": len(self.names) + 1,
+            "event_names": self.names,
             "time_unit": unit,
             "time_span": max(longest / unit, 1.0),
         }
 
-    def histories(self, split: str) -> list[History]:
-        """Return the histories of a split that have something to predict.
+    def read(self) -> SequenceSplits:
+        return read_histories(self.dataset, self.data_dir, self.columns)
 
-        Raises:
-            ValueError: there is no such split.
-        """
-        if split not in self._histories:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._histories)}")
-        return self._histories[split]
+    def piece(self, ids: npt.NDArray[np.int64], *further: npt.NDArray[np.float64]) -> History:
+        return History(ids, *further)
 
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
-
-    def setup(self, stage: str | None = None) -> None:
-        """Number the events, and cut the histories, on every process."""
-        if self._histories:
-            return
-        splits = self._loaded().splits
-        if not self.event_names:
-            if "train" not in splits:
-                raise TextFormatError(
-                    f"dataset {self.dataset!r} has the splits {sorted(splits)}, none that says which events there are; "
-                    "expected one named 'train', or give event_names"
-                )
-            self.event_names = sorted({event for events in splits["train"][EVENTS] for event in events})
-        numbers = {name: number for number, name in enumerate(self.event_names, start=1)}
-        for split, rows in splits.items():
-            self.left_out[split] = 0
-            self._histories[split] = []
-            for names, times in zip(rows[EVENTS], rows[TIMES], strict=True):
-                events, at = np.array([numbers.get(name, 0) for name in names]), np.array(times, np.float64)
-                self.left_out[split] += int((events == 0).sum())
-                self._histories[split] += self._pieces(events[events > 0], at[events > 0])
-
-    def batches(self, split: str, *, training: bool) -> HistoryBatches:
-        histories = self.histories(split)
-        if not histories:
-            raise TextFormatError(
-                f"dataset {self.dataset!r}, split {split!r}: no history has two of the {len(self.event_names):,} known "
-                "events, so that nothing is to predict"
-            )
-        return HistoryBatches(histories)
-
-    def _pieces(self, events: npt.NDArray[np.int64], times: npt.NDArray[np.float64]) -> list[History]:
-        cuts = [slice(start, start + self.max_length + 1) for start in range(0, len(events) - 1, self.max_length)]
-        return [History(events[cut], times[cut]) for cut in cuts]
-
-    def _loaded(self) -> HistorySplits:
-        if self._data is None:
-            self._data = read_histories(self.dataset, self.data_dir, self.columns)
-        return self._data
+    def batches_of(self, pieces: list[History]) -> HistoryBatches:
+        return HistoryBatches(pieces)

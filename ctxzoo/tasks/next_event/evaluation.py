@@ -6,8 +6,9 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
+from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.metrics.next_item import Ties
-from ctxzoo.tasks.next_event.data import MAX_LENGTH, HistoryDataModule
+from ctxzoo.tasks.next_event.data import HistoryDataModule
 from ctxzoo.tasks.next_event.task import EventScores, NextEventTask
 from ctxzoo.training.scoring import score_splits, task_of
 

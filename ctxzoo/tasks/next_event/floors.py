@@ -34,11 +34,11 @@ class EventFloorRun(CountedRun):
         return {"max_length": self.data["max_length"]}
 
     def count(self, data: HistoryDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
-        num_events = len(data.event_names)
-        scorer = FLOORS[self.variant]([history.events for history in data.histories("train")], num_events)
+        num_events = len(data.names)
+        scorer = FLOORS[self.variant]([history.events for history in data.sequences("train")], num_events)
         numbers = num_events ** (1 if self.variant == POP else 2)
 
         def scores(split: str) -> dict[str, float]:
-            return score_counted(scorer, [history.events for history in data.histories(split)], EventScores())
+            return score_counted(scorer, [history.events for history in data.sequences(split)], EventScores())
 
         return numbers, scores

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import datasets
@@ -20,8 +19,9 @@ from ctxzoo.data.event_rows import (
     names_of_ids,
     read_event_table,
 )
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.sources import dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, known_splits, row_names
+from ctxzoo.data.sources import plain_column, resolve_dataset
 from ctxzoo.tasks.next_event.sample import EVENTS, HISTORY, TIMES, sample_histories
 
 IDS = (HISTORY, "sequence_id", "user", "user_id")  # columns that name a history, the first that is there
@@ -32,21 +32,7 @@ NAMED = {
 }
 
 
-@dataclass(frozen=True)
-class HistorySplits:
-    """Checked splits.
-
-    Attributes:
-        splits: per split the columns `history_id` (str), `events` (lists of names in order) and `timestamps` (lists of
-            float64, which do not fall).
-        fingerprint: content hash per split, the same on every machine.
-    """
-
-    splits: dict[str, datasets.Dataset]
-    fingerprint: dict[str, str]
-
-
-def read_histories(dataset: str, data_dir: str | None = None, columns: EventColumns | None = None) -> HistorySplits:
+def read_histories(dataset: str, data_dir: str | None = None, columns: EventColumns | None = None) -> SequenceSplits:
     """Read and check a dataset.
 
     Args:
@@ -77,15 +63,13 @@ def load_histories(
         chosen = columns or EventColumns()
         read = histories_of_events(path.name, read_event_table(path, chosen), chosen, "one row for each event")
         return {"train": datasets.Dataset.from_dict({HISTORY: read.users, EVENTS: read.items, TIMES: read.times})}
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    found = known_splits(dataset, data_dir)
     return {split: _named(rows, split, dataset, data_dir) for split, rows in found.items()}
 
 
-def check_histories(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> HistorySplits:
-    """Check splits that are already loaded and put their columns into the one form.
+def check_histories(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> SequenceSplits:
+    """Check splits that are already loaded and put their columns into the one form: `history_id` (str), `events` (lists
+    of names in order) and `timestamps` (lists of float64, which do not fall).
 
     Args:
         splits: name to dataset.
@@ -94,8 +78,7 @@ def check_histories(splits: Mapping[str, datasets.Dataset], *, origin: str = "th
     Raises:
         TextFormatError: as in `read_histories`.
     """
-    checked = {name: _checked(f"{origin}, split {name!r}", split) for name, split in splits.items()}
-    return HistorySplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+    return checked_splits(splits, _checked, origin)
 
 
 def _named(split: datasets.Dataset, name: str, dataset: str, data_dir: str | None) -> datasets.Dataset:
@@ -109,13 +92,7 @@ def _named(split: datasets.Dataset, name: str, dataset: str, data_dir: str | Non
     config, id_column, name_columns = NAMED[column]
     names = names_of_ids(dataset, data_dir, config=config, id_column=id_column, name_columns=name_columns)
     events = split[column] if names is None else named_ids(split[column], f"split {name!r}", names, config)
-    ids = _history_ids(split.column_names)
-    rows = [str(value) for value in (split[ids] if ids else range(len(split)))]
-    return datasets.Dataset.from_dict({HISTORY: rows, EVENTS: events, TIMES: split[TIMES]})
-
-
-def _history_ids(columns: Sequence[str]) -> str | None:
-    return next((name for name in IDS if name in columns), None)
+    return datasets.Dataset.from_dict({HISTORY: row_names(split, IDS), EVENTS: events, TIMES: split[TIMES]})
 
 
 def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
@@ -124,9 +101,8 @@ def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
     table: pa.Table = split.with_format("arrow")[:]
     lengths, values = checked_lists(where, table, EVENTS)
     times = _checked_times(where, table, lengths)
-    ids = _history_ids(table.column_names)
-    histories = [str(value) for value in (table.column(ids).to_pylist() if ids else range(len(split)))]
-    content = {HISTORY: pa.array(histories, pa.string()), EVENTS: lists_of(lengths, values), TIMES: times}
+    names = pa.array(row_names(split, IDS), pa.string())
+    content = {HISTORY: names, EVENTS: lists_of(lengths, values), TIMES: times}
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.next_event.card import CARD
-from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, MAX_LENGTH, HistoryDataModule
+from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, HistoryDataModule
 from ctxzoo.tasks.next_event.task import RECIPROCAL_RANKS, NextEventTask
 from ctxzoo.training.next_item_scores import ranks_by_row
 from ctxzoo.training.task import ZooTask

@@ -94,7 +94,7 @@ class SessionRecommendationCard(TaskCard):
         """Draw drift.png, the drift gate along the longest session of validation, where the model has such a gate."""
         if getattr(task.model.config, "version", 1) == 1:
             return
-        session = max(data.sessions("validation" if "validation" in data.splits else "train"), key=len)
+        session = max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
         draw_drift(task.model, session[:DRAWN].tolist(), folder / "drift.png")
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.formats import Rows
+from ctxzoo.data.named_sequences import MAX_LENGTH, NamedSequencesDataModule, SequenceSplits
 from ctxzoo.models.ops_losses import IGNORED
-from ctxzoo.tasks.session_recommendation.reader import SessionSplits, read_sessions
+from ctxzoo.tasks.session_recommendation.reader import read_sessions
 from ctxzoo.tasks.session_recommendation.sample import ITEMS
 
 # Name to what `read_sessions` reads; those of HCRNN's authors are split as theirs are, where all of it is there.
@@ -24,7 +24,6 @@ SESSION_DATASETS = {
     "movielens_100k": "ctxzoo-data/movielens_100k",
     "sample": "sample",
 }
-MAX_LENGTH = 100
 
 Session = npt.NDArray[np.int64]  # (T,) items from 1, in order
 
@@ -65,15 +64,10 @@ def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
     return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
 
 
-class SessionDataModule(BucketedDataModule):
-    """Sessions in bucketed batches: each item but the first is to be predicted from those before it.
+class SessionDataModule(NamedSequencesDataModule[Session]):
+    """Sessions in bucketed batches, as in the data of HCRNN's authors; see `NamedSequencesDataModule`.
 
-    The items are those of the training split, or those that are given. In the other splits items that are none of
-    them are left out, as in the data of HCRNN's authors; `left_out` counts them. A session of more than
-    `max_length` + 1 items is cut into pieces, each of which begins with the last item of the one before: so every item
-    but the first is predicted once. Sessions of one item predict nothing and are in no batch.
-
-    A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sessions(split)`.
+    A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
         dataset: "sample" for generated sessions, or what `read_sessions` reads: Hub id, folder or file.
@@ -89,7 +83,8 @@ class SessionDataModule(BucketedDataModule):
         ValueError: max_length below 1.
     """
 
-    tokenizer = None  # sessions are no text
+    one, things = "session", "items"
+    read_columns = (ITEMS,)
 
     def __init__(
         self,
@@ -106,84 +101,27 @@ class SessionDataModule(BucketedDataModule):
         seed: int = 0,
         num_workers: int = 0,
     ) -> None:
-        if max_length < 1:
-            raise ValueError(f"max_length is {max_length}; expected 1 or more items that a prediction sees")
         super().__init__(
             dataset,
             data_dir,
+            EventColumns(user_column, item_column, time_column),
+            max_length=max_length,
+            names=item_names,
             batch_size=batch_size,
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
         )
-        self.columns = EventColumns(user_column, item_column, time_column)
-        self.max_length = max_length
-        self.left_out: dict[str, int] = {}
-        self.item_names: list[str] = [] if item_names is None else list(item_names)
-        self._data: SessionSplits | None = None
-        self._sessions: dict[str, list[Session]] = {}
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The names of the splits that are there; after `setup`."""
-        return tuple(self._sessions)
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, int | list[str]]:
         """The fields of a model's config that follow from the data: the number of items, and their names."""
-        return {"num_items": len(self.item_names), "item_names": self.item_names}
+        return {"num_items": len(self.names), "item_names": self.names}
 
-    def sessions(self, split: str) -> list[Session]:
-        """Return the sessions of a split that have something to predict.
+    def read(self) -> SequenceSplits:
+        return read_sessions(self.dataset, self.data_dir, self.columns)
 
-        Raises:
-            ValueError: there is no such split.
-        """
-        if split not in self._sessions:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._sessions)}")
-        return self._sessions[split]
+    def piece(self, ids: Session, *further: npt.NDArray[np.float64]) -> Session:
+        return ids
 
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
-
-    def setup(self, stage: str | None = None) -> None:
-        """Number the items, and cut the sessions, on every process."""
-        if self._sessions:
-            return
-        splits = self._loaded().splits
-        if not self.item_names:
-            if "train" not in splits:
-                raise TextFormatError(
-                    f"dataset {self.dataset!r} has the splits {sorted(splits)}, none that says which items there are; "
-                    "expected one named 'train', or give item_names"
-                )
-            self.item_names = sorted({item for items in splits["train"][ITEMS] for item in items})
-        numbers = {name: number for number, name in enumerate(self.item_names, start=1)}
-        for split, rows in splits.items():
-            sessions = [np.array([numbers.get(item, 0) for item in items]) for items in rows[ITEMS]]
-            self.left_out[split] = sum(int((session == 0).sum()) for session in sessions)
-            known = [session[session > 0] for session in sessions]
-            self._sessions[split] = [piece for session in known for piece in self._pieces(session)]
-
-    def batches(self, split: str, *, training: bool) -> SessionBatches:
-        sessions = self.sessions(split)
-        if not sessions:
-            raise TextFormatError(
-                f"dataset {self.dataset!r}, split {split!r}: no session has two of the {len(self.item_names):,} known "
-                "items, so that nothing is to predict"
-            )
-        return SessionBatches(sessions)
-
-    def _pieces(self, session: Session) -> list[Session]:
-        starts = range(0, len(session) - 1, self.max_length)
-        return [session[start : start + self.max_length + 1] for start in starts]
-
-    def _loaded(self) -> SessionSplits:
-        if self._data is None:
-            self._data = read_sessions(self.dataset, self.data_dir, self.columns)
-        return self._data
+    def batches_of(self, pieces: list[Session]) -> SessionBatches:
+        return SessionBatches(pieces)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
+from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.metrics.next_item import Ties
-from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SessionDataModule
+from ctxzoo.tasks.session_recommendation.data import SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
 from ctxzoo.training.next_item_scores import ranks_by_row
 from ctxzoo.training.scoring import score_splits, task_of
@@ -21,7 +22,7 @@ class SessionScore:
     """The score of one session.
 
     Attributes:
-        row: of the session in `SessionDataModule.sessions`.
+        row: of the session in `SessionDataModule.sequences`.
         predictions: how many items were predicted.
         recall_at_20: how many of them were among the 20 highest scores.
         mrr_at_20: the sum of 1 / rank of these.

@@ -61,7 +61,7 @@ class FloorRun(CountedRun):
         return {"max_length": self.data["max_length"]}
 
     def count(self, data: SessionDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
-        num_items = len(data.item_names)
-        scorer = FLOORS[self.variant](data.sessions("train"), num_items)
+        num_items = len(data.names)
+        scorer = FLOORS[self.variant](data.sequences("train"), num_items)
         numbers = num_items ** (1 if self.variant in (POP, SESSION_POP) else 2)
-        return numbers, lambda split: score_floor(scorer, data.sessions(split))
+        return numbers, lambda split: score_floor(scorer, data.sequences(split))

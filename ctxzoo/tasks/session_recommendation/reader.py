@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import datasets
@@ -18,8 +17,9 @@ from ctxzoo.data.event_rows import (
     names_of_ids,
     read_event_table,
 )
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, known_splits, row_names
+from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION, sample_sessions
 
 IDS = (SESSION, "user", "user_id")  # columns that name a session, the first that is there
@@ -27,20 +27,7 @@ ITEM_TABLE, ITEM_ID = "items", "item_id"  # the configuration of a dataset that 
 NAMES = ("title", "name", "item_key")  # columns of it that hold names, the first that is there
 
 
-@dataclass(frozen=True)
-class SessionSplits:
-    """Checked splits.
-
-    Attributes:
-        splits: per split the columns `session_id` (str) and `items` (lists of str): names of items in order.
-        fingerprint: content hash per split, the same on every machine.
-    """
-
-    splits: dict[str, datasets.Dataset]
-    fingerprint: dict[str, str]
-
-
-def read_sessions(dataset: str, data_dir: str | None = None, columns: EventColumns | None = None) -> SessionSplits:
+def read_sessions(dataset: str, data_dir: str | None = None, columns: EventColumns | None = None) -> SequenceSplits:
     """Read and check a dataset.
 
     Args:
@@ -68,16 +55,14 @@ def load_sessions(
         return dict(sample_sessions())
     if path.is_file():
         return {"train": _read_file(path, columns or EventColumns())}
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    found = known_splits(dataset, data_dir)
     names = names_of_ids(dataset, data_dir, config=ITEM_TABLE, id_column=ITEM_ID, name_columns=NAMES)
     return found if names is None else {split: _named(rows, split, names) for split, rows in found.items()}
 
 
-def check_sessions(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> SessionSplits:
-    """Check splits that are already loaded and put their columns into the one form.
+def check_sessions(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> SequenceSplits:
+    """Check splits that are already loaded and put their columns into the one form: `session_id` (str) and `items`
+    (lists of str), names of items in order.
 
     Args:
         splits: name to dataset.
@@ -86,8 +71,7 @@ def check_sessions(splits: Mapping[str, datasets.Dataset], *, origin: str = "the
     Raises:
         TextFormatError: as in `read_sessions`.
     """
-    checked = {name: _checked(f"{origin}, split {name!r}", split) for name, split in splits.items()}
-    return SessionSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+    return checked_splits(splits, _checked, origin)
 
 
 def _read_file(path: Path, columns: EventColumns) -> datasets.Dataset:
@@ -105,13 +89,7 @@ def _named(split: datasets.Dataset, name: str, names: dict[int, str]) -> dataset
         TextFormatError: an item that has no name.
     """
     sessions = named_ids(split[ITEMS], f"split {name!r}", names, ITEM_TABLE)
-    ids = _session_ids(split.column_names)
-    rows = {SESSION: [str(value) for value in (split[ids] if ids else range(len(split)))], ITEMS: sessions}
-    return datasets.Dataset.from_dict(rows)
-
-
-def _session_ids(columns: Sequence[str]) -> str | None:
-    return next((name for name in IDS if name in columns), None)
+    return datasets.Dataset.from_dict({SESSION: row_names(split, IDS), ITEMS: sessions})
 
 
 def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
@@ -119,7 +97,5 @@ def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
         raise TextFormatError(f"{where}: no rows; expected at least one session")
     table: pa.Table = split.with_format("arrow")[:]
     items = lists_of(*checked_lists(where, table, ITEMS))
-    ids = _session_ids(table.column_names)
-    sessions = [str(value) for value in (table.column(ids).to_pylist() if ids else range(len(split)))]
-    content = {SESSION: pa.array(sessions, pa.string()), ITEMS: items}
+    content = {SESSION: pa.array(row_names(split, IDS), pa.string()), ITEMS: items}
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
@@ -12,7 +13,7 @@ from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.session_recommendation.card import CARD
-from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
 from ctxzoo.tasks.session_recommendation.evaluation import session_scores
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask
 from ctxzoo.training.task import ZooTask

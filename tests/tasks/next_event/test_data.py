@@ -51,7 +51,7 @@ def test_the_clock_and_the_names_go_into_the_config(tmp_path: Path) -> None:
 def test_long_histories_are_cut_so_that_every_event_but_the_first_is_predicted_once(tmp_path: Path) -> None:
     names = [f"{number:02}" for number in range(11)]
     data = module(tmp_path, [names], max_length=4)
-    pieces = data.histories("train")
+    pieces = data.sequences("train")
     assert [event for piece in pieces for event in piece.events[1:].tolist()] == list(range(2, 12))
     assert [time for piece in pieces for time in piece.times[1:].tolist()] == [10.0 * place for place in range(1, 11)]
     assert all(after.times[0] == before.times[-1] for before, after in pairwise(pieces))
@@ -62,10 +62,8 @@ def test_unknown_events_are_left_out_with_their_times(tmp_path: Path) -> None:
     data.setup()
     assert data.left_out["test"] > 0
     rows = sample_histories()["test"]
-    kept = [
-        time for event, time in zip(rows["events"][0], rows["timestamps"][0], strict=True) if event in data.event_names
-    ]
-    assert data.histories("test")[0].times.tolist() == kept
+    kept = [time for event, time in zip(rows["events"][0], rows["timestamps"][0], strict=True) if event in data.names]
+    assert data.sequences("test")[0].times.tolist() == kept
 
 
 def test_data_that_cannot_be(tmp_path: Path) -> None:
@@ -75,7 +73,7 @@ def test_data_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(TextFormatError, match="split 'train': no history has two of the 2 known events"):
         data.train_dataloader()
     with pytest.raises(ValueError, match="gives no 'test' rows"):
-        data.histories("test")
+        data.sequences("test")
 
 
 def test_the_sample_is_the_same_everywhere_and_follows_its_pauses() -> None:
@@ -105,5 +103,5 @@ def test_the_real_sets() -> None:
         data.setup()
         assert data.model_sizes()["vocab_size"] == size
         splits = ("train", "validation", "test")
-        assert tuple(sum(len(one) - 1 for one in data.histories(split)) for split in splits) == predictions
+        assert tuple(sum(len(one) - 1 for one in data.sequences(split)) for split in splits) == predictions
         assert (data.left_out["validation"], data.left_out["test"]) == left_out

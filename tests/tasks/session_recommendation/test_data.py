@@ -33,10 +33,10 @@ def test_each_item_but_the_first_is_predicted() -> None:
 
 def test_items_are_those_of_training_and_others_are_left_out(tmp_path: Path) -> None:
     data = module(tmp_path, [["b", "a", "b"], ["c"]], [["a", "z", "b"], ["z", "c"]])
-    assert data.item_names == ["a", "b", "c"]
+    assert data.names == ["a", "b", "c"]
     assert data.model_sizes() == {"num_items": 3, "item_names": ["a", "b", "c"]}
-    assert [session.tolist() for session in data.sessions("train")] == [[2, 1, 2]]
-    assert [session.tolist() for session in data.sessions("test")] == [[1, 2]]
+    assert [session.tolist() for session in data.sequences("train")] == [[2, 1, 2]]
+    assert [session.tolist() for session in data.sequences("test")] == [[1, 2]]
     assert data.left_out == {"train": 0, "test": 2}
 
 
@@ -44,7 +44,7 @@ def test_given_items_keep_their_numbers(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"items": [["a", "b", "c"]]}), tmp_path / "test.parquet")
     data = SessionDataModule(str(tmp_path), item_names=["c", "x", "a"])
     data.setup()
-    assert [session.tolist() for session in data.sessions("test")] == [[3, 1]]
+    assert [session.tolist() for session in data.sequences("test")] == [[3, 1]]
     nameless = SessionDataModule(str(tmp_path))
     with pytest.raises(TextFormatError, match="none that says which items there are"):
         nameless.setup()
@@ -54,7 +54,7 @@ def test_long_sessions_are_cut_so_that_every_item_but_the_first_is_predicted_onc
     items = [f"{number:02}" for number in range(11)]
     for max_length, expected in ((4, [5, 5, 3]), (5, [6, 6]), (10, [11]), (3, [4, 4, 4, 2])):
         data = module(tmp_path, [items], max_length=max_length)
-        pieces = [piece.tolist() for piece in data.sessions("train")]
+        pieces = [piece.tolist() for piece in data.sequences("train")]
         assert [len(piece) for piece in pieces] == expected
         assert [item for piece in pieces for item in piece[1:]] == list(range(2, 12))
         assert all(after[0] == before[-1] for before, after in pairwise(pieces))
@@ -67,10 +67,10 @@ def test_batches_tell_rows_and_cover_each_session_once() -> None:
         rows = []
         for batch in loader:
             for row, ids in zip(batch["row"].tolist(), batch["input_ids"], strict=True):
-                session = torch.from_numpy(data.sessions(split)[row])
+                session = torch.from_numpy(data.sequences(split)[row])
                 assert torch.equal(ids[ids > 0], session[:-1])
                 rows.append(row)
-        assert sorted(rows) == list(range(len(data.sessions(split))))
+        assert sorted(rows) == list(range(len(data.sequences(split))))
 
 
 def test_data_that_cannot_be(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_data_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(TextFormatError, match="split 'train': no session has two of the 2 known items"):
         data.train_dataloader()
     with pytest.raises(ValueError, match="gives no 'test' rows"):
-        data.sessions("test")
+        data.sequences("test")
 
 
 @pytest.mark.data
@@ -96,8 +96,8 @@ def test_the_authors_sets() -> None:
         data = SessionDataModule(SESSION_DATASETS[name])
         data.setup()
         splits = ("train", "validation", "test")
-        assert len(data.item_names) == items
+        assert len(data.names) == items
         assert tuple(int(data.batches(split, training=False).lengths().sum()) for split in splits) == predictions
         assert (data.left_out["validation"], data.left_out["test"]) == left_out
-        assert max(len(session) for session in data.sessions("train")) <= 101
-    assert "Toy Story (1995)" in data.item_names
+        assert max(len(session) for session in data.sequences("train")) <= 101
+    assert "Toy Story (1995)" in data.names

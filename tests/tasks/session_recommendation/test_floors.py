@@ -82,5 +82,5 @@ def test_the_bars_on_citeulike(floor: str, ties: Ties, recall: float, rank: floa
     """With ties counted as the authors do they are those that were measured elsewhere; the default is stricter."""
     data = SessionDataModule(SESSION_DATASETS["citeulike"])
     data.setup()
-    scores = score_floor(FLOORS[floor](data.sessions("train"), len(data.item_names)), data.sessions("test"), ties)
+    scores = score_floor(FLOORS[floor](data.sequences("train"), len(data.names)), data.sequences("test"), ties)
     assert (round(scores["recall_at_20"], 2), round(scores["mrr_at_20"], 2)) == (recall, rank)

@@ -58,7 +58,7 @@ def test_its_checkpoint_knows_the_names(finished: tuple[SessionRun, RunResult]) 
     assert {"modeling_hcrnn.py", "modeling_session.py"} <= set(check_checkpoint_folder(checkpoint))
     found = recommend(checkpoint, ["tea 1", "tea 2", "tea 3"], k=48)
     assert sum(probability for _, probability in found) == pytest.approx(1, abs=1e-5)
-    assert {name for name, _ in found} == set(one_data(one).item_names)
+    assert {name for name, _ in found} == set(one_data(one).names)
     assert evaluate(checkpoint, "sample", progress=False, accelerator="cpu")["nll"] == pytest.approx(
         result.metrics["test/nll"], rel=1e-5
     )

@@ -37,7 +37,7 @@ def test_scores_are_those_of_one_prefix_after_the_other(data: SessionDataModule)
     scores = score_splits(task, data, ("test",), accelerator="cpu", progress=False)["test"]
     ranks, nats = [], []
     with torch.no_grad():
-        for session in data.sessions("test"):
+        for session in data.sequences("test"):
             for step in range(1, len(session)):
                 logits = model(torch.from_numpy(session[None, :step])).logits[0]
                 ranks.append(int((logits >= logits[session[step]]).sum()))
@@ -52,8 +52,8 @@ def test_sessions_sum_up_to_the_scores_of_the_split(data: SessionDataModule) -> 
     task = task_of(data)
     whole = score_splits(task, data, ("test",), accelerator="cpu", progress=False)["test"]
     sessions = session_scores(task.model, data, accelerator="cpu")
-    assert [session.row for session in sessions] == list(range(len(data.sessions("test"))))
-    assert [session.predictions for session in sessions] == [len(items) - 1 for items in data.sessions("test")]
+    assert [session.row for session in sessions] == list(range(len(data.sequences("test"))))
+    assert [session.predictions for session in sessions] == [len(items) - 1 for items in data.sequences("test")]
     predictions = sum(session.predictions for session in sessions)
     recall = sum(session.recall_at_20 for session in sessions) / predictions
     rank = sum(session.mrr_at_20 for session in sessions) / predictions

@@ -1,0 +1,204 @@
+"""Sequences of things that have names, such as the items of a session: checked, numbered, cut and read in batches."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+
+from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.event_rows import EventColumns
+from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.sources import dataset_fingerprint, load_splits
+
+MAX_LENGTH = 100
+Piece = TypeVar("Piece", bound=Sized)
+
+
+@dataclass(frozen=True)
+class SequenceSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: by name; the columns are those that the problem's reader gives.
+        fingerprint: content hash per split, the same on every machine.
+    """
+
+    splits: dict[str, datasets.Dataset]
+    fingerprint: dict[str, str]
+
+
+def checked_splits(
+    splits: Mapping[str, datasets.Dataset], check: Callable[[str, datasets.Dataset], datasets.Dataset], origin: str
+) -> SequenceSplits:
+    """Return splits as `check` gives them, with their fingerprints.
+
+    Args:
+        splits: name to dataset.
+        check: of what error messages call the split, and the split.
+        origin: what error messages call the data.
+    """
+    checked = {name: check(f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def known_splits(dataset: str, data_dir: str | None) -> dict[str, datasets.Dataset]:
+    """Return the splits of a folder or Hub id that have one of the known names.
+
+    Raises:
+        TextFormatError: there is none; see also `load_splits`.
+    """
+    loaded = load_splits(dataset, data_dir, sample=True)
+    found = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not found:
+        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    return found
+
+
+def row_names(split: datasets.Dataset, columns: Iterable[str]) -> list[str]:
+    """Return what the rows are called: the values of the first of `columns` that is there, or their numbers."""
+    column = next((name for name in columns if name in split.column_names), None)
+    return [str(value) for value in (range(len(split)) if column is None else split[column])]
+
+
+class NamedSequencesDataModule(BucketedDataModule, Generic[Piece]):
+    """Sequences of named things in bucketed batches: each thing but the first is to be predicted from those before it.
+
+    The names are those of the training split, or those that are given. In the other splits things that are none of
+    them are left out; `left_out` counts them. A sequence of more than `max_length` + 1 things is cut into pieces, each
+    of which begins with the last thing of the one before: so every thing but the first is predicted once. Sequences of
+    one thing predict nothing and are in no batch.
+
+    A subclass says how sequences and things are called (`one`, `things`), and the columns that `read` gives of them:
+    first the names, then numbers for each thing.
+
+    Args:
+        dataset: "sample", Hub id, folder or file.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        columns: of a file of events.
+        max_length: things that a prediction sees at most.
+        names: in the order of their ids, which begin with 1; default: those of the training split, sorted.
+        batch_size, eval_batch_size: sequences in a batch.
+        seed: of the order of batches.
+        num_workers: processes that build batches; 0 builds them in the training process.
+
+    Raises:
+        ValueError: max_length below 1.
+    """
+
+    tokenizer = None  # names are no text
+    one: ClassVar[str]
+    things: ClassVar[str]
+    read_columns: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        dataset: str,
+        data_dir: str | None,
+        columns: EventColumns,
+        *,
+        max_length: int,
+        names: Sequence[str] | None,
+        batch_size: int,
+        eval_batch_size: int,
+        seed: int,
+        num_workers: int,
+    ) -> None:
+        if max_length < 1:
+            raise ValueError(f"max_length is {max_length}; expected 1 or more {self.things} that a prediction sees")
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+        )
+        self.columns = columns
+        self.max_length = max_length
+        self.left_out: dict[str, int] = {}
+        self.names: list[str] = [] if names is None else list(names)
+        self._data: SequenceSplits | None = None
+        self._sequences: dict[str, list[Piece]] = {}
+
+    @abstractmethod
+    def read(self) -> SequenceSplits:
+        """Read and check the dataset."""
+
+    @abstractmethod
+    def piece(self, ids: npt.NDArray[np.int64], *further: npt.NDArray[np.float64]) -> Piece:
+        """Return a piece of a sequence from the ids of its things (T,), and the further columns of these."""
+
+    @abstractmethod
+    def batches_of(self, pieces: list[Piece]) -> Any:
+        """Return pieces as a dataset of batches, see `BucketedDataModule.batches`."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+        return tuple(self._sequences)
+
+    @property
+    def fingerprint(self) -> str:
+        """The content hashes of the splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+
+    def sequences(self, split: str) -> list[Piece]:
+        """Return the pieces of a split that have something to predict.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        if split not in self._sequences:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._sequences)}")
+        return self._sequences[split]
+
+    def prepare_data(self) -> None:
+        """Read and check the dataset, once on each machine."""
+        self._loaded()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Number the things, and cut the sequences, on every process."""
+        if self._sequences:
+            return
+        splits = self._loaded().splits
+        if not self.names:
+            if "train" not in splits:
+                raise TextFormatError(
+                    f"dataset {self.dataset!r} has the splits {sorted(splits)}, none that says which {self.things} "
+                    "there are; expected one named 'train', or give their names"
+                )
+            self.names = sorted({name for names in splits["train"][self.read_columns[0]] for name in names})
+        numbers = {name: number for number, name in enumerate(self.names, start=1)}
+        for split, rows in splits.items():
+            self.left_out[split], self._sequences[split] = 0, []
+            for names, *further in zip(*(rows[column] for column in self.read_columns), strict=True):
+                ids = np.array([numbers.get(name, 0) for name in names], np.int64)
+                known = ids > 0
+                self.left_out[split] += int((~known).sum())
+                ids, parts = ids[known], [np.array(values, np.float64)[known] for values in further]
+                self._sequences[split] += [
+                    self.piece(ids[cut], *(part[cut] for part in parts)) for cut in self._cuts(ids)
+                ]
+
+    def batches(self, split: str, *, training: bool) -> Any:
+        pieces = self.sequences(split)
+        if not pieces:
+            raise TextFormatError(
+                f"dataset {self.dataset!r}, split {split!r}: no {self.one} has two of the {len(self.names):,} known "
+                f"{self.things}, so that nothing is to predict"
+            )
+        return self.batches_of(pieces)
+
+    def _cuts(self, ids: npt.NDArray[np.int64]) -> list[slice]:
+        return [slice(start, start + self.max_length + 1) for start in range(0, len(ids) - 1, self.max_length)]
+
+    def _loaded(self) -> SequenceSplits:
+        if self._data is None:
+            self._data = self.read()
+        return self._data
