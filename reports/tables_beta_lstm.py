@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxzoo.results.example_comparison import example_difference_cell
+from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
-    Column,
+    best_epoch_column,
     changed_settings,
     commands_not_run,
     markdown_table,
@@ -23,6 +23,7 @@ from ctxzoo.results.table_parts import (
     metric,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     with_commands,
 )
 from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV
@@ -175,9 +176,7 @@ def runs_of(results: Sequence[RunResult], cell: str, config: str, name: str = ""
 
 def difference(ours: Runs, base: Runs) -> str:
     """Write the difference of the nats of a step with its p over pieces, over the seeds that both have."""
-    common = {run.seed for run in ours} & {run.seed for run in base}
-    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
-    return example_difference_cell(pair[0], pair[1], NLL, STEPS)
+    return common_seeds_cell(ours, base, NLL, STEPS)
 
 
 def shown(cell: str) -> str:
@@ -191,31 +190,15 @@ def floor_cell(floors: Runs) -> str:
     return f"{floors[0].metrics[NLL]:.3f}" if floors else NOT_RUN
 
 
-def best_epoch(run: RunResult) -> float | None:
-    """Return the epoch with the lowest validation nats, from 1; None where a run does not tell its epochs."""
-    ends = "/nll"
-    by_epoch = {
-        int(key.removeprefix("validation/epoch").removesuffix(ends)): value
-        for key, value in run.metrics.items()
-        if key.startswith("validation/epoch") and key.endswith(ends)
-    }
-    return min(by_epoch, key=lambda epoch: by_epoch[epoch]) if by_epoch else None
-
-
-def _seconds(run: RunResult) -> float | None:
-    epochs = run.metrics.get("epochs")
-    return run.wall_seconds / epochs if epochs else None
-
-
 COLUMNS = (
     RUN_COLUMNS[0],
     metric("validation", VALIDATION_NLL, 3),
     metric("test", NLL, 3),
     metric("frame accuracy (%)", "test/frame_accuracy"),
     RUN_COLUMNS[1],
-    Column("best epoch", lambda runs: mean_and_deviation(map(best_epoch, runs), 0)),
+    best_epoch_column("nll", higher=False),
     PARAMETERS_COLUMN,
-    Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), 0)),
+    seconds_column(),
 )
 
 

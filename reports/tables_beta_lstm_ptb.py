@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxzoo.results.example_comparison import example_difference_cell
+from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
@@ -16,10 +16,10 @@ from ctxzoo.results.table_parts import (
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
+    best_epoch_column,
     changed_settings,
     commands_not_run,
     markdown_table,
-    mean_and_deviation,
     metric,
     refuse_mixtures,
     refuse_repeats,
@@ -27,7 +27,7 @@ from ctxzoo.results.table_parts import (
 )
 from ctxzoo.tasks.language_modelling.floors import FLOORS
 from ctxzoo.tasks.language_modelling.run import CELLS
-from reports.tables_beta_lstm import best_epoch, shown
+from reports.tables_beta_lstm import shown
 
 RECIPE, FLOORS_RECIPE = "ptb_beta_lstm", "ptb_floors"
 DATASET = "ctxzoo-data/ptb_text"
@@ -47,7 +47,7 @@ COLUMNS = (
     metric("validation", "validation/perplexity"),
     metric("test", PERPLEXITY),
     RUN_COLUMNS[1],
-    Column("best epoch", lambda runs: mean_and_deviation(map(best_epoch, runs), 0)),
+    best_epoch_column("nll", higher=False),
     Column("units", lambda runs: str(runs[0].settings["hidden_size"])),
     PARAMETERS_COLUMN,
     RUN_COLUMNS[2],
@@ -107,9 +107,7 @@ def _cells(runs: Runs, base: Runs, cell: str) -> list[str]:
 
 def _difference(ours: Runs, base: Runs) -> str:
     """Write the difference of the nats of a token with its p over lines, over the seeds that both have."""
-    common = {run.seed for run in ours} & {run.seed for run in base}
-    pair = [[run for run in runs if run.seed in common] for runs in (ours, base)]
-    return example_difference_cell(pair[0], pair[1], NLL, TOKENS)
+    return common_seeds_cell(ours, base, NLL, TOKENS)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"beta-lstm-ptb": penn_treebank}

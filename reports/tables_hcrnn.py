@@ -15,7 +15,7 @@ from ctxzoo.results.table_parts import (
     NOTHING,
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
-    Column,
+    best_epoch_column,
     changed_settings,
     commands_not_run,
     markdown_table,
@@ -23,6 +23,7 @@ from ctxzoo.results.table_parts import (
     metric,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     with_commands,
 )
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
@@ -146,31 +147,15 @@ def difference(ours: Runs, base: Runs, score: str) -> str:
     return common_seeds_cell(ours, base, f"test/{score}", "test/predictions", 100)
 
 
-def best_epoch(run: RunResult) -> float | None:
-    """Return the epoch with the highest validation recall, from 1; None where a run does not tell its epochs."""
-    ends = f"/{RECALL}"
-    by_epoch = {
-        int(key.removeprefix("validation/epoch").removesuffix(ends)): value
-        for key, value in run.metrics.items()
-        if key.startswith("validation/epoch") and key.endswith(ends)
-    }
-    return max(by_epoch, key=lambda epoch: by_epoch[epoch]) if by_epoch else None
-
-
-def _seconds(run: RunResult) -> float | None:
-    epochs = run.metrics.get("epochs")
-    return run.wall_seconds / epochs if epochs else None
-
-
 COLUMNS = (
     RUN_COLUMNS[0],
     metric("validation Recall@20", f"validation/{RECALL}"),
     metric("test Recall@20", f"test/{RECALL}"),
     metric("test MRR@20", f"test/{RANK}"),
     RUN_COLUMNS[1],
-    Column("best epoch", lambda runs: mean_and_deviation(map(best_epoch, runs), 0)),
+    best_epoch_column(RECALL, higher=True),
     PARAMETERS_COLUMN,
-    Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), 0)),
+    seconds_column(),
 )
 
 

@@ -15,14 +15,13 @@ from ctxzoo.results.table_parts import (
     NOTHING,
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
-    Column,
     changed_settings,
     commands_not_run,
     markdown_table,
-    mean_and_deviation,
     metric,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     with_commands,
 )
 from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
@@ -136,11 +135,6 @@ def _names(results: Runs, model: str, dataset: str) -> list[str]:
     return sorted(tag.removeprefix(start) for tag in tags if tag.startswith(start))
 
 
-def _seconds(run: RunResult) -> float | None:
-    epochs = run.metrics.get("epochs")
-    return run.wall_seconds / epochs if epochs else None
-
-
 SCORES = (
     metric("validation log-likelihood", "validation/log_likelihood", 4),
     metric("test accuracy", "test/accuracy"),
@@ -154,7 +148,7 @@ COLUMNS = (
     *SCORES,
     RUN_COLUMNS[1],
     PARAMETERS_COLUMN,
-    Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), 1)),
+    seconds_column(1),
 )
 
 TABLES: dict[str, Callable[[Runs], str]] = {"nipen-votes": votes, "nipen-new-bills": new_bills}

@@ -153,3 +153,37 @@ RUN_COLUMNS = (
     Column("epochs", _epochs),
     Column("minutes", _minutes),
 )
+
+
+def best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
+    """Return the epoch with the best validation score, from 1; None where a run does not tell its epochs.
+
+    Args:
+        run: of a training.
+        score: its name without the split.
+        higher: whether a higher one is better.
+    """
+    ends = f"/{score}"
+    by_epoch = {
+        int(key.removeprefix("validation/epoch").removesuffix(ends)): value if higher else -value
+        for key, value in run.metrics.items()
+        if key.startswith("validation/epoch") and key.endswith(ends)
+    }
+    return max(by_epoch, key=lambda epoch: by_epoch[epoch]) if by_epoch else None
+
+
+def best_epoch_column(score: str, *, higher: bool) -> Column:
+    """Return the column of the epoch with the best validation score, see `best_epoch`."""
+    return Column(
+        "best epoch", lambda runs: mean_and_deviation([best_epoch(run, score, higher=higher) for run in runs], 0)
+    )
+
+
+def seconds_column(decimals: int = 0) -> Column:
+    """Return the column of the wall time of an epoch; a dash where a run does not tell its epochs."""
+    return Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), decimals))
+
+
+def _seconds(run: RunResult) -> float | None:
+    epochs = run.metrics.get("epochs")
+    return run.wall_seconds / epochs if epochs else None

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from reports import tables_beta_lstm_sentences
-from reports.tables_beta_lstm import DATASET, best_epoch, chorales, gates, sets
+from reports.tables_beta_lstm import DATASET, chorales, gates, sets
 from tests.support.result_tables import make_folds, make_run, rows
 
 STEPS = [10, 20, 5, 15]
@@ -42,11 +42,6 @@ def music(cell: str, nll: float, *, seed: int = 0, config: str = "jsb_chorales",
             **changes,
         },
     )
-
-
-def test_the_best_epoch_is_that_of_the_lowest_validation() -> None:
-    assert best_epoch(music("lstm", 8.0)) == 2
-    assert best_epoch(make_run()) is None
 
 
 def test_chorales() -> None:

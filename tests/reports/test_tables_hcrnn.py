@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
-from reports.tables_hcrnn import best_epoch, citeulike, sets
+from reports.tables_hcrnn import citeulike, sets
 from tests.support.result_tables import make_run, rows
 
 RECIPES = {"narm": "session_baselines", "hcrnn3_bi": "citeulike_hcrnn", "markov": "session_floors"}
@@ -31,11 +31,6 @@ def made(model: str, recall: float, *, seed: int = 0, dataset: str = "citeulike"
         "wall_seconds": 60.0,
     }
     return replace(make_run(model, seed, settings={"epochs": 200}), **{**values, **changes})
-
-
-def test_the_best_epoch_is_that_of_the_highest_validation() -> None:
-    assert best_epoch(made("narm", 20)) == 2
-    assert best_epoch(make_run()) is None
 
 
 def test_citeulike() -> None:

@@ -11,8 +11,8 @@ from scipy import stats
 
 from ctxzoo.results.example_comparison import (
     are_comparable_by_example,
+    common_seeds_cell,
     compare_examples,
-    example_difference_cell,
 )
 from ctxzoo.results.result import RunResult
 from tests.support.result_tables import make_run
@@ -33,7 +33,8 @@ def test_the_p_of_few_examples_counts_every_exchange() -> None:
     assert found.difference == pytest.approx(-33 / 80)  # nats of a step, not the mean of pieces' means
     sums = [abs(float(differences @ np.array(signs))) for signs in product((-1, 1), repeat=5)]
     assert found.p == sum(value >= 33 for value in sums) / 32 == 4 / 32
-    assert example_difference_cell(runs(OURS), runs(THEIRS), *KEYS) == "-0.41 (p = 0.125)"
+    assert common_seeds_cell(runs(OURS), runs(THEIRS), *KEYS) == "-0.41 (p = 0.125)"
+    assert common_seeds_cell(runs(OURS), runs(THEIRS, OURS), *KEYS, 100) == "-41.25 (p = 0.125)"  # seed 0 alone
 
 
 def test_exchanged_models_change_the_sign_only() -> None:
@@ -79,7 +80,8 @@ def test_what_does_not_compare(other: list[RunResult]) -> None:
     assert are_comparable_by_example(ours, runs(THEIRS), *KEYS)
     for pair in ((ours, other), (other, ours)):
         assert not are_comparable_by_example(*pair, *KEYS)
-        assert example_difference_cell(*pair, *KEYS) == "–"
+        if len(other) < 2:
+            assert common_seeds_cell(*pair, *KEYS) == "–"
         with pytest.raises(ValueError, match="do not compare: expected runs with the same seeds"):
             compare_examples(*pair, *KEYS)
 

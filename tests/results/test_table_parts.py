@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.results.table_parts import (
+    best_epoch,
+    best_epoch_column,
     changed_settings,
     markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     signed,
     with_commands,
 )
@@ -60,3 +63,14 @@ def test_a_mean_is_of_runs_that_were_made_alike() -> None:
         refuse_mixtures([make_run(seed=1), make_run(seed=2, settings={"batch_size": 32})])
     with pytest.raises(ValueError, match=r"differs from .* in data"):
         refuse_mixtures([make_run(seed=1), make_run(seed=2, data={"source": "x", "fingerprint": "ff"})])
+
+
+def test_the_best_epoch_is_that_of_the_best_validation() -> None:
+    by_epoch = {f"validation/epoch{epoch}/nll": value for epoch, value in ((1, 9.0), (2, 7.5), (10, 8.0))}
+    run = make_run(metrics={**by_epoch, "validation/epoch3/other_nll": 1.0, "epochs": 10}, wall_seconds=60.0)
+    assert best_epoch(run, "nll", higher=False) == 2
+    assert best_epoch(run, "nll", higher=True) == 1
+    assert best_epoch(make_run(), "nll", higher=True) is None
+    assert best_epoch_column("nll", higher=False).show([run, run]) == "2 ± 0"
+    assert seconds_column().show([run]) == "6"
+    assert seconds_column(1).show([run, make_run(metrics={"epochs": None})]) == "–"
