@@ -53,9 +53,7 @@ def build_card(
     if missing:
         raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
     _refuse_other_kinds(result, other_runs)
-    architecture = as_saved(
-        ARCHITECTURES[result.architecture], getattr(config, "vocab_size", None), getattr(config, "event_names", None)
-    )
+    architecture = as_saved(ARCHITECTURES[result.architecture], vars(config))
     facts = architecture_facts(architecture)
     known = {**DATASET_FACTS, "sample": task.sample}
     about = dataset_facts or known.get(result.dataset) or _unknown_dataset(result.dataset)

@@ -90,7 +90,7 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
     content = read_json_object(file)
     architecture = architecture_of(content.get("model_type"), str(folder))
-    return as_saved(architecture, content.get("vocab_size"), content.get("event_names")), content
+    return as_saved(architecture, content), content
 
 
 def architecture_of(model_type: object, where: str) -> Architecture:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,16 @@ class CheckpointFolderError(ValueError):
     """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
 
 
-def as_saved(architecture: Architecture, vocab_size: object, event_names: object = None) -> Architecture:
+def as_saved(architecture: Architecture, fields: Mapping[str, object]) -> Architecture:
     """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
 
     Args:
         architecture: of the checkpoint.
-        vocab_size: of its configuration, where that has one; 0: the model has no table of words.
-        event_names: of its configuration, where that has any: what it reads are events of these names.
+        fields: of its configuration. With a `vocab_size` of 0 the model has no table of words; see also
+            `Architecture.ids_named_by`.
     """
-    return replace(architecture, tokenizer_class=None) if vocab_size == 0 or event_names else architecture
+    named = architecture.ids_named_by is not None and fields.get(architecture.ids_named_by)
+    return replace(architecture, tokenizer_class=None) if fields.get("vocab_size") == 0 or named else architecture
 
 
 def travelling_files(architecture: Architecture) -> dict[str, Path]:

@@ -127,7 +127,7 @@ def _question_answering() -> dict[str, Any]:
 register(BetaLstmConfig, load=_beta_lstm, tokenizer=WordTokenizer)
 register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
 register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
-register(ContextEncoderConfig, load=_context_encoder, tokenizer=WordTokenizer)
+register(ContextEncoderConfig, load=_context_encoder, tokenizer=WordTokenizer, ids_named_by="event_names")
 register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
 register(HcrnnConfig, load=_hcrnn)
 register(LamaConfig, load=_lama, tokenizer=WordTokenizer)

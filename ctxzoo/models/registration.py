@@ -26,6 +26,8 @@ class Architecture:
             transformers has no Auto class stands under its own name.
         tokenizer_class: class of the tokenizer that is saved beside its checkpoints, or None.
         pipeline_classes: a map from task to the class of the pipeline that is saved in its checkpoints.
+        ids_named_by: field of its configuration that may name what ids stand for; where it does, they are no words,
+            and a checkpoint has no tokenizer.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Architecture:
     model_classes: "dict[str, type[ZooPreTrainedModel]]"
     tokenizer_class: type[Any] | None = None
     pipeline_classes: dict[str, type[Any]] = field(default_factory=dict)
+    ids_named_by: str | None = None
 
 
 class _Architectures(Mapping[str, Architecture]):
@@ -69,6 +72,7 @@ def register(
     load: "Callable[[], dict[str, type[ZooPreTrainedModel]]]",
     tokenizer: type[Any] | None = None,
     load_pipelines: Callable[[], dict[str, type[Any]]] = dict,
+    ids_named_by: str | None = None,
 ) -> None:
     """Register one architecture.
 
@@ -86,6 +90,7 @@ def register(
         tokenizer: class of the tokenizer that is saved beside checkpoints.
         load_pipelines: returns a map from task to pipeline class, whose `auto_model` names the head it runs;
             checkpoints of that head carry its code.
+        ids_named_by: see `Architecture`.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an
@@ -101,7 +106,7 @@ def register(
     if tokenizer is not None:
         AutoTokenizer.register(config_class, fast_tokenizer_class=tokenizer, exist_ok=True)
         tokenizer.register_for_auto_class("AutoTokenizer")
-    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines())
+    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines(), ids_named_by)
     config_class.before_first_use = staticmethod(lambda: ARCHITECTURES[name])
 
 
@@ -111,6 +116,7 @@ def _load(
     model_classes: "dict[str, type[ZooPreTrainedModel]]",
     tokenizer: type[Any] | None,
     pipelines: dict[str, type[Any]],
+    ids_named_by: str | None,
 ) -> Architecture:
     if not model_classes:
         raise ValueError(f"{config_class.__name__}: register a model of it")
@@ -136,7 +142,7 @@ def _load(
     for task, pipeline in pipelines.items():
         head = model_classes[pipeline.auto_model]
         head.zoo_pipelines = {**head.zoo_pipelines, task: pipeline}
-    return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines))
+    return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines), ids_named_by)
 
 
 def _reference(cls: type[Any]) -> str:
