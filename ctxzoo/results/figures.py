@@ -87,6 +87,26 @@ def save_figure(figure: Figure, out: str | Path) -> None:
     write_atomically(Path(out), buffer.getvalue())
 
 
+def draw_lists(lists: Sequence[Sequence[str]], headings: Sequence[str], out: str | Path) -> None:
+    """Draw lists of words side by side as a PNG file, each below its heading.
+
+    Raises:
+        ImportError: matplotlib is missing.
+        ValueError: the name of the file does not end in .png.
+    """
+    longest = max(map(len, lists))
+    figure = new_figure(max(4.0, 1.5 * len(lists)), 0.28 * longest + 0.9)
+    axes = figure.subplots()
+    axes.axis("off")
+    for column, (heading, words) in enumerate(zip(headings, lists, strict=True)):
+        axes.text(column, 0, heading, fontsize=9, weight="bold", parse_math=False)
+        for row, word in enumerate(words, start=1):
+            axes.text(column, -row, shown_word(word), fontsize=8, parse_math=False)
+    axes.set_xlim(-0.05, len(lists))
+    axes.set_ylim(-longest - 0.5, 0.8)
+    save_figure(figure, out)
+
+
 def word_grid(
     fractions: NDArray[Any],
     words: Sequence[str],

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.results.figures import new_figure, save_figure, shown_word
+from ctxzoo.results.figures import draw_lists, new_figure, save_figure
 from ctxzoo.training.scoring import in_evaluation_mode
 
 COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
@@ -115,16 +115,7 @@ def draw_ideal_points(
 def draw_topics(model: ZooPreTrainedModel, out: str | Path, *, k: int = 8) -> None:
     """Draw the words of the topics as a PNG file, a column for each topic; arguments and errors as in `topic_words`."""
     topics = topic_words(model, k)
-    figure = new_figure(max(4.0, 1.5 * len(topics)), 0.28 * k + 0.9)
-    axes = figure.subplots()
-    axes.axis("off")
-    for column, words in enumerate(topics):
-        axes.text(column, 0, f"topic {column + 1}", fontsize=9, weight="bold")
-        for row, word in enumerate(words, start=1):
-            axes.text(column, -row, shown_word(word), fontsize=8, parse_math=False)
-    axes.set_xlim(-0.05, len(topics))
-    axes.set_ylim(-k - 0.5, 0.8)
-    save_figure(figure, Path(out))
+    draw_lists(topics, [f"topic {number}" for number in range(1, len(topics) + 1)], out)
 
 
 def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: str | int = -1) -> None:

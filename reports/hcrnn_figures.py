@@ -1,0 +1,138 @@
+"""Pictures of what HCRNN keeps and forgets (Song et al. 2019), from a checkpoint.
+
+    python reports/hcrnn_figures.py --checkpoint FOLDER                 all of them
+    python reports/hcrnn_figures.py --checkpoint FOLDER --only change
+
+- drift: the drift gate along two halves of different sessions, the second behind the first;
+- change: the mean gate at each place around such a change, over all sessions of the test split that are long enough,
+  each followed by the next one; and, as the control, over the same sessions where each goes on by itself;
+- topics: the items that topics are about, of the topics that their items are surest of.
+
+Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.results.figures import draw_lists, new_figure, save_figure
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
+from ctxzoo.tasks.session_recommendation.topics import topic_items
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+
+@dataclass
+class Settings:
+    checkpoint: str = field(default="", metadata={"help": "of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3"})
+    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
+    dataset: str = field(default="ctxzoo-data/citeulike_hcrnn", metadata={"help": "that the model was trained on"})
+    data_dir: str | None = None
+    half: int = field(default=10, metadata={"help": "items before the change, and from it on"})
+    topics: int = field(default=8, metadata={"help": "how many are drawn"})
+    top: int = field(default=6, metadata={"help": "items of a topic"})
+    figures_dir: str = "runs/hcrnn_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+        if not self.checkpoint:
+            raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
+        if self.half < 1:
+            raise ValueError(f"half={self.half}: expected 1 or more items on each side of the change")
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def drift(settings: Settings, folder: Path) -> TableRows:
+    model, sessions = read(settings)
+    history = joined(sessions, settings.half)[0]
+    draw_drift(model, history, folder / "drift.png", title=f"another session begins at item {settings.half + 1}")
+    gates = drift_gates(model, history)
+    rows: TableRows = [["item", "median of the gate", "mean of the gate"]]
+    for item, values in zip(history, gates, strict=True):
+        rows.append([model.config.name_of(item), *(round(float(f(values)), 4) for f in (np.median, np.mean))])
+    return rows
+
+
+def change(settings: Settings, folder: Path) -> TableRows:
+    model, sessions = read(settings)
+    half = settings.half
+    own = mean_gates(model, [session[: 2 * half] for session in sessions])
+    changed = mean_gates(model, joined(sessions, half))
+    places = np.arange(-half, half)
+    figure = new_figure(6.0, 3.6)
+    axes = figure.subplots()
+    for values, label in ((own, "goes on by itself"), (changed, "another session follows")):
+        axes.errorbar(places, values.mean(axis=0), stats.sem(values, axis=0), label=label, capsize=2, linewidth=1.2)
+    axes.axvline(-0.5, color="grey", linewidth=0.8)
+    axes.set_xlabel("place of the item behind the change")
+    axes.set_ylabel("drift gate, mean over units")
+    axes.set_title(f"{len(own):,} sessions, mean and its standard error", loc="left", fontsize=10)
+    axes.legend(fontsize=8)
+    save_figure(figure, folder / "change.png")
+    rows: TableRows = [["place", "goes on by itself", "another session follows", "p of the paired t-test"]]
+    for column, place in enumerate(places.tolist()):
+        a, b = own[:, column], changed[:, column]
+        p = "" if place < 0 else f"{stats.ttest_rel(a, b).pvalue:.3g}"  # before the change both are the same
+        rows.append([place, round(float(a.mean()), 4), round(float(b.mean()), 4), p])
+    return rows
+
+
+def topics(settings: Settings, folder: Path) -> TableRows:
+    model, _ = load_saved_model(settings.checkpoint)
+    found = topic_items(model, settings.top)
+    surest = sorted(range(len(found)), key=lambda topic: -found[topic][0][1])[: settings.topics]
+    lists = [[name for name, _ in found[topic]] for topic in surest]
+    draw_lists(lists, [f"topic {topic + 1}" for topic in surest], folder / "topics.png")
+    rows: TableRows = [["topic", "item", "theta of a session of it"]]
+    return rows + [[topic + 1, name, round(theta, 4)] for topic in surest for name, theta in found[topic]]
+
+
+def read(settings: Settings) -> tuple[Any, list[list[int]]]:
+    """Return the model, and the sessions of the test split with 2 `half` items, as ids that it knows.
+
+    Raises:
+        ValueError: there are not two of them.
+    """
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    names = [model.config.name_of(item) for item in range(1, model.config.num_items + 1)]
+    data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=names)
+    data.setup()
+    sessions = [session.tolist() for session in data.sequences("test") if len(session) >= 2 * settings.half]
+    if len(sessions) < 2:
+        raise ValueError(
+            f"half={settings.half}: {len(sessions)} sessions of the test split have {2 * settings.half} items; choose "
+            "a smaller one"
+        )
+    return model, sessions
+
+
+def joined(sessions: list[list[int]], half: int) -> list[list[int]]:
+    """Return the first half of each session with the second half of the next one, of the last that of the first."""
+    following = sessions[1:] + sessions[:1]
+    return [one[:half] + other[half : 2 * half] for one, other in zip(sessions, following, strict=True)]
+
+
+def mean_gates(model: Any, histories: list[list[int]]) -> NDArray[np.float64]:
+    """Return (histories, items) the mean of the drift gate over the units."""
+    return np.stack([drift_gates(model, history).mean(axis=1) for history in histories]).astype(np.float64)
+
+
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"drift": drift, "change": change, "topics": topics}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
