@@ -61,9 +61,9 @@ def drift(settings: Settings, folder: Path) -> TableRows:
     history = joined(sessions, settings.half)[0]
     draw_drift(model, history, folder / "drift.png", title=f"another session begins at item {settings.half + 1}")
     gates = drift_gates(model, history)
-    rows: TableRows = [["item", "median of the gate", "mean of the gate"]]
+    rows: TableRows = [["item", "mean of the gate", "deviation over units"]]
     for item, values in zip(history, gates, strict=True):
-        rows.append([model.config.name_of(item), *(round(float(f(values)), 4) for f in (np.median, np.mean))])
+        rows.append([model.config.name_of(item), *(round(float(f(values)), 4) for f in (np.mean, np.std))])
     return rows
 
 
@@ -84,9 +84,11 @@ def change(settings: Settings, folder: Path) -> TableRows:
     axes.legend(fontsize=8)
     save_figure(figure, folder / "change.png")
     rows: TableRows = [["place", "goes on by itself", "another session follows", "p of the paired t-test"]]
+    # Behind the change a pair has the same items, and before them its own session or another one.
+    behind_another = np.roll(changed, 1, axis=0)
     for column, place in enumerate(places.tolist()):
-        a, b = own[:, column], changed[:, column]
-        p = "" if place < 0 else f"{stats.ttest_rel(a, b).pvalue:.3g}"  # before the change both are the same
+        a, b = own[:, column], behind_another[:, column]
+        p = "" if place < 0 else f"{stats.ttest_rel(a, b).pvalue:.3g}"
         rows.append([place, round(float(a.mean()), 4), round(float(b.mean()), 4), p])
     return rows
 

@@ -39,7 +39,6 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
     model, sessions = read(Settings(checkpoint=checkpoint, dataset="sample", half=2))
     places = rows(folder, "change")
     assert [row["place"] for row in places] == ["-2", "-1", "0", "1"]
-    assert all(row["goes on by itself"] == row["another session follows"] for row in places[:2])
     assert [row["p of the paired t-test"] == "" for row in places] == [True, True, False, False]
     last = np.mean([drift_gates(model, one)[-1].mean() for one in joined(sessions, 2)])
     assert float(places[-1]["another session follows"]) == pytest.approx(last, abs=1e-4)
