@@ -6,6 +6,8 @@
 - drift: the drift gate along two halves of different sessions, the second behind the first;
 - change: the mean gate at each place around such a change, over all sessions of the test split that are long enough,
   each followed by the next one; and, as the control, over the same sessions where each goes on by itself;
+- contexts: how far topics, local context and drift gate move while these sessions are read: the largest weight of a
+  topic, and the deviations of each number of the context, and of each unit's gate, over the steps of a session;
 - topics: the items that topics are about, of the topics that their items are surest of.
 
 Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -30,13 +33,16 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.session_recommendation.data import SessionDataModule
 from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
 from ctxzoo.tasks.session_recommendation.topics import topic_items
+from ctxzoo.training.scoring import in_evaluation_mode
 from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+PERCENTILES = (5, 50, 95)
 
 
 @dataclass
 class Settings:
     checkpoint: str = field(default="", metadata={"help": "of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3"})
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
+    only: list[str] = field(default_factory=list, metadata={"help": "some of the four; default: all"})
     dataset: str = field(default="ctxzoo-data/citeulike_hcrnn", metadata={"help": "that the model was trained on"})
     data_dir: str | None = None
     half: int = field(default=10, metadata={"help": "items before the change, and from it on"})
@@ -93,6 +99,27 @@ def change(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
+def contexts(settings: Settings, folder: Path) -> TableRows:
+    model, sessions = read(settings)
+    ids = torch.tensor([session[: 2 * settings.half] for session in sessions], device=model.device)
+    with in_evaluation_mode(model):
+        output = model(input_ids=ids, return_dict=True)
+    values = {
+        "largest weight of a topic": output.theta.max(dim=-1).values,
+        "deviation of the local context over steps": output.local_context.std(dim=1),
+        "deviation of the drift gate over steps": output.drift_gate.std(dim=1),
+    }
+    figure = new_figure(9.0, 2.8)
+    rows: TableRows = [["value", "mean", *(f"percentile {number}" for number in PERCENTILES)]]
+    for axes, (name, found) in zip(figure.subplots(1, len(values)), values.items(), strict=True):
+        numbers = found.float().flatten().cpu().numpy()
+        axes.hist(numbers, bins=40)
+        axes.set_title(name, loc="left", fontsize=9)
+        rows.append([name, *(round(float(x), 4) for x in (numbers.mean(), *np.percentile(numbers, PERCENTILES)))])
+    save_figure(figure, folder / "contexts.png")
+    return rows
+
+
 def topics(settings: Settings, folder: Path) -> TableRows:
     model, _ = load_saved_model(settings.checkpoint)
     found = topic_items(model, settings.top)
@@ -133,7 +160,12 @@ def mean_gates(model: Any, histories: list[list[int]]) -> NDArray[np.float64]:
     return np.stack([drift_gates(model, history).mean(axis=1) for history in histories]).astype(np.float64)
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"drift": drift, "change": change, "topics": topics}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
+    "drift": drift,
+    "change": change,
+    "contexts": contexts,
+    "topics": topics,
+}
 
 
 if __name__ == "__main__":

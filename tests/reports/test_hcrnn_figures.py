@@ -11,7 +11,7 @@ import pytest
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.session_recommendation import drift_gates
-from reports.hcrnn_figures import Settings, joined, read
+from reports.hcrnn_figures import FIGURES, Settings, joined, read
 from tests.support.recipe_here import recipe_here
 from tests.tasks.session_recommendation.test_run import run
 
@@ -33,8 +33,8 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
     made = recipe_here(tmp_path, *options, name="hcrnn_figures")
     assert made.returncode == 0, made.stderr
     folder = tmp_path / "runs" / "hcrnn_figures"
-    assert {file.stem for file in folder.glob("*.png")} == {"drift", "change", "topics"}
-    assert set(json.loads((folder / "figures.json").read_text())) == {"drift", "change", "topics"}
+    assert {file.stem for file in folder.glob("*.png")} == set(FIGURES)
+    assert set(json.loads((folder / "figures.json").read_text())) == set(FIGURES)
 
     model, sessions = read(Settings(checkpoint=checkpoint, dataset="sample", half=2))
     places = rows(folder, "change")
@@ -43,6 +43,8 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
     last = np.mean([drift_gates(model, one)[-1].mean() for one in joined(sessions, 2)])
     assert float(places[-1]["another session follows"]) == pytest.approx(last, abs=1e-4)
     assert len(rows(folder, "drift")) == 4
+    largest = rows(folder, "contexts")[0]
+    assert 1 / model.config.num_topics < float(largest["mean"]) <= float(largest["percentile 95"]) <= 1
     assert len(rows(folder, "topics")) == 6
 
 
@@ -54,7 +56,7 @@ def test_the_second_half_is_that_of_the_next_session() -> None:
     ("options", "message"),
     [
         ((), "--checkpoint names nothing"),
-        (("--checkpoint", "x", "--only", "gates"), "unknown 'gates'; known: drift, change, topics"),
+        (("--checkpoint", "x", "--only", "gates"), "unknown 'gates'; known: drift, change, contexts, topics"),
         (("--checkpoint", "x", "--half", "0"), "half=0: expected 1 or more items"),
         (("--half", "60"), "have 120 items; choose a smaller one"),
     ],
