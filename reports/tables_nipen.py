@@ -5,6 +5,7 @@ A cell of a table is the mean and sample standard deviation over seeds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from ctxzoo.models.configuration_nipen import NipenConfig
@@ -100,6 +101,34 @@ def _table(results: Runs, dataset: str, those: dict[str, str], floors: tuple[str
     )
 
 
+def trials(results: Runs) -> str:
+    """Return the trials by which settings were chosen: validation scores, and the settings that tell them apart.
+
+    Settings are those in which the trials of a model on a set differ; of settings that a trial lacks nothing is said.
+    """
+    rows = []
+    for dataset, source in VOTE_DATASETS.items():
+        for model, label in models().items():
+            wanted = (RECIPE, model, source["dataset"], source["configuration"])
+            found = [
+                run
+                for run in results
+                if (run.recipe, run.variant, run.dataset, run.settings.get("configuration")) == wanted
+            ]
+            varied = [
+                name for name in sorted({name for run in found for name in run.settings}) if _differs(found, name)
+            ]
+            for run in sorted(found, key=lambda run: run.metrics["validation/log_likelihood"], reverse=True):
+                settings = ", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings)
+                scores = [TRIAL_SCORES[0].show([run]), TRIAL_SCORES[1].show([run])]
+                rows.append([dataset, label, settings, *scores])
+    return markdown_table(["set", "model", "settings", *(column.heading for column in TRIAL_SCORES)], rows, left=3)
+
+
+def _differs(runs: Runs, name: str) -> bool:
+    return len({json.dumps(run.settings.get(name)) for run in runs}) > 1
+
+
 def runs_of(results: Sequence[RunResult], model: str, dataset: str, name: str = "") -> Runs:
     """Return the seeds of a model on a set, without trials of a few batches.
 
@@ -143,6 +172,10 @@ SCORES = (
     metric("MAE", "test/mae", 4),
     metric("calibration error", "test/calibration_error", 4),
 )
+TRIAL_SCORES = (
+    metric("validation accuracy", "validation/accuracy"),
+    metric("validation log-likelihood", "validation/log_likelihood", 4),
+)
 COLUMNS = (
     RUN_COLUMNS[0],
     *SCORES,
@@ -151,4 +184,5 @@ COLUMNS = (
     seconds_column(1),
 )
 
+TRIAL_TABLES: dict[str, Callable[[Runs], str]] = {"nipen-trials": trials}
 TABLES: dict[str, Callable[[Runs], str]] = {"nipen-votes": votes, "nipen-new-bills": new_bills}

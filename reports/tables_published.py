@@ -22,6 +22,7 @@ SCORES = {
     "polyphonic-music": ("nll", "frame_accuracy"),
     "session-recommendation": ("recall_at_20", "mrr_at_20"),
     "vote-prediction": ("accuracy", "log_likelihood"),
+    "next-event": ("recall_at_1", "mrr_at_20"),
 }
 LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
 NAMES = {
@@ -29,6 +30,7 @@ NAMES = {
     "exact": "EM",
     "nll": "nats of a step",
     "frame_accuracy": "frame accuracy",
+    "recall_at_1": "Recall@1",
     "recall_at_20": "Recall@20",
     "mrr_at_20": "MRR@20",
     "log_likelihood": "log-likelihood",
@@ -36,6 +38,7 @@ NAMES = {
 LOADED_BY = {  # of the others a pipeline
     "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
     "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
+    "next-event": "ctxzoo.tasks.next_event.next_events({folder}, events, times)",
     "vote-prediction": "ctxzoo.tasks.vote_prediction.predict_votes({folder}, text)",
 }
 PIPELINE = "pipeline({task}, model={folder}, trust_remote_code=True)"

@@ -27,6 +27,7 @@ from tests.support import doors_reader
 from tests.support.doors import offline
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
+from tests.tasks.next_event import test_three_doors as doors_events
 from tests.tasks.polyphonic_music import test_three_doors as doors_music
 from tests.tasks.session_recommendation import test_three_doors as doors_sessions
 from tests.tasks.text_classification import test_three_doors as test_three_doors_classifier
@@ -53,6 +54,7 @@ DOORS: dict[str, Any] = {
     "question-answering": doors_reader,
 }
 OWN_DOORS: dict[str, Any] = {  # of problems whose outputs are not one answer for a text
+    "next-event": doors_events,
     "polyphonic-music": doors_music,
     "session-recommendation": doors_sessions,
     "token-classification": doors_taggers,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxzoo.results.result import RunResult
-from reports.tables_nipen import new_bills, votes
+from reports.tables_nipen import new_bills, trials, votes
 from tests.support.result_tables import make_run, rows
 
 
@@ -53,3 +53,16 @@ def test_new_bills_have_a_table_of_models_that_read_texts() -> None:
     assert table["CDL"]["test log-likelihood"] == "-0.7000"
     assert table["NIPEN PGM (VAE)"]["seeds"] == "not run yet"
     assert "AutoRec" not in table
+
+
+def test_trials_say_what_tells_them_apart() -> None:
+    def trial(likelihood: float, tag: str, **settings: Any) -> RunResult:
+        scores = {"validation/log_likelihood": likelihood, "validation/accuracy": 93.5}
+        run = made("pgm_vae", 0.0, tag=f"votes-{tag}", split="validation", metrics=scores)
+        return replace(run, settings={**run.settings, "configuration": "votes", **settings})
+
+    text = trials([trial(-0.17, "a", trust_lambda=1500), trial(-0.16, "b", trust_lambda=500, num_topics=3)])
+    best, other = text.splitlines()[2:]
+    assert "num_topics 3, trust_lambda 500 | 93.50 | -0.1600" in best
+    assert "| trust_lambda 1500 | 93.50 | -0.1700" in other
+    assert "epochs" not in text

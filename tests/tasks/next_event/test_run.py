@@ -18,9 +18,7 @@ from ctxzoo.tasks.next_event.commands import parsed_history
 from ctxzoo.tasks.next_event.floors import FLOORS, EventFloorRun
 from ctxzoo.tasks.next_event.run import NextEventRun, NextEventSettings, next_event_run
 from ctxzoo.tasks.next_event.training import NextEventTraining
-from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
-from tests.support.subprocesses import run_python
+from tests.tasks.next_event.test_three_doors import check_doors
 
 HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
 
@@ -68,19 +66,8 @@ def test_its_checkpoint_knows_names_and_clock(finished: tuple[NextEventRun, RunR
 
 
 @pytest.mark.slow
-def test_the_programs_of_its_card_run(
-    finished: tuple[NextEventRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    checkpoint = finished[0].spec.checkpoint
-    card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
-    example, with_package, without_package = python_blocks(card)
-    names: dict[str, object] = {}
-    exec(example, names)
-    exec(with_package, names)
-    said = with_package.splitlines()[-1].removeprefix("# ")
-    assert capsys.readouterr().out.strip() == said
-    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
-    assert printed.splitlines()[-1] == said
+def test_it_opens_in_three_ways(finished: tuple[NextEventRun, RunResult], tmp_path: Path) -> None:
+    check_doors(finished[0].spec.checkpoint, tmp_path)
 
 
 def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

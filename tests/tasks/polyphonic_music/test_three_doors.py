@@ -17,8 +17,8 @@ from ctxzoo.results.result import RunResult, write_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
-from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
+from tests.support.head_doors import check_card, command_output
 from tests.support.subprocesses import run_python
 from tests.tasks.polyphonic_music.test_run import run
 
@@ -35,11 +35,6 @@ for step, keys in enumerate({notes}):
 with torch.no_grad():
     logits = model(inputs_embeds=roll).logits
 print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), "ctxzoo": "ctxzoo" in sys.modules}}))
-"""
-COMMAND = """
-import runpy, sys
-sys.argv = ["ctxzoo", *{arguments!r}]
-runpy.run_module("ctxzoo.cli", run_name="__main__")
 """
 
 
@@ -69,18 +64,12 @@ def check_doors(folder: Path, home: Path) -> None:
     rows, out = home / "prompt.jsonl", home / "out.json"
     rows.write_text(json.dumps({"notes": NOTES}))
     arguments = ["predict", str(folder), "--file", str(rows), "--output", str(out), "--steps", str(STEPS)]
-    run_python(COMMAND.format(arguments=[*arguments, "--threshold", repr(threshold)]), env=offline(home))
+    command_output([*arguments, "--threshold", repr(threshold)], home)
     expected = continue_roll(model, prompt, STEPS, threshold=threshold)
     assert json.loads(out.read_text()) == {"prompt": NOTES, "continuation": notes_of_roll(expected)}
     assert expected[0].sum() >= 4
 
-    card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
-    example, with_package, without_package = python_blocks(card)
-    said = with_package.splitlines()[-1].removeprefix("# ")
-    likeliest = "print(sorted(probabilities.topk(4).indices.tolist()))"
-    for program, hidden in ((with_package, False), (f"{without_package}\n{likeliest}", True)):
-        printed = run_python(f"{example}\n{program}", env=offline(home), without_ctxzoo=hidden).stdout
-        assert printed.splitlines()[-1] == said
+    check_card(folder, home, "{program}\nprint(sorted(probabilities.topk(4).indices.tolist()))")
 
 
 @pytest.fixture(scope="module")

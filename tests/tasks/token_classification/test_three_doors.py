@@ -12,6 +12,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, pipelin
 
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
+from tests.support.head_doors import command_output
 from tests.support.subprocesses import run_python
 
 TEXTS = ["she closed the old door .", "rain"]
@@ -25,11 +26,6 @@ model = AutoModelForTokenClassification.from_pretrained({source!r}, **options)
 with torch.no_grad():
     logits = model(**tokenizer({texts!r}, padding=True, return_tensors="pt")).logits
 print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), "ctxzoo": "ctxzoo" in sys.modules}}))
-"""
-COMMAND = """
-import runpy, sys
-sys.argv = ["ctxzoo", *{arguments!r}]
-runpy.run_module("ctxzoo.cli", run_name="__main__")
 """
 
 
@@ -59,8 +55,7 @@ def check_doors(folder: Path, home: Path) -> None:
     tags = [model.config.id2label[tag] for tag in logits[0, : len(words)].argmax(dim=1).tolist()]
     here = pipeline("token-classification", model=str(folder))(TEXTS[0], ignore_labels=[])
     assert [(word["word"], word["entity"]) for word in here] == list(zip(words, tags, strict=True))
-    arguments = ["predict", str(folder), "--text", TEXTS[0]]
-    printed = run_python(COMMAND.format(arguments=arguments), env=offline(home)).stdout
+    printed = command_output(["predict", str(folder), "--text", TEXTS[0]], home)
     lines = [line for line in printed.splitlines() if line.strip()]
     assert all(word in line and tag in line for word, tag, line in zip(words, tags, lines, strict=True))
 

@@ -1,0 +1,79 @@
+"""Ways into a checkpoint whose head no Auto class of transformers knows: the package, its own code, the commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.hub.test_card import python_blocks
+from tests.support.doors import offline
+from tests.support.subprocesses import run_python
+
+WITH_PACKAGE = """
+from ctxzoo.models.{module} import {head}
+model = {head}.from_pretrained({source!r})
+"""
+WITHOUT_PACKAGE = """
+from transformers import AutoConfig
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+config = AutoConfig.from_pretrained({source!r}, trust_remote_code=True)
+model = get_class_from_dynamic_module(config.auto_map[{head!r}], {source!r}).from_pretrained({source!r})
+"""
+PRINT = """
+import json, sys
+print(json.dumps({{"module": type(model).__module__, "found": {found}, "ctxzoo": "ctxzoo" in sys.modules}}))
+"""
+COMMAND = """
+import runpy, sys
+sys.argv = ["ctxzoo", *{arguments!r}]
+runpy.run_module("ctxzoo.cli", run_name="__main__")
+"""
+
+
+@dataclass(frozen=True)
+class HeadDoors:
+    """Opens checkpoints of a head.
+
+    Attributes:
+        module: of the head, below `ctxzoo.models`.
+        head: its class.
+        found: Python, of `model`: what is asked of it, which JSON can tell.
+    """
+
+    module: str
+    head: str
+    found: str
+
+    def opened(self, folder: Path, home: Path) -> list[Any]:
+        """Return what is found with the package, and without it by the code that the checkpoint carries."""
+        answers = []
+        for program, hidden in ((WITH_PACKAGE, False), (WITHOUT_PACKAGE, True)):
+            text = (program + PRINT).format(module=self.module, head=self.head, source=str(folder), found=self.found)
+            told = json.loads(run_python(text, env=offline(home), without_ctxzoo=hidden).stdout.splitlines()[-1])
+            assert told["ctxzoo"] is not hidden
+            assert told["module"].startswith("transformers_modules." if hidden else f"ctxzoo.models.{self.module}")
+            answers.append(told["found"])
+        return answers
+
+
+def command_output(arguments: list[str], home: Path) -> str:
+    """Return what `ctxzoo` prints, run in a process of its own."""
+    return run_python(COMMAND.format(arguments=arguments), env=offline(home)).stdout
+
+
+def check_card(folder: Path, home: Path, without_package: str = "{program}") -> None:
+    """Assert that a card says what its programs print.
+
+    Args:
+        folder: of the checkpoint.
+        home: for what transformers caches.
+        without_package: the card's program without the package, `{program}`, and what must follow it to print that.
+    """
+    card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
+    example, with_package, without = python_blocks(card)
+    said = with_package.splitlines()[-1].removeprefix("# ")
+    for program, hidden in ((with_package, False), (without_package.replace("{program}", without), True)):
+        printed = run_python(f"{example}\n{program}", env=offline(home), without_ctxzoo=hidden).stdout
+        assert printed.splitlines()[-1] == said
