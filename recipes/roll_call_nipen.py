@@ -38,30 +38,38 @@ MODELS = (
     *VoteBaselineConfig.variants,
 )
 NEW_BILLS = "roll_call_new_bills"
-# Chosen on validation, in place of the published weights.
+# Chosen on validation, in place of the published weights; the trials stand in results/trials/roll_call_nipen.
 OURS: dict[str, Any] = {
-    "trust_lambda": 1500,
+    "trust_lambda": 500,
     "ideal_lambda": 20,
     "text_lambda": 10,
     "topic_lambda": 10,
     "bias_lambda": 5,
     "num_topics": 3,
 }
-OF_ALONE = {"ideal_lambda": 2, "topic_lambda": 1}
+OF_ALONE = {"ideal_lambda": 5, "topic_lambda": 1, "bias_lambda": 1}
+OF_LOW_RANK = {"trust_lambda": 30}
 OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
 OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
-
-
-# Likewise: epochs and learning rate of each model, and of all models on new bills.
+OF_BASELINES: dict[str, dict[str, Any]] = {
+    "ideal_point": {"ridge": 0.2},
+    "ideal_point_network": {"trust_ridge": 30},
+    "trust_svd": {"ridge": 1},
+}
+OF_CDL_ON_NEW_BILLS = {"text_weight": 0.01}
 SCHEDULES: dict[str, dict[str, Any]] = {
     "ideal_point": {"epochs": 40, "learning_rate": 4e-2},
-    "ideal_point_network": {"epochs": 100, "learning_rate": 4e-2},
+    "ideal_point_network": {"epochs": 40, "learning_rate": 4e-2},
     "autorec": {"epochs": 30, "learning_rate": 1e-3},
-    "cdae": {"epochs": 40, "learning_rate": 4e-2},
+    "cdae": {"epochs": 40, "learning_rate": 1e-2},
     "trust_svd": {"epochs": 40, "learning_rate": 4e-2},
+    "pgm_sdae_low_rank": {"epochs": 30, "learning_rate": 3e-2},
+    "tensor": {"epochs": 8, "learning_rate": 3e-2},
 }
-SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of all others
-SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 5, "learning_rate": 2e-3}
+SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of the other models with a network, and of CDL
+SCHEDULE_ALONE: dict[str, Any] = {"epochs": 30, "learning_rate": 3e-2}
+SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 8, "learning_rate": 2e-3}
+SCHEDULE_OF_CDL_ON_NEW_BILLS: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
 
 
 @dataclass
@@ -120,9 +128,25 @@ def _model(model: str) -> tuple[str, str]:
     return ("nipen" if variant in NipenConfig.variants else "vote_baseline"), variant
 
 
+def _weights(dataset: str, model: str) -> dict[str, Any]:
+    """Return the weights of NIPEN's objective that were chosen for a model."""
+    found = dict(OURS)
+    for applies, changes in (
+        (model.endswith(ALONE), OF_ALONE),
+        ("low_rank" in model, OF_LOW_RANK),
+        ("tensor" in model, OF_TENSOR),
+        (dataset == NEW_BILLS, OF_NEW_BILLS),
+    ):
+        if applies:
+            found |= changes
+    return found
+
+
 def _schedule(dataset: str, model: str) -> dict[str, Any]:
     """Return epochs and learning rate that were chosen for a model."""
-    return SCHEDULE_OF_NEW_BILLS if dataset == NEW_BILLS else SCHEDULES.get(model, SCHEDULE)
+    if dataset == NEW_BILLS:
+        return SCHEDULE_OF_CDL_ON_NEW_BILLS if model == "cdl" else SCHEDULE_OF_NEW_BILLS
+    return SCHEDULES.get(model, SCHEDULE_ALONE if model.endswith(ALONE) else SCHEDULE)
 
 
 def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
@@ -136,13 +160,15 @@ def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if _model(model)[0] == "nipen":
         if settings.weights == "ours":
-            found |= OURS | (OF_ALONE if model.endswith(ALONE) else {}) | (OF_TENSOR if "tensor" in model else {})
+            found |= _weights(dataset, model)
         if settings.amortized_bills or dataset == NEW_BILLS:
             found["amortized_bills"] = True
-        if dataset == NEW_BILLS and settings.weights == "ours":
-            found |= OF_NEW_BILLS
         if model.endswith(ALONE):
             found["network_structure"] = "without_network"
+    else:
+        found |= OF_BASELINES.get(model, {})
+        if model == "cdl" and dataset == NEW_BILLS:
+            found |= OF_CDL_ON_NEW_BILLS
     for text in settings.fields:
         name, _, value = text.partition("=")
         try:
