@@ -64,7 +64,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "cdae": {"epochs": 40, "learning_rate": 1e-2},
     "trust_svd": {"epochs": 40, "learning_rate": 4e-2},
     "pgm_sdae_low_rank": {"epochs": 30, "learning_rate": 3e-2},
-    "tensor": {"epochs": 8, "learning_rate": 3e-2},
 }
 SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of the other models with a network, and of CDL
 SCHEDULE_ALONE: dict[str, Any] = {"epochs": 30, "learning_rate": 3e-2}
