@@ -1,7 +1,8 @@
 """Published checkpoint folders of this repository: written, and written again when the code they carry changes.
 
 python -m ctxzoo.cli.renew                          every folder of model_cards/published.json, with the present code
-python -m ctxzoo.cli.renew NAME CHECKPOINT RESULT   model_cards/NAME, from the checkpoint and results file of a run
+python -m ctxzoo.cli.renew NAME CHECKPOINT RESULT   model_cards/NAME, from the checkpoint and results file of a run;
+                                                    with --half its weights are written in half precision
 
 Weights and vocabulary stay as they are; code, configuration and card are made anew. A tokenizer without a limit gets
 that of the training, where its results file has one (`max_length`).
@@ -29,8 +30,10 @@ from ctxzoo.results.result import read_result
 from ctxzoo.tasks import card_of
 
 
-def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
+def renew(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = False) -> None:
     """Write `folder` from the weights of `checkpoint` (which may be the same) and the results of their training.
+
+    The weights are in half precision where those of `checkpoint` are, or where `half` asks for it.
 
     Raises:
         ValueError: the results are those of another architecture; see also `write_checkpoint_folder`.
@@ -49,7 +52,7 @@ def renew(folder: Path, checkpoint: Path, result_file: Path) -> None:
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     card = build_card(result, model.config, task=task, example=example)
     scores = eval_results_files(result, task)
-    half = is_in_half(checkpoint)
+    half = half or is_in_half(checkpoint)
     write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=scores, half=half)
 
 
@@ -58,15 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", help="folder to add or replace")
     parser.add_argument("checkpoint", nargs="?", type=Path, help="its checkpoint folder")
     parser.add_argument("result", nargs="?", type=Path, help="its results file")
+    parser.add_argument("--half", action="store_true", help="write its weights in half precision")
     options = parser.parse_args(arguments)
     try:
         if options.name is None:
+            if options.half:
+                parser.error("--half is of one folder; give NAME, CHECKPOINT and RESULT with it")
             for folder, result in published().items():
                 renew(folder, folder, result)
         elif options.result is None:
             parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
         else:
-            renew(FOLDER / options.name, options.checkpoint, options.result)
+            renew(FOLDER / options.name, options.checkpoint, options.result, half=options.half)
             _enter(options.name, options.result)
     except (OSError, ValueError) as error:
         parser.error(str(error))
