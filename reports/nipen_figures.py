@@ -51,10 +51,10 @@ def main(settings: Settings) -> None:
 def points(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
-    draw_ideal_points(model, folder / "points.png", others=nominate)
+    agreement = draw_ideal_points(model, folder / "points.png", others=nominate)
     rows = zip(model.config.legislator_names, ideal_points(model).tolist(), strict=True)
-    found: TableRows = [["legislator", "ideal_point", "nominate"]]
-    return found + [[name, value, nominate.get(name, "")] for name, value in rows]
+    found: TableRows = [["legislator", "ideal point"], ["|r| with NOMINATE", round(agreement or 0.0, 4)]]
+    return found + [[name, round(value, 4)] for name, value in rows]
 
 
 def topics(settings: Settings, folder: Path) -> TableRows:
@@ -70,7 +70,7 @@ def votes(settings: Settings, folder: Path) -> TableRows:
     bill: str | int = settings.bill or (-1 if settings.text else 0)
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
     found: TableRows = [["legislator", "yea"]]
-    return found + [[name, yea] for name, yea in model.predict_votes(settings.text, bill)]
+    return found + [[name, round(yea, 4)] for name, yea in model.predict_votes(settings.text, bill)]
 
 
 def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:

@@ -1,0 +1,130 @@
+"""The configuration of NIPEN."""
+
+from dataclasses import field
+from types import MappingProxyType
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_vote import VoteConfig
+
+LAMBDAS = ("weight", "topic", "ideal", "text", "trust", "vote", "scale", "tensor", "delta", "bias")
+
+
+@strict
+class NipenConfig(VoteConfig):
+    """Ideal points of legislators and bills by topic, the topics of a bill read from its text, and a trust network.
+
+    The defaults are the published settings of the probabilistic version with a variational encoder.
+
+    Args:
+        num_topics: K.
+        version: "pgm": the topics of a bill weigh the agreement; "tensor": a small network of it does.
+        encoder: of texts: "sdae", a denoising autoencoder, or "vae", a variational one.
+        encoder_widths: of its layers between words and topics.
+        network_structure: what scales content and trust: a pair of numbers for each legislator ("user_alpha"), for all
+            ("alpha"), for each bill ("doc_alpha"), for both ("user_doc_alpha"); "without_network", "only_network".
+        network_positive: the scales are squared, so that none is negative.
+        trust_rank: G, rank of the trust weights; None: a number for each pair of legislators.
+        bias: of each bill ("doc") or of each legislator ("user").
+        ntn_widths: of the hidden layers of "tensor".
+        amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
+            so that a bill can be new.
+        new_bill_rate: of amortised bills: the fraction of the bills of a training batch that are read as new ones,
+            without their deviation and without known votes.
+        loss_type: "bernoulli": the log-likelihood; "authors": the sum of the authors' code, where a nay counts more.
+        reduction: "mean": over observed votes, whatever the batch; "authors_sum": the sums of the authors' code.
+        weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
+            lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
+        delta_lambda: of the deviations of amortised bills.
+        bias_lambda: of the bias; None: the number of legislators, as in the authors' code.
+        corruption_level: fraction of the entries of a bag of words that are 0 in training.
+        dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
+            variational one.
+    """
+
+    model_type = "ctxzoo_nipen"
+    keys_to_ignore_at_inference = [  # noqa: RUF012 (as transformers)
+        "loss_terms",
+        "topic_weights",
+        "text_topics",
+        "bill_points",
+        "content",
+        "network",
+    ]
+    variants = MappingProxyType(
+        {
+            "pgm_sdae": {"encoder": "sdae", "topic_lambda": 1},
+            "pgm_sdae_low_rank": {"encoder": "sdae", "topic_lambda": 1, "trust_rank": 3},
+            "pgm_vae": {"encoder": "vae"},
+            "tensor": {
+                "version": "tensor",
+                "weight_lambda": 10,
+                "topic_lambda": 1000,
+                "trust_lambda": 1000,
+                "scale_lambda": 10,
+                "tensor_lambda": 1000,
+            },
+        }
+    )
+
+    num_topics: int = 10
+    version: Literal["pgm", "tensor"] = "pgm"
+    encoder: Literal["sdae", "vae"] = "vae"
+    encoder_widths: list[int] = field(default_factory=lambda: [512, 128])
+    network_structure: Literal[
+        "user_alpha", "alpha", "doc_alpha", "user_doc_alpha", "without_network", "only_network"
+    ] = "user_alpha"
+    network_positive: bool = False
+    trust_rank: int | None = None
+    bias: Literal["doc", "user"] = "doc"
+    ntn_widths: list[int] = field(default_factory=lambda: [10])
+    amortized_bills: bool = False
+    new_bill_rate: float | int = 0.0
+    loss_type: Literal["bernoulli", "authors"] = "bernoulli"
+    reduction: Literal["mean", "authors_sum"] = "mean"
+    weight_lambda: float | int = 0.1
+    topic_lambda: float | int = 10
+    ideal_lambda: float | int = 0.1
+    text_lambda: float | int = 1000
+    trust_lambda: float | int = 1
+    vote_lambda: float | int = 10
+    scale_lambda: float | int = 1
+    tensor_lambda: float | int = 1000
+    delta_lambda: float | int = 1
+    bias_lambda: float | int | None = None
+    corruption_level: float | int = 0.3
+    dropout: float | int = 0.1
+
+    def validate_widths(self) -> None:
+        self.check_counts("num_topics")
+        for name in ("encoder_widths", "ntn_widths"):
+            widths = getattr(self, name)
+            if not widths or min(widths) < 1:
+                raise ValueError(f"{name} must be one width or more, of 1 or more, got {widths}")
+        if self.trust_rank is not None and not 1 <= self.trust_rank <= self.num_legislators:
+            raise ValueError(f"trust_rank must be 1 to num_legislators, got {self.trust_rank}")
+
+    def validate_version(self) -> None:
+        """Check that the tensor version has its encoder, and amortised bills parameters of bills alone.
+
+        Raises:
+            ValueError: "tensor" with a denoising autoencoder; amortised bills with scales of bills, or without any.
+        """
+        if self.version == "tensor" and self.encoder != "vae":
+            raise ValueError(f"encoder={self.encoder!r} with version='tensor': it always has 'vae'")
+        if self.amortized_bills and self.network_structure in ("doc_alpha", "user_doc_alpha"):
+            raise ValueError(
+                f"network_structure={self.network_structure!r} has numbers for each bill of the training, which "
+                "amortized_bills=True has no use for; choose 'user_alpha' or 'alpha'"
+            )
+
+    def validate_rates(self) -> None:
+        self.check_rates("corruption_level", "dropout")
+        if not 0 <= self.new_bill_rate <= 1:
+            raise ValueError(f"new_bill_rate must be 0 to 1, got {self.new_bill_rate}")
+        if self.new_bill_rate and not self.amortized_bills:
+            raise ValueError(f"new_bill_rate={self.new_bill_rate} without amortized_bills=True: no bill can be new")
+        for name in LAMBDAS:
+            if (getattr(self, f"{name}_lambda") or 0) < 0:
+                raise ValueError(f"{name}_lambda must be 0 or above, got {getattr(self, f'{name}_lambda')}")

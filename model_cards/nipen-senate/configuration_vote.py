@@ -1,0 +1,68 @@
+"""What the configurations of models that predict votes have in common."""
+
+from types import MappingProxyType
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+
+@strict
+class VoteConfig(ZooConfig):
+    """The base of the configurations of models that predict how each legislator votes on a bill.
+
+    Args:
+        num_legislators: U.
+        num_bills: D, bills with votes to train on; their ids are 0..num_bills - 1.
+        vocab_size: V, words of the texts of bills.
+        legislator_names: of the legislators 0..U - 1, in this order; None: they are called by their ids.
+        legislator_groups: the party, or the like, of each legislator, for pictures; no model reads it.
+        bill_names: of the bills 0..D - 1; None: they are called by their ids.
+        words: of the entries of a bag of words, in small letters; None: texts cannot be read, bags of words can.
+        bow_transform: of counts of words: "log1p", or "counts" as they are.
+    """
+
+    nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})
+
+    num_legislators: int = 244
+    num_bills: int = 7554
+    vocab_size: int = 2000
+    legislator_names: list[str] | None = None
+    legislator_groups: list[str] | None = None
+    bill_names: list[str] | None = None
+    words: list[str] | None = None
+    bow_transform: Literal["log1p", "counts"] = "log1p"
+
+    def validate_votes(self) -> None:
+        """Check that there is something of everything, and that names are as many as what they name, and differ.
+
+        Raises:
+            ValueError: a size below 1, another number of names, or a name that two have.
+        """
+        self.check_counts("num_legislators", "num_bills", "vocab_size")
+        sizes = {
+            "legislator_names": "num_legislators",
+            "legislator_groups": "num_legislators",
+            "bill_names": "num_bills",
+            "words": "vocab_size",
+        }
+        for field, size in sizes.items():
+            names = getattr(self, field)
+            if names is None:
+                continue
+            if len(names) != getattr(self, size):
+                raise ValueError(f"{field} has {len(names)} entries, but {size} is {getattr(self, size)}")
+            if field != "legislator_groups" and len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"{field}: two have the name {twice!r}; names must differ")
+
+    def check_rates(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is no rate from 0 to below 1."""
+        for name in names:
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+    def name_of(self, legislator: int) -> str:
+        """Return the name of a legislator 0..num_legislators - 1."""
+        return str(legislator) if self.legislator_names is None else self.legislator_names[legislator]

@@ -1,0 +1,95 @@
+"""Parts of NIPEN: a variational autoencoder of texts, and the small network of "tensor"."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .layers_vote_text import HeLinear
+from .ops_dropout import dropout
+
+WIDEST = 10.0  # of the log of a standard deviation
+
+
+class ReadTexts(NamedTuple):
+    """What an encoder reads of B texts.
+
+    Attributes:
+        topics: (B, K) z, the mean in evaluation.
+        hidden: (B, width) the last hidden layer before it.
+        reconstruction: (B, V).
+        mean, log_deviation: (B, K) of the variational encoder; None of the other.
+    """
+
+    topics: torch.Tensor
+    hidden: torch.Tensor
+    reconstruction: torch.Tensor
+    mean: torch.Tensor | None = None
+    log_deviation: torch.Tensor | None = None
+
+
+class VariationalAutoencoder(nn.Module):
+    """A variational autoencoder whose dropout acts on the matrices of its layers, as in the authors' code.
+
+    Args:
+        size: V, entries of a bag of words.
+        widths: of the hidden layers, from the words on.
+        code_size: K.
+        rate: of dropout.
+    """
+
+    def __init__(self, size: int, widths: list[int], code_size: int, rate: float) -> None:
+        super().__init__()
+        down = [size, *widths]
+        up = [code_size, *reversed(widths), size]
+        self.encoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(down))
+        self.mean = HeLinear(widths[-1], code_size)
+        self.log_deviation = HeLinear(widths[-1], code_size)
+        self.decoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(up))
+        self.rate = rate
+
+    def forward(self, x: torch.Tensor) -> ReadTexts:
+        """Return what is read of bags of words (B, V)."""
+        for layer in self.encoder:
+            x = torch.relu(self._layer(layer, x))
+        hidden = x
+        mean = self._layer(self.mean, hidden)
+        log_deviation = self._layer(self.log_deviation, hidden).clamp(-WIDEST, WIDEST)
+        topics = mean + torch.randn_like(mean) * log_deviation.exp() if self.training else mean
+        x = topics
+        for layer in self.decoder[:-1]:
+            x = torch.relu(self._layer(layer, x))
+        return ReadTexts(topics, hidden, self._layer(self.decoder[-1], x), mean, log_deviation)
+
+    def _layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        assert isinstance(layer, nn.Linear)
+        return F.linear(x, dropout(layer.weight, self.rate, training=self.training), layer.bias)
+
+
+class TensorAgreement(nn.Module):
+    """The content of "tensor": a small network of the product of points, the same for every legislator and bill.
+
+    t[d, u] = x[u] * (y[d] * a[d]);  h <- dropout(tanh(W h + c)) for each hidden layer;  W_1 h + c_1
+
+    Args:
+        size: K.
+        widths: of the hidden layers.
+        rate: of dropout.
+    """
+
+    def __init__(self, size: int, widths: list[int], rate: float) -> None:
+        super().__init__()
+        sizes = [size, *widths]
+        self.hidden = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(sizes))
+        self.output = HeLinear(widths[-1], 1)
+        self.rate = rate
+
+    def forward(self, weighed: torch.Tensor, legislators: torch.Tensor) -> torch.Tensor:
+        """Return (B, U) from y * a (B, K) and x (U, K)."""
+        hidden = weighed.unsqueeze(1) * legislators
+        for layer in self.hidden:
+            hidden = dropout(torch.tanh(layer(hidden)), self.rate, training=self.training)
+        found: torch.Tensor = self.output(hidden).squeeze(2)
+        return found

@@ -1,0 +1,297 @@
+"""NIPEN, the neural ideal point estimation network: how legislators vote on bills, from texts and from each other.
+
+Symbols: U legislators, D bills of the training, B bills of a batch, V words, K topics. docs/models/nipen.md lists which
+function computes which equation, and the deviations.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers.utils import ModelOutput
+
+from .configuration_nipen import NipenConfig
+from .layers_nipen import ReadTexts, TensorAgreement, VariationalAutoencoder
+from .layers_vote_table import Table
+from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
+from .layers_vote_trust import TrustNetwork
+from .modeling_vote import VotePreTrainedModel
+from .ops_nipen import authors_log_likelihood, normal_divergence
+from .ops_vote import NEW_BILL, read_bills, read_votes, signed_votes, sum_of_squares, vote_log_likelihood, wide
+
+LOSS_TERMS = ("weights", "text", "topics", "votes", "points")  # cost1 to cost5
+LARGEST_START = 0.1  # deviation of parameters at the start
+
+
+@dataclass
+class NipenOutput(ModelOutput):
+    """The output of NIPEN.
+
+    Attributes:
+        loss: scalar, when labels are given.
+        logits: (B, U) of a yea, in float32 or wider.
+        loss_terms: (5,) of which the loss is the sum: `LOSS_TERMS`, when labels are given.
+        topic_weights: (B, K) y.
+        text_topics: (B, K) z, what the encoder reads in the text.
+        bill_points: (B, K) a.
+        content: (B, U), before its scale.
+        network: (B, U), before its scale; None without network.
+        hidden_states, attentions: None.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    loss_terms: torch.Tensor | None = None
+    topic_weights: torch.Tensor | None = None
+    text_topics: torch.Tensor | None = None
+    bill_points: torch.Tensor | None = None
+    content: torch.Tensor | None = None
+    network: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class NipenForVotePrediction(VotePreTrainedModel):
+    """NIPEN: the logit of a yea is agreement by topic plus what the others vote, each with a scale of its own."""
+
+    config: NipenConfig
+    base_model_prefix = "nipen"
+    _auto_class = "NipenForVotePrediction"  # transformers has no Auto class for it; its code travels all the same
+
+    def __init__(self, config: NipenConfig) -> None:
+        super().__init__(config)
+        topics, users, bills = config.num_topics, config.num_legislators, config.num_bills
+        structure = config.network_structure
+        encoder = DenoisingAutoencoder if config.encoder == "sdae" else VariationalAutoencoder
+        self.encoder = encoder(config.vocab_size, config.encoder_widths, topics, config.dropout)
+        self.legislators = Table(users, topics, deviation=_start(config.ideal_lambda))  # x
+        amortized = config.amortized_bills
+        if amortized:
+            self.text_points = HeLinear(config.encoder_widths[-1], topics)  # W_a, b_a
+            if config.bias == "doc":
+                self.text_bias = HeLinear(config.encoder_widths[-1], 1)  # w_b, b_b
+        else:
+            self.topics = Table(bills, topics, deviation=_start(config.topic_lambda))  # y
+        # a, or delta_a
+        self.bills = Table(bills, topics, deviation=_start(config.delta_lambda if amortized else config.ideal_lambda))
+        self.bias = Table(bills if config.bias == "doc" else users)  # b, or delta_b
+        if config.version == "tensor":
+            self.tensor = TensorAgreement(topics, config.ntn_widths, config.dropout)
+        self.trust = (
+            None
+            if structure == "without_network"
+            else TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
+        )
+        shape = {"user_alpha": (users,), "alpha": (1,), "doc_alpha": (bills,), "user_doc_alpha": (bills, users)}
+        if structure in shape:
+            self.content_scale = Table(*shape[structure], value=1.0)  # alpha_c
+            self.network_scale = Table(*shape[structure], value=1.0)  # alpha_n
+        self.post_init()
+
+    @property
+    def reads_new_bills(self) -> bool:
+        return bool(self.config.amortized_bills)
+
+    def text_parameters(self) -> Iterable[torch.nn.Parameter]:
+        return self.encoder.parameters()
+
+    def forward(
+        self,
+        bag_of_words: torch.Tensor | None = None,
+        bill_ids: torch.LongTensor | None = None,
+        votes: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> NipenOutput | tuple[Any, ...]:
+        """Predict how every legislator votes on each bill.
+
+        Args:
+            bag_of_words: (B, V) counts of the words of each bill, floats.
+            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only amortised bills allow; default: all are new. A
+                bill may stand in a batch twice.
+            votes: (B, U) what the trust network reads: 1 yea, 0 nay, NaN unknown; default: none is known.
+            labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing. A vote never speaks for itself,
+                so that labels may stand in `votes` too.
+            output_attentions, output_hidden_states: accepted as in other models; there are none.
+
+        Returns:
+            A `NipenOutput`, or a tuple of its fields.
+
+        Raises:
+            ValueError: see `read_bills` and `read_votes`; a new bill without amortised bills.
+        """
+        config = self.config
+        counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
+        known = read_votes("votes", votes, ids.size(0), config.num_legislators)
+        wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
+        if self.training and config.new_bill_rate:
+            new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
+            ids = ids.masked_fill(new, NEW_BILL)
+            known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
+        clean = counts.log1p() if config.bow_transform == "log1p" else counts
+        clean = clean.to(self.legislators.weight.dtype)
+        dirty = corrupted(clean, config.corruption_level, self.training)
+        read = self._read(dirty)
+        topics, points, bias, deviations = self._bill(read, ids)
+        if config.version == "tensor":
+            content = self.tensor(topics * points, self.legislators.weight)
+        else:
+            content = (topics * points) @ self.legislators.weight.t()
+        content = content + bias
+        network = None
+        if self.trust is not None:
+            network = self.trust(content.new_zeros(content.shape) if known is None else signed_votes(known))
+        scales = self._scales(ids)
+        logits = wide(self._logits(content, network, scales))
+        terms = None
+        if wanted is not None:
+            terms = self._terms(clean, dirty, read, topics, deviations, bias, scales, logits, wanted)
+        output = NipenOutput(
+            loss=None if terms is None else terms.sum(),
+            logits=logits,
+            loss_terms=terms,
+            topic_weights=topics,
+            text_topics=read.topics,
+            bill_points=points,
+            content=content,
+            network=network,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _read(self, bags: torch.Tensor) -> ReadTexts:
+        read = self.encoder(bags)
+        return read if isinstance(read, ReadTexts) else ReadTexts(*read)
+
+    def _bill(
+        self, read: ReadTexts, ids: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
+        """Return y (B, K), a (B, K), the bias (B, 1) or (U,), and the free parameters of these bills."""
+        config = self.config
+        if not config.amortized_bills:
+            if not torch.compiler.is_compiling() and not ids.is_cuda and bool((ids < 0).any()):
+                raise ValueError(
+                    "bill id -1: a model without amortized_bills knows the bills of its training alone; give bill_ids, "
+                    "or train one with amortized_bills=True"
+                )
+            topics, points = self.topics.weight[ids], self.bills.weight[ids]
+            bias = self.bias.weight[ids].unsqueeze(1) if config.bias == "doc" else self.bias.weight
+            return topics, points, bias, (points,)
+        known = (ids >= 0).unsqueeze(1)
+        rows = ids.clamp(min=0)
+        deviation = self.bills.weight[rows] * known
+        points = self.text_points(read.hidden) + deviation
+        if config.bias == "user":
+            return read.topics, points, self.bias.weight, (deviation,)
+        of_bill = self.bias.weight[rows].unsqueeze(1) * known
+        return read.topics, points, self.text_bias(read.hidden) + of_bill, (deviation, of_bill)
+
+    def _scales(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Return alpha_c and alpha_n as (U,), (1,), (B, 1) or (B, U); None where the structure has none."""
+        structure = self.config.network_structure
+        if structure in ("without_network", "only_network"):
+            return None
+        scales: tuple[torch.Tensor, torch.Tensor] = (self.content_scale.weight, self.network_scale.weight)
+        if structure == "doc_alpha":
+            scales = (scales[0][ids].unsqueeze(1), scales[1][ids].unsqueeze(1))
+        elif structure == "user_doc_alpha":
+            scales = (scales[0][ids], scales[1][ids])
+        return (scales[0].square(), scales[1].square()) if self.config.network_positive else scales
+
+    def _logits(
+        self,
+        content: torch.Tensor,
+        network: torch.Tensor | None,
+        scales: tuple[torch.Tensor, torch.Tensor] | None,
+    ) -> torch.Tensor:
+        if network is None:
+            return content
+        if scales is None:
+            return network
+        return scales[0] * content + scales[1] * network
+
+    def _terms(
+        self,
+        clean: torch.Tensor,
+        dirty: torch.Tensor,
+        read: ReadTexts,
+        topics: torch.Tensor,
+        deviations: tuple[torch.Tensor, ...],
+        bias: torch.Tensor,
+        scales: tuple[torch.Tensor, torch.Tensor] | None,
+        logits: torch.Tensor,
+        labels: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return `LOSS_TERMS` (5,): sums over the batch as in the authors' code, or divided by the observed votes."""
+        config, sums = self.config, self.config.reduction == "authors_sum"
+        rows = clean.size(0)
+        shared = 1.0 if sums else rows / config.num_bills  # what all batches add to stands in each in part
+        likelihood = vote_log_likelihood if config.loss_type == "bernoulli" else authors_log_likelihood
+        if read.mean is None or read.log_deviation is None:
+            weights = 0.5 * config.weight_lambda * sum_of_squares(self.encoder.parameters())
+            text = 0.5 * config.text_lambda * sum_of_squares([wide(read.reconstruction) - wide(clean)])
+        else:
+            weights = 0.25 * config.weight_lambda**2 * sum_of_squares(self.encoder.parameters())
+            divergence = normal_divergence(read.mean, read.log_deviation)
+            text = 0.5 * config.text_lambda * sum_of_squares([wide(read.reconstruction) - wide(dirty)])
+            text = text + (divergence.mean() if sums else divergence.sum())
+        weights = weights + self._further_weights()
+        tie = 0.5 * config.topic_lambda * sum_of_squares([topics - read.topics])
+        votes = -0.5 * config.vote_lambda * likelihood(logits, labels).sum()
+        points = self._points(deviations, bias, scales, rows, shared, sums)
+        terms = torch.stack([shared * weights, text, tie, votes, points])
+        return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)
+
+    def _further_weights(self) -> torch.Tensor | float:
+        """Return the penalty of the network of "tensor", and of the layers from texts to points of bills."""
+        config = self.config
+        found: torch.Tensor | float = 0.0
+        if config.version == "tensor":
+            found = 0.5 * config.tensor_lambda * sum_of_squares(self.tensor.parameters())
+        if config.amortized_bills:
+            parts = [*self.text_points.parameters()]
+            if config.bias == "doc":
+                parts += self.text_bias.parameters()
+            found = found + 0.5 * config.weight_lambda * sum_of_squares(parts)
+        return found
+
+    def _points(
+        self,
+        deviations: tuple[torch.Tensor, ...],
+        bias: torch.Tensor,
+        scales: tuple[torch.Tensor, torch.Tensor] | None,
+        rows: int,
+        shared: float,
+        sums: bool,
+    ) -> torch.Tensor:
+        """Return cost5: the priors of points, trust, scales and bias."""
+        config = self.config
+        of_legislators = config.ideal_lambda * sum_of_squares([self.legislators.weight])
+        if self.trust is not None:
+            of_legislators = of_legislators + config.trust_lambda * self.trust.penalty()
+        total = shared * of_legislators
+        if config.amortized_bills:
+            total = total + config.delta_lambda * sum_of_squares(deviations)
+        else:
+            total = total + config.ideal_lambda * sum_of_squares([self.bills.weight] if sums else deviations)
+        tensor = config.version == "tensor"
+        if scales is not None:
+            of_scales = config.scale_lambda * sum_of_squares(scales)
+            of_bills = config.network_structure in ("doc_alpha", "user_doc_alpha")  # already those of the batch
+            if not of_bills:
+                of_scales = of_scales * (rows if sums and not tensor else shared)
+            total = total + of_scales
+        if config.bias_lambda is not None or not tensor:  # the authors' tensor version leaves it out
+            of_bias = config.num_legislators if config.bias_lambda is None else config.bias_lambda
+            if config.bias == "user":
+                total = total + of_bias * shared * sum_of_squares([bias])
+            elif not config.amortized_bills:
+                total = total + of_bias * sum_of_squares([bias])
+        return 0.5 * total
+
+
+def _start(penalty: float) -> float:
+    """Return the deviation of parameters with a prior of this weight at the start, min(1 / lambda, 0.1)."""
+    return min(1 / penalty, LARGEST_START) if penalty else LARGEST_START
