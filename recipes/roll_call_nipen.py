@@ -50,7 +50,14 @@ OURS: dict[str, Any] = {
 OF_ALONE = {"ideal_lambda": 5, "topic_lambda": 1, "bias_lambda": 1}
 OF_LOW_RANK = {"trust_lambda": 30}
 OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
-OF_NEW_BILLS = {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}
+OF_NEW_BILLS = {
+    "amortized_bills": True,
+    "new_bill_rate": 1.0,
+    "text_lambda": 0.1,
+    "weight_lambda": 3,
+    "ideal_lambda": 0.5,
+    "num_topics": 10,
+}
 OF_BASELINES: dict[str, dict[str, Any]] = {
     "ideal_point": {"ridge": 0.2},
     "ideal_point_network": {"trust_ridge": 30},
@@ -67,7 +74,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 }
 SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of the other models with a network, and of CDL
 SCHEDULE_ALONE: dict[str, Any] = {"epochs": 30, "learning_rate": 3e-2}
-SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 8, "learning_rate": 2e-3}
+SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 12, "learning_rate": 1e-2}
 SCHEDULE_OF_CDL_ON_NEW_BILLS: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
 
 
