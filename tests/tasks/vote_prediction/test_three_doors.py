@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ctxzoo.tasks.vote_prediction import predict_votes
+from ctxzoo.tasks.vote_prediction.card import TEXT
 from tests.support.head_doors import HeadDoors, check_card, command_output
 
-TEXT = "A bill to provide for the repair of roads and bridges, and for other purposes."
 DOORS = HeadDoors(
     "modeling_nipen", "NipenForVotePrediction", f"[model.predict_votes({TEXT!r}), model.predict_votes('', 0)]"
 )
