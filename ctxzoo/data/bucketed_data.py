@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
-
-import lightning
+from abc import abstractmethod
+from typing import Any, Generic
 
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.checked_data import Checked, CheckedDataModule
 
 
-class BucketedDataModule(lightning.LightningDataModule, ABC):
+class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
     """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
 
     Args:
-        dataset: Hub id, folder, file, or "sample".
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        dataset, data_dir: see `CheckedDataModule`.
         batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
         seed: of the order of the training's batches.
         num_workers: processes that build batches; 0 builds them in the training process.
@@ -33,19 +31,12 @@ class BucketedDataModule(lightning.LightningDataModule, ABC):
         num_workers: int,
         pool_batches: int = POOL_BATCHES,
     ) -> None:
-        super().__init__()
-        self.dataset = dataset
-        self.data_dir = data_dir
+        super().__init__(dataset, data_dir)
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed
         self.num_workers = num_workers
         self.pool_batches = pool_batches
-
-    @property
-    @abstractmethod
-    def splits(self) -> tuple[str, ...]:
-        """The names of the splits that are there; after `setup`."""
 
     @abstractmethod
     def batches(self, split: str, *, training: bool) -> Any:

@@ -66,7 +66,7 @@ def row_names(split: datasets.Dataset, columns: Iterable[str]) -> list[str]:
     return [str(value) for value in (range(len(split)) if column is None else split[column])]
 
 
-class NamedSequencesDataModule(BucketedDataModule, Generic[Piece]):
+class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
     """Sequences of named things in bucketed batches: each thing but the first is to be predicted from those before it.
 
     The names are those of the training split, or those that are given. In the other splits things that are none of
@@ -123,12 +123,7 @@ class NamedSequencesDataModule(BucketedDataModule, Generic[Piece]):
         self.max_length = max_length
         self.left_out: dict[str, int] = {}
         self.names: list[str] = [] if names is None else list(names)
-        self._data: SequenceSplits | None = None
         self._sequences: dict[str, list[Piece]] = {}
-
-    @abstractmethod
-    def read(self) -> SequenceSplits:
-        """Read and check the dataset."""
 
     @abstractmethod
     def piece(self, ids: npt.NDArray[np.int64], *further: npt.NDArray[np.float64]) -> Piece:
@@ -143,30 +138,19 @@ class NamedSequencesDataModule(BucketedDataModule, Generic[Piece]):
         """The names of the splits that are there; after `setup`."""
         return tuple(self._sequences)
 
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
-
     def sequences(self, split: str) -> list[Piece]:
         """Return the pieces of a split that have something to predict.
 
         Raises:
             ValueError: there is no such split.
         """
-        if split not in self._sequences:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._sequences)}")
-        return self._sequences[split]
-
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
+        return self.part(self._sequences, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Number the things, and cut the sequences, on every process."""
         if self._sequences:
             return
-        splits = self._loaded().splits
+        splits = self.loaded().splits
         if not self.names:
             if "train" not in splits:
                 raise TextFormatError(
@@ -197,8 +181,3 @@ class NamedSequencesDataModule(BucketedDataModule, Generic[Piece]):
 
     def _cuts(self, ids: npt.NDArray[np.int64]) -> list[slice]:
         return [slice(start, start + self.max_length + 1) for start in range(0, len(ids) - 1, self.max_length)]
-
-    def _loaded(self) -> SequenceSplits:
-        if self._data is None:
-            self._data = self.read()
-        return self._data

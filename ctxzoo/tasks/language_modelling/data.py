@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import lightning
 from transformers import AutoTokenizer
 
 from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumable_loader
+from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer
 from ctxzoo.tasks.language_modelling.reader import LineSplits, read_lines
@@ -27,7 +27,7 @@ def text_dataset(name: str) -> dict[str, Any]:
     return TEXT_DATASETS.get(name, {"dataset": name})
 
 
-class LanguageModellingDataModule(lightning.LightningDataModule):
+class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     """Lines of text as streams of words with an end mark behind each line; every word is predicted from all before it.
 
     The training cuts the text into `batch_size` parallel streams, contiguous parts of equal length, and reads windows
@@ -77,7 +77,7 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dataset, data_dir)
         for name, size in (("batch_size", batch_size), ("bptt", bptt), ("eval_batch_size", eval_batch_size)):
             if size < 1:
                 raise ValueError(f"{name} is {size}; expected 1 or more")
@@ -88,8 +88,6 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
             tokenizer = AutoTokenizer.from_pretrained(init_from)
         if tokenizer is not None:
             _check_tokenizer(tokenizer)
-        self.dataset = dataset
-        self.data_dir = data_dir
         self.text_column = text_column
         self.vocabulary = LineVocabulary(min_word_count=min_word_count, lower_case=lower_case, cutter=cutter)
         self.batch_size = batch_size
@@ -97,7 +95,6 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
         self.eval_batch_size = eval_batch_size
         self.num_workers = num_workers
         self._tokenizer = tokenizer
-        self._data: LineSplits | None = None
         self._streams: dict[str, TokenStream] = {}
 
     @property
@@ -111,11 +108,6 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
         """The names of the splits that are there; after `setup`."""
         return tuple(self._streams)
 
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
-
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data; `eos_token_id` ends what `generate` gives."""
         return {"vocab_size": self.tokenizer.num_ids, "eos_token_id": int(self.tokenizer.eos_token_id)}
@@ -123,7 +115,7 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
     def lines(self, split: str) -> list[str]:
         """Return the lines of a split, to which `row` and `lines` of a batch refer."""
         self.stream(split)
-        lines: list[str] = self._loaded().splits[split][TEXT][:]
+        lines: list[str] = self.loaded().splits[split][TEXT][:]
         return lines
 
     def stream(self, split: str) -> TokenStream:
@@ -132,19 +124,13 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
         Raises:
             ValueError: there is no such split.
         """
-        if split not in self._streams:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._streams)}")
-        return self._streams[split]
-
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
+        return self.part(self._streams, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Build the vocabulary and the stream of each split, on every process."""
         if self._streams:
             return
-        splits = self._loaded().splits
+        splits = self.loaded().splits
         if self._tokenizer is None:
             if "train" not in splits:
                 raise ValueError(
@@ -177,10 +163,8 @@ class LanguageModellingDataModule(lightning.LightningDataModule):
     def _loader(self, windows: StreamWindows) -> ResumableLoader:
         return resumable_loader(windows, WindowSampler(windows), self.num_workers)
 
-    def _loaded(self) -> LineSplits:
-        if self._data is None:
-            self._data = read_lines(self.dataset, self.data_dir, self.text_column)
-        return self._data
+    def read(self) -> LineSplits:
+        return read_lines(self.dataset, self.data_dir, self.text_column)
 
 
 def _check_tokenizer(tokenizer: Any) -> None:

@@ -82,7 +82,7 @@ def roll_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
     return {"inputs_embeds": inputs, "attention_mask": mask, "labels": labels}
 
 
-class PolyphonicMusicDataModule(BucketedDataModule):
+class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
     """Pieces of music in bucketed batches: what sounds at a step is to be predicted from the steps before it.
 
     Splits: those of `train`, `validation` and `test` that the dataset has. A piece of one step has nothing to predict
@@ -128,18 +128,12 @@ class PolyphonicMusicDataModule(BucketedDataModule):
         )
         self.config_name = config_name
         self.grid = Grid(steps_per_beat, step_seconds)
-        self._data: MusicSplits | None = None
         self._rolls: dict[str, Rolls] = {}
 
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of the splits that are there; after `setup`."""
         return tuple(self._rolls)
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data: it reads keys and predicts keys."""
@@ -151,18 +145,12 @@ class PolyphonicMusicDataModule(BucketedDataModule):
         Raises:
             ValueError: there is no such split.
         """
-        if split not in self._rolls:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rolls)}")
-        return self._rolls[split]
-
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
+        return self.part(self._rolls, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Build the rolls of each split, on every process."""
         if not self._rolls:
-            self._rolls = {name: Rolls.of_split(split) for name, split in self._loaded().splits.items()}
+            self._rolls = {name: Rolls.of_split(split) for name, split in self.loaded().splits.items()}
 
     def batches(self, split: str, *, training: bool) -> RollBatches:
         rolls = self.pieces(split)
@@ -173,7 +161,5 @@ class PolyphonicMusicDataModule(BucketedDataModule):
             )
         return RollBatches(rolls, rows)
 
-    def _loaded(self) -> MusicSplits:
-        if self._data is None:
-            self._data = read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
-        return self._data
+    def read(self) -> MusicSplits:
+        return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)

@@ -34,7 +34,7 @@ LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
 HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
 
 
-class SquadDataModule(BucketedDataModule):
+class SquadDataModule(BucketedDataModule[SquadSplits]):
     """SQuAD 1.1 or 2.0 in bucketed batches.
 
     Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
@@ -115,7 +115,6 @@ class SquadDataModule(BucketedDataModule):
             refuse_missing_path(init_from, "checkpoint")
             tokenizer = AutoTokenizer.from_pretrained(init_from)
         self._tokenizer = tokenizer
-        self._data: SquadSplits | None = None
         self._prepared: PreparedSquad | None = None
         self._tables: TypeTables | None = None
         self._vectors: WordVectors | None = None
@@ -132,12 +131,7 @@ class SquadDataModule(BucketedDataModule):
     @property
     def squad_version(self) -> Literal["1.1", "2.0"]:
         """The version 1.1 or 2.0, as requested or as found."""
-        return self._loaded().squad_version
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
+        return self.loaded().squad_version
 
     def model_sizes(self) -> dict[str, int | bool]:
         """The fields of a model's config that follow from the data."""
@@ -167,7 +161,7 @@ class SquadDataModule(BucketedDataModule):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the rows of a split with their texts, to which `row` of a batch refers."""
-        return self._loaded().splits[self._source(split)]
+        return self.loaded().splits[self._source(split)]
 
     def prepared(self, split: str) -> PreparedSplit:
         """Return the words of a split, to whose rows `row` of a batch refers."""
@@ -245,27 +239,23 @@ class SquadDataModule(BucketedDataModule):
     def batches(self, split: str, *, training: bool) -> SquadBatches:
         assert self._tables is not None, "call setup() first"
         if split not in self._rows:
-            raise ValueError(
-                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self._loaded().splits)}"
-            )
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self.loaded().splits)}")
         limits = TRAINING_LIMITS if training else EVALUATION_LIMITS
         return SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _loaded(self) -> SquadSplits:
-        if self._data is None:
-            self._data = read_squad(self.dataset, data_dir=self.data_dir, squad_version=self.requested_version)
-        return self._data
+    def read(self) -> SquadSplits:
+        return read_squad(self.dataset, data_dir=self.data_dir, squad_version=self.requested_version)
 
     def _prepare(self) -> None:
         if self._prepared is None:
-            data = self._loaded()
+            data = self.loaded()
             self._prepared = prepare_squad(data.splits, data.fingerprint, self.cache_dir)
 
     def _source(self, split: str) -> str:
         """Return the name of the dataset's own split that `split` reads."""
-        names = self._loaded().splits
+        names = self.loaded().splits
         if split == LEFT_OUT and self.left_out_source is not None:
             return "train"
         if "test" not in names and "train" in names:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import lightning
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, read_rows
 
@@ -103,7 +103,7 @@ class OneSequence(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         }
 
 
-class RegressionDataModule(lightning.LightningDataModule):
+class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     """All rows of a dataset as one sequence, of which the targets of one split are known at a time.
 
     The features of validation and test rows are read in training, their targets are not (ika.md, 1.7). Features and
@@ -137,17 +137,15 @@ class RegressionDataModule(lightning.LightningDataModule):
         seed: int = 0,
         scaling_fields: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(dataset, data_dir)
         if protocol not in PROTOCOLS or (protocol == BEST_TEST and split_number is None):
             raise ValueError(
                 f"protocol={protocol!r} with split_number={split_number}: expected one of {', '.join(PROTOCOLS)}, and "
                 "a split_number with best_test"
             )
-        self.dataset, self.data_dir = dataset, data_dir
         self.config_name, self.target_column = config_name, target_column
         self.split_number, self.protocol, self.seed = split_number, protocol, seed
         self.scaling_fields: dict[str, Any] = dict(scaling_fields or {})
-        self._data: RegressionSplits | None = None
         self.parts: dict[str, npt.NDArray[np.int64]] = {}
         self.features: Numbers = np.empty((0, 0))
         self.targets: Numbers = np.empty(0)
@@ -156,15 +154,6 @@ class RegressionDataModule(lightning.LightningDataModule):
     def splits(self) -> tuple[str, ...]:
         """The names of the splits that are there; after `setup`."""
         return tuple(self.parts)
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.loaded().fingerprint.items()))
-
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self.loaded()
 
     def setup(self, stage: str | None = None) -> None:
         """Put all rows in order, divide and scale them, on every process."""
@@ -202,9 +191,7 @@ class RegressionDataModule(lightning.LightningDataModule):
         Raises:
             ValueError: there is no such split.
         """
-        if split not in self.parts:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self.parts)}")
-        return self.parts[split]
+        return self.part(self.parts, split)
 
     def scaled_features(self) -> Numbers:
         """Return (n, I) all rows as the model reads them; after `setup`."""
@@ -238,11 +225,8 @@ class RegressionDataModule(lightning.LightningDataModule):
     def test_dataloader(self) -> ResumableLoader:
         return self.split_dataloader("test")
 
-    def loaded(self) -> RegressionSplits:
-        """Return the checked rows."""
-        if self._data is None:
-            self._data = read_rows(self.dataset, self.data_dir, self.config_name, self.target_column)
-        return self._data
+    def read(self) -> RegressionSplits:
+        return read_rows(self.dataset, self.data_dir, self.config_name, self.target_column)
 
     def _random_parts(self) -> dict[str, npt.NDArray[np.int64]]:
         number, least = len(self.targets), 10

@@ -31,7 +31,7 @@ from ctxzoo.word_vectors.vectors import WordVectors
 logger = logging.getLogger(__name__)
 
 
-class TextClassificationDataModule(BucketedDataModule):
+class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     """Texts with one label each in bucketed batches.
 
     Splits: `train`, `validation` and `test`, see `TextSplitting`. A class without rows in `train` gives a warning.
@@ -119,7 +119,6 @@ class TextClassificationDataModule(BucketedDataModule):
                 self._tokenizer.model_max_length = max_length
         if max_length is None and isinstance(self._tokenizer, WordTokenizer):
             self.max_length = self._tokenizer.word_limit
-        self._data: TextSplits | None = None
         self._split: SplitTexts | None = None
         self._encoded: dict[str, EncodedTexts] = {}
         self._told: set[str] = set()
@@ -154,17 +153,12 @@ class TextClassificationDataModule(BucketedDataModule):
     @property
     def label_names(self) -> list[str]:
         """The name of each label, in the order of their numbers."""
-        return self._loaded().label_names
+        return self.loaded().label_names
 
     @property
     def num_labels(self) -> int:
         """The number of labels, L."""
         return len(self.label_names)
-
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the dataset's own splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
@@ -225,12 +219,7 @@ class TextClassificationDataModule(BucketedDataModule):
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        rows = self._rows()
-        if split not in rows:
-            raise ValueError(
-                f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(rows)} (or set `split`)"
-            )
-        return rows[split]
+        return self.part(self._rows(), split, " (or set `split`)")
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
         """Return the label of each of `rows(split)`."""
@@ -242,16 +231,12 @@ class TextClassificationDataModule(BucketedDataModule):
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
-
     def setup(self, stage: str | None = None) -> None:
         """Choose the rows of each split and build the vocabulary, on every process."""
         if self._split is not None:
             return
         try:
-            split = self.splitting.split(self.splitting.long_enough(self._loaded().splits, self._pre_tokenizer()))
+            split = self.splitting.split(self.splitting.long_enough(self.loaded().splits, self._pre_tokenizer()))
             if self._tokenizer is None:
                 if "train" not in split.rows:
                     raise ValueError("no train split to build a vocabulary from; add one (or set `tokenizer`)")
@@ -271,10 +256,8 @@ class TextClassificationDataModule(BucketedDataModule):
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _loaded(self) -> TextSplits:
-        if self._data is None:
-            self._data = read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
-        return self._data
+    def read(self) -> TextSplits:
+        return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
 
     def _ready(self) -> SplitTexts:
         assert self._split is not None, "call setup() first"

@@ -54,7 +54,7 @@ class TokenBatches(TextBatches):
         return pad_rows(self.labels, self.texts.pointers, rows, IGNORED)
 
 
-class TokenClassificationDataModule(BucketedDataModule):
+class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     """Sentences with one tag for each word in bucketed batches.
 
     Splits: `train`, `validation` and `test`; those that the dataset lacks are cut out of the others, see `split_rows`.
@@ -130,7 +130,6 @@ class TokenClassificationDataModule(BucketedDataModule):
         self.fold_digits = fold_digits
         self.word_vectors = word_vectors
         self._tokenizer = tokenizer
-        self._data: TokenSplits | None = None
         self._rows: dict[str, tuple[str, Rows]] = {}
         self._encoded: dict[str, EncodedTexts] = {}
         self._vectors: WordVectors | None = None
@@ -146,15 +145,11 @@ class TokenClassificationDataModule(BucketedDataModule):
     @property
     def label_names(self) -> list[str]:
         """The tag of each label, in the order of their numbers."""
-        return self._loaded().label_names
+        return self.loaded().label_names
 
-    @property
-    def fingerprint(self) -> str:
-        """The content hashes of the dataset's own splits and of the word vectors, as text."""
-        hashes = sorted(self._loaded().fingerprint.items())
-        if self._vectors is not None:
-            hashes.append(("word vectors", self._vectors.fingerprint))
-        return ", ".join(f"{name} {value[:16]}" for name, value in hashes)
+    def hashes(self) -> dict[str, str]:
+        found = super().hashes()
+        return found if self._vectors is None else {**found, "word vectors": self._vectors.fingerprint}
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
@@ -172,7 +167,7 @@ class TokenClassificationDataModule(BucketedDataModule):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the sentences (`tokens`, `labels`) that hold those of a split, to which `row` of a batch refers."""
-        return self._loaded().splits[self._source_rows(split)[0]]
+        return self.loaded().splits[self._source_rows(split)[0]]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
@@ -180,16 +175,12 @@ class TokenClassificationDataModule(BucketedDataModule):
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
-
     def setup(self, stage: str | None = None) -> None:
         """Choose the rows of each split and build the vocabulary, on every process."""
         if self._rows:
             return
         try:
-            rows = split_rows(self._loaded().splits)
+            rows = split_rows(self.loaded().splits)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.word_vectors is not None:
@@ -201,25 +192,21 @@ class TokenClassificationDataModule(BucketedDataModule):
                     "(or set `tokenizer`)"
                 )
             source, in_source = rows["train"]
-            self._tokenizer = self._build_tokenizer(self._loaded().splits[source].select(in_source)[TOKENS][:])
+            self._tokenizer = self._build_tokenizer(self.loaded().splits[source].select(in_source)[TOKENS][:])
         self._rows = rows
 
     def batches(self, split: str, *, training: bool) -> TokenBatches:
         source, rows = self._source_rows(split)
-        labels = self._loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
+        labels = self.loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
         return TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _loaded(self) -> TokenSplits:
-        if self._data is None:
-            self._data = read_tokens(self.dataset, self.data_dir, self.tag_column)
-        return self._data
+    def read(self) -> TokenSplits:
+        return read_tokens(self.dataset, self.data_dir, self.tag_column)
 
     def _source_rows(self, split: str) -> tuple[str, Rows]:
-        if split not in self._rows:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._rows)}")
-        return self._rows[split]
+        return self.part(self._rows, split)
 
     def _build_tokenizer(self, sentences: list[list[str]]) -> WordTokenizer:
         texts = [" ".join(words) for words in sentences]
@@ -247,7 +234,7 @@ class TokenClassificationDataModule(BucketedDataModule):
     def _encoded_sentences(self, source: str) -> EncodedTexts:
         """Return the sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
         if source not in self._encoded:
-            sentences = self._loaded().splits[source][TOKENS][:]
+            sentences = self.loaded().splits[source][TOKENS][:]
             encoded = encode_texts(self.tokenizer, sentences, None, is_split_into_words=True)
             wrong = np.flatnonzero(encoded.lengths() != np.array([len(words) for words in sentences]))
             if len(wrong):

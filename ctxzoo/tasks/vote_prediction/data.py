@@ -64,7 +64,7 @@ class VoteBatches(Dataset[dict[str, torch.Tensor]]):
         }
 
 
-class VoteDataModule(BucketedDataModule):
+class VoteDataModule(BucketedDataModule[VoteSplits]):
     """Bills in random batches, each with its text and the votes of all legislators.
 
     The legislators are those of the training split, or those that are given; votes of others are left out, and counted
@@ -129,7 +129,6 @@ class VoteDataModule(BucketedDataModule):
         self.known_bills = None if known_bills is None else list(known_bills)
         self.words = None if words is None else list(words)
         self.left_out: dict[str, int] = {}
-        self._data: VoteSplits | None = None
         self._cells: dict[str, Cells] = {}
 
     @property
@@ -138,25 +137,20 @@ class VoteDataModule(BucketedDataModule):
         return tuple(self._cells)
 
     @property
-    def fingerprint(self) -> str:
-        """The content hashes of the splits, as text."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self._loaded().fingerprint.items()))
-
-    @property
     def bill_names(self) -> list[str]:
         """The names of all bills of the data, in their order."""
-        return self._loaded().bills
+        return self.loaded().bills
 
     @property
     def bill_texts(self) -> list[str]:
         """The texts of all bills of the data, in their order."""
-        return self._loaded().texts
+        return self.loaded().texts
 
     @property
     def groups(self) -> list[str]:
         """The party of each legislator, or ""; after `setup`."""
         assert self.legislator_names is not None
-        of = dict(zip(self._loaded().legislators, self._loaded().groups, strict=True))
+        of = dict(zip(self.loaded().legislators, self.loaded().groups, strict=True))
         return [of.get(name, "") for name in self.legislator_names]
 
     def model_sizes(self) -> dict[str, Any]:
@@ -180,19 +174,13 @@ class VoteDataModule(BucketedDataModule):
         Raises:
             ValueError: there is no such split.
         """
-        if split not in self._cells:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(self._cells)}")
-        return self._cells[split]
-
-    def prepare_data(self) -> None:
-        """Read and check the dataset, once on each machine."""
-        self._loaded()
+        return self.part(self._cells, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Number legislators, bills and words, and lay the votes out, on every process."""
         if self._cells:
             return
-        data = self._loaded()
+        data = self.loaded()
         train = data.splits.get("train")
         if train is None and (self.legislator_names is None or self.known_bills is None or self.words is None):
             raise TextFormatError(
@@ -233,9 +221,5 @@ class VoteDataModule(BucketedDataModule):
             )
         return found
 
-    def _loaded(self) -> VoteSplits:
-        if self._data is None:
-            self._data = read_votes(
-                self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file
-            )
-        return self._data
+    def read(self) -> VoteSplits:
+        return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)

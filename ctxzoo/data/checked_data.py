@@ -1,0 +1,79 @@
+"""The base of DataModules that read and check a dataset once, and know its splits by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
+
+import lightning
+
+
+class CheckedSplits(Protocol):
+    """What a problem's reader gives: checked splits, and the content hash of each."""
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """Name of a split to its hash, the same on every machine."""
+
+
+Checked = TypeVar("Checked", bound=CheckedSplits)
+Part = TypeVar("Part")
+
+
+class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
+    """A DataModule of one dataset; a subclass says how it is read.
+
+    Args:
+        dataset: Hub id, folder, file, or "sample".
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+    """
+
+    def __init__(self, dataset: str, data_dir: str | None) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self.data_dir = data_dir
+        self._checked: Checked | None = None
+
+    @property
+    @abstractmethod
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+
+    @abstractmethod
+    def read(self) -> Checked:
+        """Read and check the dataset."""
+
+    def loaded(self) -> Checked:
+        """Return what `read` gives, which is read once."""
+        if self._checked is None:
+            self._checked = self.read()
+        return self._checked
+
+    @property
+    def fingerprint(self) -> str:
+        """The content hashes of the dataset's own splits, as text."""
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.hashes().items()))
+
+    def hashes(self) -> dict[str, str]:
+        """Return name to content hash of all that is read."""
+        return dict(self.loaded().fingerprint)
+
+    def prepare_data(self) -> None:
+        """Read and check the dataset, once on each machine."""
+        self.loaded()
+
+    def part(self, parts: Mapping[str, Part], split: str, advice: str = "") -> Part:
+        """Return the part of a split.
+
+        Args:
+            parts: name of a split to its part.
+            split: the name.
+            advice: what the message ends with.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        if split not in parts:
+            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(parts)}{advice}")
+        return parts[split]
