@@ -78,6 +78,7 @@ TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_bidaf_reader.TRIAL_TABLES,
     **tables_default_texts.TRIAL_TABLES,
     **tables_nipen.TRIAL_TABLES,
+    **tables_time_encoding.TRIAL_TABLES,
 }
 FINISHED = ", finished rows"  # behind the name of a table
 EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings

@@ -5,7 +5,6 @@ A cell of a table is the mean and sample standard deviation over seeds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
 from ctxzoo.models.configuration_nipen import NipenConfig
@@ -23,6 +22,7 @@ from ctxzoo.results.table_parts import (
     refuse_mixtures,
     refuse_repeats,
     seconds_column,
+    settings_apart,
     with_commands,
 )
 from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
@@ -115,18 +115,11 @@ def trials(results: Runs) -> str:
                 for run in results
                 if (run.recipe, run.variant, run.dataset, run.settings.get("configuration")) == wanted
             ]
-            varied = [
-                name for name in sorted({name for run in found for name in run.settings}) if _differs(found, name)
-            ]
-            for run in sorted(found, key=lambda run: run.metrics["validation/log_likelihood"], reverse=True):
-                settings = ", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings)
+            found.sort(key=lambda run: run.metrics["validation/log_likelihood"], reverse=True)
+            for run, settings in zip(found, settings_apart(found), strict=True):
                 scores = [TRIAL_SCORES[0].show([run]), TRIAL_SCORES[1].show([run])]
                 rows.append([dataset, label, settings, *scores])
     return markdown_table(["set", "model", "settings", *(column.heading for column in TRIAL_SCORES)], rows, left=3)
-
-
-def _differs(runs: Runs, name: str) -> bool:
-    return len({json.dumps(run.settings.get(name)) for run in runs}) > 1
 
 
 def runs_of(results: Sequence[RunResult], model: str, dataset: str, name: str = "") -> Runs:

@@ -15,11 +15,13 @@ from ctxzoo.results.table_parts import (
     NOTHING,
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
+    best_epoch_column,
     commands_not_run,
     markdown_table,
     metric,
     refuse_mixtures,
     refuse_repeats,
+    settings_apart,
     with_commands,
 )
 from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
@@ -40,7 +42,9 @@ ENCODINGS = {
 }
 STATIONARY = ("none", "positional", "bochner", "mercer", "time2vec")
 OURS = ("lste", "lste_behaviour")
-SETTINGS = "--epochs 15 --patience 4 --learning_rate 0.002"
+SETTINGS = (
+    "--epochs 40 --patience 8 --learning_rate 0.005 --num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add"
+)
 
 Runs = list[RunResult]
 COLUMNS = (
@@ -50,6 +54,12 @@ COLUMNS = (
     metric("test MRR@20", f"test/{RANK}"),
     RUN_COLUMNS[1],
     PARAMETERS_COLUMN,
+)
+TRIAL_COLUMNS = (
+    metric("recall@1", f"validation/{RECALL}"),
+    metric("MRR@20", f"validation/{RANK}"),
+    metric("nats", "validation/nll", 3),
+    best_epoch_column(RECALL, higher=True),
 )
 
 
@@ -109,4 +119,17 @@ def _scores(runs: Runs) -> list[str]:
     return [f"{runs[0].metrics[f'test/{score}']:.2f}" for score in (RECALL, RANK)]
 
 
+def trials(results: Runs) -> str:
+    """Return the trials by which settings were chosen: validation scores, and the settings that tell them apart."""
+    found = [run for run in results if (run.recipe, run.dataset) == (RECIPE, DATASET)]
+    order = list(ENCODINGS)
+    found.sort(key=lambda run: (order.index(run.variant), -run.metrics[f"validation/{RECALL}"]))
+    rows = [
+        [ENCODINGS[run.variant], settings, *(column.show([run]) for column in TRIAL_COLUMNS)]
+        for run, settings in zip(found, settings_apart(found), strict=True)
+    ]
+    return markdown_table(["model", "settings", *(column.heading for column in TRIAL_COLUMNS)], rows, left=2)
+
+
+TRIAL_TABLES: dict[str, Callable[[Runs], str]] = {"time-encodings-trials": trials}
 TABLES: dict[str, Callable[[Runs], str]] = {"time-encodings-badges": badges}

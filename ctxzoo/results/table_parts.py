@@ -60,6 +60,13 @@ def _changes(ours: RunResult, plain: RunResult) -> list[str]:
     return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
 
 
+def settings_apart(runs: Sequence[RunResult]) -> list[str]:
+    """Return for each run the settings in which the runs differ, as text; of one that a run lacks nothing is said."""
+    names = sorted({name for run in runs for name in run.settings})
+    varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
+    return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
+
+
 def refuse_mixtures(runs: Sequence[RunResult]) -> None:
     """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
 

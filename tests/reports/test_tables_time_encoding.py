@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_time_encoding import DATASET, badges
+from reports.tables_time_encoding import DATASET, badges, trials
 from tests.support.result_tables import make_run, rows
 
 
@@ -40,3 +40,16 @@ def test_lste_is_compared_over_the_histories_of_common_seeds() -> None:
 def test_a_seed_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="seed"):
         badges([made("none", 45.0), made("none", 46.0)])
+
+
+def test_trials_say_what_tells_them_apart_the_best_of_each_encoding_first() -> None:
+    def tried(variant: str, recall: float, rate: float) -> RunResult:
+        found = {"validation/recall_at_1": recall, "validation/mrr_at_20": 60.0, "validation/nll": 1.5}
+        return made(variant, 0.0, metrics=found, settings={"learning_rate": rate, "epochs": 9})
+
+    text = trials([tried("lste", 46.0, 0.1), tried("lste", 47.0, 0.2), tried("none", 45.0, 0.1)])
+    assert [line.split(" | ")[:3] for line in text.splitlines()[2:]] == [
+        ["| no times, no positions", "learning_rate 0.1", "45.00"],
+        ["| LSTE", "learning_rate 0.2", "47.00"],
+        ["| LSTE", "learning_rate 0.1", "46.00"],
+    ]
