@@ -59,7 +59,8 @@ def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:
     if not 0 < p_norm < math.inf:
         raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
     if p_norm == 2:
-        return x.square().sum(dim=-1)
+        norm: torch.Tensor = torch.linalg.vector_norm(x, dim=-1)  # reads x once
+        return norm.square()
     size = x.abs().clamp(min=CLOSEST)
     # Powers of ratios to the largest neither overflow nor vanish. The norm is homogeneous, so that the largest may
     # stand for a constant in the gradient.

@@ -42,7 +42,7 @@ class Features(NamedTuple):
 
 
 class LinearState(NamedTuple):
-    """What causal attention keeps of all keys so far: its size does not depend on their number.
+    """What is kept of all keys so far: its size does not depend on their number.
 
     Attributes:
         sums: (B, h, F, dv + 1), S and in the last column n, both times exp(-level).
@@ -83,7 +83,7 @@ def draw_projection(num_features: int, size: int, orthogonal: bool, generator: t
     return rows
 
 
-def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None) -> Features:
+def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, relative: bool = False) -> Features:
     """Return phi(x).
 
     Args:
@@ -95,6 +95,7 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None) -> 
             elu: elu(x) + 1; relu: relu(w.x') + 1e-3.
             trig: M^-1/2 [cos w.x', sin w.x'], which has signs.
         projection: w (h, M, d) or (M, d); None for elu.
+        relative: leave out ||x'||^2 and M, which all features of a position share and those of a query need not have.
 
     Returns:
         features with F = M, or 2 M of hyperbolic and trig, or d of elu.
@@ -120,7 +121,9 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None) -> 
     if kind == "hyperbolic":
         projected = torch.cat((projected, -projected), dim=-1)
         num_features *= 2
-    offset = x.square().sum(dim=-1, keepdim=True) * -(size**-0.5) - 0.5 * math.log(num_features)
+    if relative:
+        return Features(projected, None, torch.zeros_like(x[..., :1]))
+    offset = squared_norm(x, 2.0).unsqueeze(-1) * -(size**-0.5) - 0.5 * math.log(num_features)
     return Features(projected, None, offset)
 
 
@@ -187,28 +190,42 @@ def linear_attention(
         raise ValueError(f"{num_queries} queries of {num_keys} keys beside a state; expected as many keys as queries")
     if num_keys == 0 or num_queries == 0:
         return value.new_zeros(*value.shape[:2], num_queries, value.size(-1)), state, None
-    weighed = torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
     features = _query_features(query, eps)
-    levels = _levels(key, mask)
     next_state = None
     if not causal:
-        level = levels.amax(dim=-1, keepdim=True)
-        keys = _key_features(key, level.expand_as(levels), mask, key_eps)
-        sums = keys.mT @ weighed
+        sums = key_sums(key, value, mask, key_eps=key_eps).sums
         both = features @ sums
         guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
     else:
-        before = levels[..., : num_keys - num_queries]
         both, next_state, guard = _causal(
-            features, key, weighed, mask, levels, before.size(-1), chunk_size, key_eps, state, with_clamped
+            features, key, value, mask, num_keys - num_queries, chunk_size, key_eps, state, with_clamped
         )
-    total = both[..., -1:]
-    clamped = _clamped_fraction(total.squeeze(-1), guard, mask, causal, num_queries, eps, query.signed, state)
-    if query.signed:
-        total = torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
-    else:
-        total = total.clamp(min=eps)
-    return both[..., :-1] / total, next_state if with_state else None, clamped
+    clamped = _clamped_fraction(both[..., -1], guard, mask, causal, num_queries, eps, query.signed, state)
+    return _quotient(both, eps, query.signed), next_state if with_state else None, clamped
+
+
+def key_sums(
+    key: Features,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    *,
+    key_eps: float = 0.0,
+    state: LinearState | None = None,
+) -> LinearState:
+    """Return S and n of keys and of those in `state`; arguments as in `linear_attention`."""
+    levels = _levels(key, mask)
+    level = levels.amax(dim=-1)
+    if state is not None:
+        level = torch.maximum(level, state.level)
+    sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask, key_eps).mT @ _weighed(value)
+    if state is not None:
+        sums = torch.addcmul(sums, state.sums, (state.level - level).exp()[..., None, None])
+    return LinearState(sums, level)
+
+
+def read_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
+    """Return out (B, h, T, dv) of queries that see all keys in `state`; see `linear_attention`."""
+    return _quotient(_query_features(query, eps) @ state.sums, eps, query.signed)
 
 
 def explicit_weights(
@@ -269,9 +286,8 @@ def reference_linear_attention(
 def _causal(
     features: torch.Tensor,
     key: Features,
-    weighed: torch.Tensor,
+    value: torch.Tensor,
     mask: torch.Tensor | None,
-    levels: torch.Tensor,
     num_before: int,
     chunk_size: int,
     key_eps: float,
@@ -279,7 +295,8 @@ def _causal(
     with_guard: bool,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
-    running = levels.cummax(dim=-1).values
+    weighed = _weighed(value)
+    running = _levels(key, mask).cummax(dim=-1).values
     if state is not None:
         running = torch.maximum(running, state.level.unsqueeze(-1))
     keys = _key_features(key, running, mask, key_eps)
@@ -318,6 +335,19 @@ def _causal(
         guard = of_keys.squeeze(-1) + carried[..., -1].sum(dim=-1, keepdim=True) * fall
         guard = guard.flatten(-2)[..., :length]
     return both.flatten(-3, -2)[..., :length, :], LinearState(last, ends[..., -1]), guard
+
+
+def _weighed(value: torch.Tensor) -> torch.Tensor:
+    """Return (v, 1), whose weighted sums are those above and below."""
+    return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
+
+
+def _quotient(both: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
+    total = both[..., -1:]
+    if not signed:
+        return both[..., :-1] * total.clamp(min=eps).reciprocal()
+    total = torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
+    return both[..., :-1] * total.reciprocal()
 
 
 def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

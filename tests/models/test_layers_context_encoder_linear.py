@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
+from ctxzoo.models import layers_context_encoder_linear
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.layers_context_encoder_linear import EfficientAttention
 from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
@@ -37,6 +38,42 @@ def test_the_exact_mode_is_the_oracle_of_the_linear_one(kind: str, causal: bool)
         outputs.append(out)
         torch.testing.assert_close(aux.weights @ inputs[2], out, rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(outputs[0], outputs[1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("first", [0, 11])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("kind", FEATURE_MAPS)
+def test_evaluation_in_blocks_gives_what_reading_all_at_once_does(
+    kind: str, causal: bool, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = tensors(37, torch.float64)
+    inputs[1][..., 30, :] *= 4  # a later block has the largest feature of all
+    mask = (torch.arange(37) >= torch.tensor([[0], [first]])) & (torch.arange(37) < torch.tensor([[37], [33]]))
+    layer = EfficientAttention(2, 4, feature_map=kind, chunk_size=3, qk_norm=False).double().eval()
+    expected, aux = layer(*inputs, mask, causal, use_cache=causal)
+    monkeypatch.setattr(layers_context_encoder_linear, "BLOCK", 5)
+    with torch.no_grad():
+        found, parts = layer(*inputs, mask, causal, use_cache=causal)
+        unmasked, _ = layer(*inputs, None, causal)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(unmasked[0, :, :33], layer(*inputs, None, causal)[0][0, :, :33], rtol=1e-9, atol=1e-12)
+    assert (parts.state is None) is not causal
+    if causal:
+        torch.testing.assert_close(tuple(parts.state), tuple(aux.state), rtol=1e-9, atol=1e-12)
+
+
+def test_blocks_that_follow_leave_the_causal_outputs_before_them_as_they_are_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layers_context_encoder_linear, "BLOCK", 5)
+    layer, inputs = EfficientAttention(2, 4).eval(), tensors(37)
+    changed = [x.clone() for x in inputs]
+    for x in changed:
+        x[..., 22:, :] += 3
+    with torch.no_grad():
+        before, after = (layer(*x, causal=True)[0] for x in (inputs, changed))
+    assert torch.equal(before[..., :22, :], after[..., :22, :])
+    assert not torch.equal(before[..., 22, :], after[..., 22, :])
 
 
 def test_weights_are_a_softmax_of_log_similarity_plus_importance() -> None:
