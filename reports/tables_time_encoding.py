@@ -43,7 +43,8 @@ ENCODINGS = {
 STATIONARY = ("none", "positional", "bochner", "mercer", "time2vec")
 OURS = ("lste", "lste_behaviour")
 SETTINGS = (
-    "--epochs 40 --patience 8 --learning_rate 0.005 --num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add"
+    "--epochs 40 --patience 8 --learning_rate 0.005 --num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add "
+    "--ema_decay 0.998"
 )
 
 Runs = list[RunResult]
