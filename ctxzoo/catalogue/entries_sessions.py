@@ -85,7 +85,7 @@ ENTRIES = (
             "All that a person rated, in order of time, by number where times are equal. People are divided: of a "
             "permutation by numpy's generator with seed 20200608 the first 80 %, the next and the last 10 %."
         ),
-        uses=_RECIPES,
+        uses=(*_RECIPES, "badges_lste"),
         megabytes=0.5,
         kinds={
             "user_id": "int32",

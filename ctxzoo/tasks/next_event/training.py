@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.files import content_hash
-from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.tasks.next_event.card import CARD
 from ctxzoo.tasks.next_event.default_settings import SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.next_event.reader import check_histories, load_histories
@@ -54,14 +53,4 @@ class NextEventTraining(ZooTraining):
         return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
-        given = {name.removesuffix("_column"): value for name, value in request.columns.items() if value is not None}
-        columns = EventColumns(**given)
-
-        def load(source: str) -> Loaded:
-            splits = load_histories(source, request.data_dir, columns)
-            return splits, dict.fromkeys(splits, source)
-
-        splits, _ = gathered(request, load)
-        checked = check_histories(splits, origin=request.data).splits
-        keys = {name: [content_hash(events) for events in split[EVENTS]] for name, split in checked.items()}
-        return OwnRows(splits=checked, groups=group_numbers(keys), unit="histories", together="equal histories")
+        return own_sequences(request, load_histories, check_histories, EVENTS, "histories")

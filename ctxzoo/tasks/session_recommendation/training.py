@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.files import content_hash
-from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.session_recommendation.reader import check_sessions, load_sessions
@@ -47,14 +46,4 @@ class SessionTraining(ZooTraining):
         return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
-        given = {name.removesuffix("_column"): value for name, value in request.columns.items() if value is not None}
-        columns = EventColumns(**given)
-
-        def load(source: str) -> Loaded:
-            splits = load_sessions(source, request.data_dir, columns)
-            return splits, dict.fromkeys(splits, source)
-
-        splits, _ = gathered(request, load)
-        checked = check_sessions(splits, origin=request.data).splits
-        keys = {name: [content_hash(items) for items in split[ITEMS]] for name, split in checked.items()}
-        return OwnRows(splits=checked, groups=group_numbers(keys), unit="sessions", together="equal sessions")
+        return own_sequences(request, load_sessions, check_sessions, ITEMS, "sessions")
