@@ -14,6 +14,7 @@ from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.finish import finish_run
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
+from ctxzoo.training.callbacks import SameSettings
 from ctxzoo.training.classification import label_fields
 from ctxzoo.training.process_group import check_batches, in_first_process
 from ctxzoo.training.scoring import score_splits
@@ -104,6 +105,8 @@ class TrainingRun(Run):
         lightning.seed_everything(self.spec.seed, verbose=False)
         task = self.build_task(data, trainer.world_size)
         go_on = resume and last.exists()
+        if go_on:
+            SameSettings(self.same_when_resumed).check(last)
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)
         scores = self.score(task, data, scored)

@@ -184,6 +184,15 @@ class SameSettings(lightning.Callback):
     def state_dict(self) -> dict[str, Any]:
         return {"settings": self.settings}
 
+    def check(self, checkpoint: Path) -> None:
+        """Refuse a checkpoint of other settings before its weights are read, which may have other shapes.
+
+        Raises:
+            ValueError: see the class.
+        """
+        kept = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["callbacks"]
+        self.load_state_dict(kept[self.state_key])
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         theirs = state_dict["settings"]
         other = [

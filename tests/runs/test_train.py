@@ -118,6 +118,15 @@ def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_p
     assert execute(other).settings["freeze_embeddings"] is True
 
 
+def test_a_model_of_another_size_is_refused_by_its_setting_not_by_its_shapes(tmp_path):
+    run = classifier_run(tmp_path, settings={"word_dim": 6})
+    execute(run)
+    config = {**run.config, "word_dim": 7}
+    other = classifier_run(tmp_path, settings={"word_dim": 7}, config=config)
+    with pytest.raises(ValueError, match="word_dim=6, not 7: resume with the same settings"):
+        execute(other, resume=True)
+
+
 def test_warm_up_and_decay_follow_from_the_number_of_steps(tmp_path):
     run = classifier_run(tmp_path, epochs=4, decay=True, warmup=0.25)
     data = run.build_data()
