@@ -1,0 +1,80 @@
+"""The picture of accuracy and time by length of recipes/long_context_esa.py, from its results files.
+
+    python reports/long_context_figures.py --results results --figures_dir docs/pictures/context_encoder
+
+lengths: test accuracy of copying and of associative recall, and the seconds of a training on the latter, by the length
+of a sequence, for softmax attention and each feature map of ESA. It is written as a PNG file with a CSV file beside;
+`figures.json` says how they were made. Times of the attention alone are those of benchmarks/context_attention.py.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ctxzoo.results.figures import new_figure, save_figure
+from ctxzoo.results.result import read_results
+from ctxzoo.runs.recipe import run_recipe
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+from reports.tables_long_context import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
+
+MARKERS = "os^d"  # of the attentions, in their order
+
+
+@dataclass
+class Settings:
+    only: list[str] = field(default_factory=list, metadata={"help": "there is one: lengths"})
+    results: str = field(default="results", metadata={"help": "folder of results files"})
+    figures_dir: str = "runs/long_context_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def lengths(settings: Settings, folder: Path) -> TableRows:
+    """Draw accuracy and seconds by length; rows of attention, probe, length, mean accuracy and mean seconds.
+
+    Raises:
+        ValueError: there are no results to draw.
+    """
+    results = read_results(Path(settings.results))
+    rows: TableRows = []
+    for variant in LOOKUPS:
+        for probe in LOOKUP_PROBES:
+            for length in LENGTHS:
+                if runs := runs_of(results, variant, probe, length):
+                    accuracy = statistics.fmean(run.metrics["test/accuracy"] for run in runs)
+                    seconds = statistics.fmean(run.wall_seconds for run in runs)
+                    rows.append([variant, probe, length, round(accuracy, 2), round(seconds, 1)])
+    if not rows:
+        raise ValueError(f"results={settings.results!r} holds none of recipes/long_context_esa.py; run it first")
+    figure = new_figure(9.6, 3.0)
+    panels = figure.subplots(1, 3)
+    for marker, (variant, label) in zip(MARKERS, LOOKUPS.items(), strict=True):
+        for panel, (probe, column) in zip(panels, (("copy", 3), ("recall", 3), ("recall", 4)), strict=True):
+            points = [(row[2], row[column]) for row in rows if row[:2] == [variant, probe]]
+            panel.plot(*zip(*points, strict=True), marker=marker, label=label) if points else None
+    titles = ("copying", "associative recall", "a training, associative recall")
+    for panel, title, unit in zip(panels, titles, ("accuracy (%)", "accuracy (%)", "seconds"), strict=True):
+        panel.set(title=title, xlabel="tokens", ylabel=unit)
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(LENGTHS, labels=list(map(str, LENGTHS)))
+        panel.set_ylim(bottom=0)
+    panels[0].legend(fontsize=7)
+    save_figure(figure, folder / "lengths.png")
+    return [["attention", "probe", "tokens", "test accuracy", "seconds"], *rows]
+
+
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"lengths": lengths}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
