@@ -143,7 +143,7 @@ ARCHITECTURE_FACTS = {
             "Moon (2021)."
         ),
         limits=(
-            "Words outside its vocabulary all look alike to it: it reads no characters.",
+            "In a text, words outside its vocabulary all look alike to it: it reads no characters.",
             "With all kinds of attention but those that are linear in the length, memory grows with its square.",
         ),
         citation="""\

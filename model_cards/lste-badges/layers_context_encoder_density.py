@@ -1,0 +1,180 @@
+"""A learned spectral density: from a summary of an example to the frequencies of its kernel (IKA, IKAN, MIKAN)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .ops_context_encoder_density import SLOPE, copula_factor, frequency_divergence, join_heads, odd_network
+
+LOG_DEVIATIONS = (-10.0, 5.0)  # bounds of the logarithm of a standard deviation
+LARGEST_DRAW = 2.0  # of the authors' copula, which clips there
+LARGEST_FRACTION = 1 - 2.0**-20  # of a quasi-random point, whose normal quantile is finite
+
+
+class KaimingLinear(nn.Linear):
+    """A linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=SLOPE)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+@dataclass
+class Frequencies:
+    """Frequencies of a kernel, and what drawing them costs.
+
+    Attributes:
+        first: w1, (B, h, n, M, d).
+        second: w2, likewise; None for a stationary kernel.
+        divergence: (B, n) of their density from the prior, in nats.
+        copula_term: (B, n) the authors' term, -sum U log(U + 1e-5); None without their copula.
+    """
+
+    first: torch.Tensor
+    second: torch.Tensor | None
+    divergence: torch.Tensor
+    copula_term: torch.Tensor | None
+
+
+class SpectralDensity(nn.Module):
+    """The density of the frequencies of an example, given by networks that the heads share, and draws of it.
+
+    u = lrelu(m W1 + b1), mu = u W2 + b2, log std = u W3 + b3 + log s0; noise z+ = mu + std e+ and z- = -mu + std e-,
+    M / 2 of each, which makes the density even, as a real kernel needs; w = c_h sign(z) net(|z|) with a learned
+    positive factor c_h of each head. In evaluation e is a quasi-random sample that is saved with the model.
+
+    Args:
+        num_heads: h.
+        head_size: d.
+        num_features: M, frequencies, an even number.
+        start_variance: mean of w^2 at the start.
+        stationary: w2 = w1.
+        copula: none: heads are independent; gaussian: noise of heads is correlated; authors: as in their code, which
+            scales the noise of a head and clips it at 2, and leaves heads uncorrelated.
+        prior_scale: s0.
+        noise_seed: of the noise in evaluation.
+        num_eval_samples: sets of M frequencies in evaluation.
+
+    Raises:
+        ValueError: an odd number of frequencies.
+    """
+
+    evaluation_noise: torch.Tensor
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_size: int,
+        num_features: int,
+        *,
+        start_variance: float,
+        stationary: bool = False,
+        copula: str = "none",
+        prior_scale: float = 0.1,
+        noise_seed: int = 0,
+        num_eval_samples: int = 1,
+    ) -> None:
+        super().__init__()
+        if num_features < 2 or num_features % 2:
+            raise ValueError(
+                f"num_features must be even, at least 2: half of the frequencies mirrors the other; got {num_features}"
+            )
+        self.pairs = num_features // 2
+        self.start_variance = start_variance
+        self.copula = copula
+        self.prior_scale = prior_scale
+        self.noise_seed = noise_seed
+        size = head_size
+        self.summary = KaimingLinear(2 * size, size)
+        self.mean = KaimingLinear(size, size)
+        self.log_deviation = KaimingLinear(size, size)
+        nets = 1 if stationary else 2
+        self.nets = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
+        self.directions = KaimingLinear(size, size) if copula != "none" else None
+        self.log_factor = nn.Parameter(torch.empty(num_heads))
+        self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.pairs, size))
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw the noise of evaluation, and set the factors such that w has its variance with the prior's noise.
+
+        The layers have been filled before.
+        """
+        if self.log_factor.is_meta:
+            return
+        init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
+        z = self.prior_scale * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
+        drawn = torch.stack([odd_network(z, _maps(net)) for net in self.nets])
+        spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
+        init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
+
+    def forward(self, summary: torch.Tensor) -> Frequencies:
+        """Return frequencies, drawn anew in training.
+
+        Args:
+            summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
+        """
+        u = F.leaky_relu(_wide(self.summary, summary), SLOPE)
+        mean = _wide(self.mean, u)
+        log_deviation = (_wide(self.log_deviation, u) + math.log(self.prior_scale)).clamp(*LOG_DEVIATIONS)
+        noise = self._noise(summary)  # (2, B or 1, h, 1, K, d)
+        factor, copula_term = None, None
+        if self.directions is not None:
+            factor = copula_factor(_wide(self.directions, u).tanh(), unit_rows=self.copula == "gaussian")
+            if self.copula == "gaussian":
+                noise = torch.stack([join_heads(factor, each) for each in noise])
+            else:
+                scales = factor.sum(dim=-1).permute(0, 3, 1, 2).unsqueeze(-2)  # (B, h, n, 1, d)
+                noise = (scales * noise).clamp(-LARGEST_DRAW, LARGEST_DRAW)
+                uniform = torch.special.ndtr(noise)
+                copula_term = -(uniform * (uniform + 1e-5).log()).sum(dim=(0, 2, 4, 5))
+                factor = None
+        spread = log_deviation.exp().unsqueeze(-2) * noise
+        z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)
+        factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)
+        frequencies = [factors * odd_network(z, _maps(net)) for net in self.nets]
+        return Frequencies(
+            first=frequencies[0],
+            second=frequencies[1] if len(frequencies) > 1 else None,
+            divergence=frequency_divergence(mean, log_deviation, self.prior_scale, factor),
+            copula_term=copula_term,
+        )
+
+    def _noise(self, summary: torch.Tensor) -> torch.Tensor:
+        """Return e+ and e-, (2, B, h, 1, K, d) in training, (2, 1, h, 1, K, d) in evaluation."""
+        if not self.training:
+            return self.evaluation_noise.to(summary.dtype)[:, None, :, None]
+        heads, size = summary.size(1), summary.size(-1) // 2
+        shape = (2, summary.size(0), heads, 1, self.pairs, size)
+        return torch.randn(shape, dtype=summary.dtype, device=summary.device)
+
+
+def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    """Return fixed noise that covers the normal distribution evenly: quantiles of scrambled Sobol points.
+
+    Args:
+        shape: (2, h, K, d): K points of 2 d dimensions for each head.
+        seed: of the scrambling; heads have their own.
+    """
+    halves, heads, number, size = shape
+    engine: Any = torch.quasirandom.SobolEngine
+    points = [engine(halves * size, scramble=True, seed=seed * heads + head).draw(number) for head in range(heads)]
+    fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
+    quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
+    return quantiles.permute(2, 0, 1, 3).contiguous()
+
+
+def _wide(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+    """Return what a linear layer makes of x, in the type of x, whatever that of its weights."""
+    return F.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
+
+
+def _maps(net: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(layer.weight, layer.bias) for layer in net.children() if isinstance(layer, nn.Linear)]
