@@ -114,15 +114,18 @@ def test_beta_lstm(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_context_encoder(tmp_path: Path) -> None:
-    factorised, trained, words, density, stock = run("context_encoder.ipynb", tmp_path)
+    factorised, trained, words, density, stock, badges, clock = run("context_encoder.ipynb", tmp_path)
     difference, *norms = printed(factorised).splitlines()
     assert float(difference.split()[-1]) < 1e-5
     assert [line.split(":")[0] for line in norms] == ["p = 1", "p = 2", "p = 3"]
     (accuracy,) = re.findall(r"test sentences: (\S+) %", printed(trained))
     assert float(accuracy) > 80
-    for drawn in (words, density):
+    for drawn in (words, density, clock):
         assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
     assert printed(stock).strip() == "changed: True, loaded alike: True"
+    soon, late = (re.findall(r"(\D+) (\d\.\d+)", line) for line in printed(badges).splitlines())
+    assert len(soon) == len(late) == 3
+    assert soon != late
 
 
 @pytest.mark.slow

@@ -1,0 +1,69 @@
+"""The picture of LSTE's kernel over a person's history, from a checkpoint of recipes/badges_lste.py.
+
+    python reports/time_encoding_figures.py --checkpoint model_cards/lste-badges
+
+kernel: K of the times of the longest history of a split, and K(t, t), the local power, over time; of the events only
+their times are drawn. It is written as a PNG file with a CSV file beside; `figures.json` says how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, time_kernel
+from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+
+@dataclass
+class Settings:
+    checkpoint: str = field(default="", metadata={"help": "with position='lste'"})
+    only: list[str] = field(default_factory=list, metadata={"help": "there is one: kernel"})
+    dataset: str = field(default="badges", metadata={"help": f"of {', '.join(HISTORY_DATASETS)}; or any other"})
+    data_dir: str | None = None
+    split: str = "validation"
+    events: int = field(default=60, metadata={"help": "of the history, its first"})
+    figures_dir: str = "runs/time_encoding_figures"
+
+    def __post_init__(self) -> None:
+        check_figures(self.only, FIGURES)
+        if not self.checkpoint:
+            raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
+        if self.events < 2:
+            raise ValueError(f"events={self.events}: expected 2 or more")
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def kernel(settings: Settings, folder: Path) -> TableRows:
+    """Draw K of a history; rows of an event's time since the first, its local power, and K with the first."""
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    names = [model.config.name_of(event) for event in range(1, model.config.vocab_size)]
+    source = HISTORY_DATASETS.get(settings.dataset, settings.dataset)
+    data = HistoryDataModule(source, data_dir=settings.data_dir, event_names=names)
+    data.setup()
+    history = max(data.sequences(settings.split), key=len)
+    events, times = history.events[: settings.events].tolist(), history.times[: settings.events].tolist()
+    draw_time_kernel(model, events, times, folder / "kernel.png")
+    found = time_kernel(model, events, times)[0]
+    rows: TableRows = [["units since the first", "K with itself", "K with the first"]]
+    for place, time in enumerate(times):
+        elapsed = (time - times[0]) / model.config.time_unit
+        rows.append([round(elapsed, 4), round(float(found[place, place]), 4), round(float(found[place, 0]), 4)])
+    return rows
+
+
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"kernel": kernel}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
