@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ctxzoo.models.configuration_nipen import NipenConfig
@@ -38,44 +40,35 @@ MODELS = (
     *VoteBaselineConfig.variants,
 )
 NEW_BILLS = "roll_call_new_bills"
-# Chosen on validation, in place of the published weights; the trials stand in results/trials/roll_call_nipen.
-OURS: dict[str, Any] = {
-    "trust_lambda": 500,
-    "ideal_lambda": 20,
-    "text_lambda": 10,
-    "topic_lambda": 10,
-    "bias_lambda": 5,
-    "num_topics": 3,
-}
-OF_ALONE = {"ideal_lambda": 5, "topic_lambda": 1, "bias_lambda": 1}
-OF_LOW_RANK = {"trust_lambda": 30}
-OF_TENSOR = {"weight_lambda": 0.1, "tensor_lambda": 1}
-OF_NEW_BILLS = {
-    "amortized_bills": True,
-    "new_bill_rate": 1.0,
-    "text_lambda": 0.1,
-    "weight_lambda": 3,
-    "ideal_lambda": 0.5,
-    "num_topics": 10,
-}
-OF_BASELINES: dict[str, dict[str, Any]] = {
-    "ideal_point": {"ridge": 0.2},
-    "ideal_point_network": {"trust_ridge": 30},
-    "trust_svd": {"ridge": 1},
-}
-OF_CDL_ON_NEW_BILLS = {"text_weight": 0.01}
-SCHEDULES: dict[str, dict[str, Any]] = {
-    "ideal_point": {"epochs": 40, "learning_rate": 4e-2},
-    "ideal_point_network": {"epochs": 40, "learning_rate": 4e-2},
-    "autorec": {"epochs": 30, "learning_rate": 1e-3},
-    "cdae": {"epochs": 40, "learning_rate": 1e-2},
-    "trust_svd": {"epochs": 40, "learning_rate": 4e-2},
-    "pgm_sdae_low_rank": {"epochs": 30, "learning_rate": 3e-2},
-}
-SCHEDULE: dict[str, Any] = {"epochs": 12, "learning_rate": 3e-2}  # of the other models with a network, and of CDL
-SCHEDULE_ALONE: dict[str, Any] = {"epochs": 30, "learning_rate": 3e-2}
-SCHEDULE_OF_NEW_BILLS: dict[str, Any] = {"epochs": 12, "learning_rate": 1e-2}
-SCHEDULE_OF_CDL_ON_NEW_BILLS: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
+ANY, OF_NIPEN = "*", "nipen: *"
+# Chosen on validation; the trials stand in results/trials/roll_call_nipen. Of each row: the models (those of NIPEN have
+# "nipen: " before their names), whether it is for new bills alone, and what is set there; later rows have the last word.
+SCHEDULES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+    (ANY, False, {"epochs": 12, "learning_rate": 3e-2}),
+    (f"*{ALONE}", False, {"epochs": 30}),
+    ("nipen: pgm_sdae_low_rank", False, {"epochs": 30}),
+    ("ideal_point*", False, {"epochs": 40, "learning_rate": 4e-2}),
+    ("autorec", False, {"epochs": 30, "learning_rate": 1e-3}),
+    ("cdae", False, {"epochs": 40, "learning_rate": 1e-2}),
+    ("trust_svd", False, {"epochs": 40, "learning_rate": 4e-2}),
+    (ANY, True, {"epochs": 12, "learning_rate": 1e-2}),
+    ("cdl", True, {"epochs": 10, "learning_rate": 1e-3}),
+)
+WEIGHTS: tuple[tuple[str, bool, dict[str, Any]], ...] = (  # in place of the published ones
+    (OF_NIPEN, False, {"trust_lambda": 500, "ideal_lambda": 20, "text_lambda": 10}),
+    (OF_NIPEN, False, {"topic_lambda": 10, "bias_lambda": 5, "num_topics": 3}),
+    (f"nipen: *{ALONE}", False, {"ideal_lambda": 5, "topic_lambda": 1, "bias_lambda": 1}),
+    ("nipen: *low_rank*", False, {"trust_lambda": 30}),
+    ("nipen: *tensor*", False, {"weight_lambda": 0.1, "tensor_lambda": 1}),
+    (OF_NIPEN, True, {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}),
+    (OF_NIPEN, True, {"ideal_lambda": 0.5, "num_topics": 10}),
+)
+OF_BASELINES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+    ("ideal_point", False, {"ridge": 0.2}),
+    ("ideal_point_network", False, {"trust_ridge": 30}),
+    ("trust_svd", False, {"ridge": 1}),
+    ("cdl", True, {"text_weight": 0.01}),
+)
 
 
 @dataclass
@@ -97,7 +90,7 @@ def main(settings: Settings) -> None:
     runs = {
         f"{dataset}, {model}": [
             vote_run(
-                settings.scheduled(_schedule(dataset, model)),
+                settings.scheduled(_chosen(SCHEDULES, dataset, model)),
                 dataset,
                 *_model(model),
                 seed=seed,
@@ -134,25 +127,14 @@ def _model(model: str) -> tuple[str, str]:
     return ("nipen" if variant in NipenConfig.variants else "vote_baseline"), variant
 
 
-def _weights(dataset: str, model: str) -> dict[str, Any]:
-    """Return the weights of NIPEN's objective that were chosen for a model."""
-    found = dict(OURS)
-    for applies, changes in (
-        (model.endswith(ALONE), OF_ALONE),
-        ("low_rank" in model, OF_LOW_RANK),
-        ("tensor" in model, OF_TENSOR),
-        (dataset == NEW_BILLS, OF_NEW_BILLS),
-    ):
-        if applies:
-            found |= changes
+def _chosen(rows: Sequence[tuple[str, bool, dict[str, Any]]], dataset: str, model: str) -> dict[str, Any]:
+    """Return what the rows of a table set for a model on a dataset."""
+    name = f"nipen: {model}" if _model(model)[0] == "nipen" else model
+    found: dict[str, Any] = {}
+    for pattern, on_new_bills, values in rows:
+        if fnmatchcase(name, pattern) and (dataset == NEW_BILLS or not on_new_bills):
+            found |= values
     return found
-
-
-def _schedule(dataset: str, model: str) -> dict[str, Any]:
-    """Return epochs and learning rate that were chosen for a model."""
-    if dataset == NEW_BILLS:
-        return SCHEDULE_OF_CDL_ON_NEW_BILLS if model == "cdl" else SCHEDULE_OF_NEW_BILLS
-    return SCHEDULES.get(model, SCHEDULE_ALONE if model.endswith(ALONE) else SCHEDULE)
 
 
 def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
@@ -166,15 +148,13 @@ def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if _model(model)[0] == "nipen":
         if settings.weights == "ours":
-            found |= _weights(dataset, model)
+            found |= _chosen(WEIGHTS, dataset, model)
         if settings.amortized_bills or dataset == NEW_BILLS:
             found["amortized_bills"] = True
         if model.endswith(ALONE):
             found["network_structure"] = "without_network"
     else:
-        found |= OF_BASELINES.get(model, {})
-        if model == "cdl" and dataset == NEW_BILLS:
-            found |= OF_CDL_ON_NEW_BILLS
+        found |= _chosen(OF_BASELINES, dataset, model)
     for text in settings.fields:
         name, _, value = text.partition("=")
         try:
