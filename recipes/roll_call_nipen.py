@@ -42,7 +42,7 @@ MODELS = (
 NEW_BILLS = "roll_call_new_bills"
 ANY, OF_NIPEN = "*", "nipen: *"
 # Chosen on validation; the trials stand in results/trials/roll_call_nipen. Of each row: the models (those of NIPEN have
-# "nipen: " before their names), whether it is for new bills alone, and what is set there; later rows have the last word.
+# "nipen: " before their names), whether it is for new bills alone, and what is set there. Later rows win.
 SCHEDULES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     (ANY, False, {"epochs": 12, "learning_rate": 3e-2}),
     (f"*{ALONE}", False, {"epochs": 30}),
