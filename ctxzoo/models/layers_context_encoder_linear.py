@@ -213,8 +213,10 @@ class EfficientAttention(Attention):
         return output.to(value.dtype), aux
 
     def _reads_blocks(self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, causal: bool) -> bool:
-        """Return whether blocks give the output, and are fewer numbers at a time."""
+        """Return whether blocks give the output, and are fewer numbers at a time; a GPU would wait between them."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling() or self.exact:
+            return False
+        if key.device.type != "cpu":
             return False
         length = key.size(-2)
         if length <= BLOCK or (mask is not None and mask.shape != (key.size(0), length)):
