@@ -170,13 +170,17 @@ def test_a_text_larger_than_the_memory_allowed_is_no_trouble(tmp_path: Path) -> 
         import re
         from recipes.wikipedia_attention_cbow import Settings, main
 
+        def peak():
+            return int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+
+        libraries = peak()  # 630 MB on one machine, less on others
         main(Settings(dataset="text.txt", test_split="", cutter="whitespace", fold_digits=False, word_dim=16,
                       window=[2], epochs=1, progress=False))
-        print("peak", re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+        print("beside the libraries", peak() - libraries)
         """
     settings = {"PYTHONPATH": str(REPOSITORY_ROOT), "CTXZOO_CACHE": str(tmp_path / "cache")}
     done = run_python(program, env={**os.environ, **settings}, cwd=tmp_path, timeout=580)
     (result,) = read_results(tmp_path / RESULTS_DIR)
     assert result.metrics["words"] > 10**5
     assert result.metrics["words_read"] > 3.5 * 10**7
-    assert int(done.stdout.split()[-1]) * 1024 < 10**9, done.stdout[-100:]
+    assert int(done.stdout.split()[-1]) * 1024 < 5 * 10**8, done.stdout[-100:]
