@@ -23,6 +23,12 @@ from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_long_context import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
 
 MARKERS = "os^d"  # of the attentions, in their order
+ACCURACY, SECONDS = 3, 4  # columns of the rows
+PANELS = (  # probe, column, title, unit
+    ("copy", ACCURACY, "copying", "accuracy (%)"),
+    ("recall", ACCURACY, "associative recall", "accuracy (%)"),
+    ("recall", SECONDS, "a training, associative recall", "seconds"),
+)
 
 
 @dataclass
@@ -58,12 +64,10 @@ def lengths(settings: Settings, folder: Path) -> TableRows:
         raise ValueError(f"results={settings.results!r} holds none of recipes/long_context_esa.py; run it first")
     figure = new_figure(9.6, 3.0)
     panels = figure.subplots(1, 3)
-    for marker, (variant, label) in zip(MARKERS, LOOKUPS.items(), strict=True):
-        for panel, (probe, column) in zip(panels, (("copy", 3), ("recall", 3), ("recall", 4)), strict=True):
-            points = [(row[2], row[column]) for row in rows if row[:2] == [variant, probe]]
-            panel.plot(*zip(*points, strict=True), marker=marker, label=label) if points else None
-    titles = ("copying", "associative recall", "a training, associative recall")
-    for panel, title, unit in zip(panels, titles, ("accuracy (%)", "accuracy (%)", "seconds"), strict=True):
+    for panel, (probe, column, title, unit) in zip(panels, PANELS, strict=True):
+        for marker, (variant, label) in zip(MARKERS, LOOKUPS.items(), strict=True):
+            found = [row for row in rows if row[:2] == [variant, probe]]
+            panel.plot([row[2] for row in found], [row[column] for row in found], marker=marker, label=label)
         panel.set(title=title, xlabel="tokens", ylabel=unit)
         panel.set_xscale("log", base=2)
         panel.set_xticks(LENGTHS, labels=list(map(str, LENGTHS)))

@@ -183,10 +183,11 @@ class EfficientAttention(Attention):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             wide_value = value.to(wide_query.dtype)
             of_query = self._features(wide_query, relative=not output_attentions)
-            of_key, importance = self._key_features(wide_key)
+            similar, importance = self._features(wide_key), self._importance(wide_key)
+            of_key = _weighed(similar, importance)
             aux = AttentionAux()
             if output_attentions and state is None:
-                aux.similarity = feature_values(of_query) @ feature_values(self._features(wide_key)).mT
+                aux.similarity = feature_values(of_query) @ feature_values(similar).mT
             if output_attentions and importance is not None:
                 aux.importance = importance.squeeze(-1)
             constants = {"eps": self.eps, "key_eps": self.key_eps}
@@ -233,7 +234,7 @@ class EfficientAttention(Attention):
             wide = at_least_single(self.key_norm(key[..., place, :]))
             of_mask = None if mask is None else mask[:, place]
             with without_autocast(key.device):
-                features, _ = self._key_features(wide)
+                features = _weighed(self._features(wide), self._importance(wide))
                 state = key_sums(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
         assert state is not None
         output = value.new_empty(*query.shape[:-1], value.size(-1))
@@ -255,7 +256,7 @@ class EfficientAttention(Attention):
             with without_autocast(key.device):
                 output[..., place, :], state, _ = linear_attention(
                     self._features(wide_query, relative=True),
-                    self._key_features(wide_key)[0],
+                    _weighed(self._features(wide_key), self._importance(wide_key)),
                     value[..., place, :].to(wide_key.dtype),
                     None if mask is None else mask[:, place],
                     causal=True,
@@ -267,17 +268,17 @@ class EfficientAttention(Attention):
                 )
         return output, state
 
-    def _key_features(self, wide_key: torch.Tensor) -> tuple[Features, torch.Tensor | None]:
-        """Return features of keys with their importance, and its logarithm (B, h, L, 1) where keys have one."""
-        features = self._features(wide_key)
-        if self.p_norm is None:
-            return features, None
-        importance = log_importance(wide_key, self.p_norm)
-        return features._replace(offset=features.offset + importance), importance
+    def _importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
+        """Return the logarithm of the importance of keys, (B, h, L, 1), or None where they have none."""
+        return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
 
     def _features(self, x: torch.Tensor, relative: bool = False) -> Features:
         projection = None if self.projection is None else self.projection.to(x.dtype)
         return feature_map(x, self.feature_map, projection, relative)
+
+
+def _weighed(features: Features, importance: torch.Tensor | None) -> Features:
+    return features if importance is None else features._replace(offset=features.offset + importance)
 
 
 def _places(x: torch.Tensor) -> list[slice]:
