@@ -21,7 +21,7 @@ from ctxzoo.models.layers_context_encoder_attention import (
 )
 from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
 from ctxzoo.models.layers_context_encoder_build import build_attention
-from ctxzoo.models.ops_context_encoder_triples import fused_attention
+from ctxzoo.models.ops_context_encoder_pairwise import fused_attention
 
 HEADS = 8
 PEER = "scaled_dot_product_attention"

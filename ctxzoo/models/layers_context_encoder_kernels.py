@@ -23,6 +23,7 @@ from .ops_context_encoder_kernels import (
     visible_keys,
     without_autocast,
 )
+from .ops_context_encoder_pairwise import fused_attention, squared_product_attention
 from .ops_dropout import dropout
 
 NUM_FEATURES = 64  # M of a learned kernel, as in the authors' code
@@ -64,14 +65,17 @@ class DotAttention(Attention):
         output_attentions: bool = False,
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = with_past(state, key, value, mask)
-        visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
         scale = math.sqrt(query.size(-1))
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
-            energy = wide_query @ wide_key.transpose(-1, -2) / scale
-            if score_bias is not None:
-                energy = energy + score_bias
-            output, weights = attend(energy, value, visible, self.dropout, self.training)
+            if output_attentions or score_bias is not None or (self.training and self.dropout):
+                energy = wide_query @ wide_key.transpose(-1, -2) / scale
+                if score_bias is not None:
+                    energy = energy + score_bias
+                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+                output, weights = attend(energy, value, visible, self.dropout, self.training)
+            else:
+                output = fused_attention(wide_query, wide_key, value, mask, causal)
         aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
         if output_attentions:
             aux.weights = weights
@@ -80,7 +84,32 @@ class DotAttention(Attention):
         return output, aux
 
 
-class RbfKernel(nn.Module):
+class Kernel(nn.Module):
+    """Similarity of queries and keys."""
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of the kernel, (B, h, queries, keys), of (B, h, queries, d) and (B, h, keys, d)."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward(query, key)")
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor | None:
+        """Return the output of attention without a table of all pairs; None where the kernel has no such way.
+
+        Args:
+            importance: (B, h, keys) in nats.
+            query, key, value, mask, causal: see `Attention.forward`; query and key in float32 or wider.
+        """
+        return None
+
+
+class RbfKernel(Kernel):
     """exp(-||q - k||^2 / (2 s)).
 
     Args:
@@ -92,19 +121,34 @@ class RbfKernel(nn.Module):
         self.scale = scale
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        """Return the logarithm of the kernel, (B, h, queries, keys), of (B, h, queries, d) and (B, h, keys, d)."""
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
         return rbf_log_kernel(query, key, self.scale)
 
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor:
+        """Return the output of dot products, whose share of the key's importance is taken back; see `Kernel.attend`."""
+        # Dot products have scores of q.k / sqrt(d).
+        factor = math.sqrt(query.size(-1)) / self.scale
+        bias = importance - squared_norm(key, 2.0) / (2 * self.scale)
+        return fused_attention(query * factor, key, value, mask, causal, key_bias=bias)
 
-class LinearKernel(nn.Module):
+
+class LinearKernel(Kernel):
     """The linear kernel (1 + cos(q, k)) / 2."""
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        """Return the logarithm of the kernel; see `RbfKernel.forward`."""
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
         return linear_log_kernel(query, key)
 
 
-class ExpsinKernel(nn.Module):
+class ExpsinKernel(Kernel):
     """exp(-(2 / l^2) mean_d sin^2(pi (q_d - k_d) / P)), a product of periodic kernels.
 
     Args:
@@ -118,11 +162,11 @@ class ExpsinKernel(nn.Module):
         self.length = length
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        """Return the logarithm of the kernel; see `RbfKernel.forward`."""
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
         return expsin_log_kernel(query, key, self.period, self.length)
 
 
-class DirectKernel(nn.Module):
+class DirectKernel(Kernel):
     """The square of a kernel whose frequencies are parameters (IKAN-direct).
 
     They start as a draw by which its mean over draws is the RBF kernel, so that training starts near dot products.
@@ -150,10 +194,26 @@ class DirectKernel(nn.Module):
             init.copy_(self.second, self.first + APART * self.deviation * noise)
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        """Return the logarithm of the kernel; see `RbfKernel.forward`."""
-        first = self.first.to(query.dtype)
-        second = None if self.second is None else self.second.to(query.dtype)
-        return log_squared_product(*(frequency_features(x, first, second) for x in (query, key)))
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
+        return log_squared_product(self._features(query), self._features(key))
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor | None:
+        """Return the output of sums of squared products; None for causal attention; see `Kernel.attend`."""
+        if causal:
+            return None
+        return squared_product_attention(self._features(query), self._features(key), importance, value, mask)
+
+    def _features(self, x: torch.Tensor) -> torch.Tensor:
+        second = None if self.second is None else self.second.to(x.dtype)
+        return frequency_features(x, self.first.to(x.dtype), second)
 
 
 def start_variance(scale: float) -> float:
@@ -168,7 +228,7 @@ class KernelAttention(Attention):
     `DotAttention`.
 
     Args:
-        kernel: queries and keys to the logarithm of the kernel.
+        kernel: of queries and keys.
         scale: s, of the importance.
         p_norm: p of the importance, above 0; below 1 it grows so fast with d that one key takes all.
         dropout: rate of dropout on the weights.
@@ -200,7 +260,7 @@ class KernelAttention(Attention):
                 f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
                 stacklevel=2,
             )
-        self.kernel = kernel
+        self.kernel: Any = kernel
         self.scale = scale
         self.p_norm = float(p_norm)
         self.dropout = dropout
@@ -257,16 +317,27 @@ class KernelAttention(Attention):
         output_attentions: bool = False,
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = with_past(state, key, value, mask)
-        visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+        aux = AttentionAux()
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
-            log_similarity = self.kernel(wide_query, wide_key)
-            output, aux = self.weigh(log_similarity, wide_query, self.magnitude(wide_key), value, visible, score_bias)
-        if not output_attentions:
-            aux = AttentionAux()
+            importance = self.magnitude(wide_key)
+            output = None
+            if not output_attentions and score_bias is None and not self.drops:
+                output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
+            if output is None:
+                log_similarity = self.kernel(wide_query, wide_key)
+                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+                output, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                if output_attentions:
+                    aux = weighed
         if use_cache:
             aux.state = growing_state(key, value, mask, self.memory_length)
         return output, aux
+
+    @property
+    def drops(self) -> bool:
+        """Whether weights or importance are dropped."""
+        return self.training and (self.dropout > 0 or self.magnitude_dropout > 0)
 
     def magnitude(self, x: torch.Tensor) -> torch.Tensor:
         """Return ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
@@ -360,11 +431,16 @@ class ImplicitKernelAttention(KernelAttention):
                 of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
             features, importance, value, seen = of_keys
             mask = seen.squeeze(1)
-            log_similarity = log_squared_product(frequency_features(wide_query, first, second), features)
-            visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
-            output, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
-        if not output_attentions:
+            of_queries = frequency_features(wide_query, first, second)
             aux = AttentionAux()
+            if causal or output_attentions or score_bias is not None or self.drops:
+                log_similarity = log_squared_product(of_queries, features)
+                visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
+                output, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                if output_attentions:
+                    aux = weighed
+            else:
+                output = squared_product_attention(of_queries, features, importance, value, mask)
         aux.divergence, aux.copula_term = divergence, copula_term
         if use_cache:
             assert sums is not None

@@ -11,6 +11,7 @@ from .layers_context_encoder_attention import Attention, AttentionAux, Attention
 from .layers_context_encoder_block import DEVIATION, SmallLinear
 from .ops_context_encoder_kernels import at_least_single, attend, visible_keys, without_autocast
 from .ops_context_encoder_linear import default_num_features, draw_projection, feature_map, feature_values
+from .ops_context_encoder_pairwise import fused_attention
 from .ops_context_encoder_triples import (
     CONTEXTS,
     FactorisedState,
@@ -18,7 +19,6 @@ from .ops_context_encoder_triples import (
     area_attention,
     context_weights,
     factorised_attention,
-    fused_attention,
     gathered_context,
     mixed_with_context,
     modulated_query,

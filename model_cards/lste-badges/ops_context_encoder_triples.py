@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from .ops_context_encoder_kernels import attend, visible_keys
+from .ops_context_encoder_pairwise import fused_attention
 from .ops_dropout import dropout
 
 PairScore = Literal["trilinear", "volume"]
@@ -257,21 +258,6 @@ def context_weights(
         seen = seen & ((torch.arange(length, device=query.device) - place).abs() <= width)
     weights = energy.masked_fill(~seen, torch.finfo(energy.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~seen, 0.0)
-
-
-def fused_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, causal: bool
-) -> torch.Tensor:
-    """Return softmax(q.k / sqrt(d)) v by torch's fused kernel, (B, h, T, dv); 0 for a query without keys."""
-    if mask is None and (not causal or query.size(2) == key.size(2)):
-        return F.scaled_dot_product_attention(query, key, value, is_causal=causal)
-    seen = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-    some = seen.any(dim=-1, keepdim=True)
-    # A row that sees nothing would be NaN, in some kernels only.
-    fused = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=(seen | ~some).expand(-1, -1, query.size(2), -1)
-    )
-    return fused * some
 
 
 def modulated_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:

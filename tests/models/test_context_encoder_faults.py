@@ -11,6 +11,7 @@ import torch
 from ctxzoo.models import layers_context_encoder_density as density
 from ctxzoo.models import layers_context_encoder_kernels as kernels
 from ctxzoo.models import ops_context_encoder_kernels as ops
+from ctxzoo.models import ops_context_encoder_pairwise as pairwise
 from tests.models import test_layers_context_encoder_kernels as tests
 
 Patch = pytest.MonkeyPatch
@@ -19,6 +20,25 @@ Patch = pytest.MonkeyPatch
 def _scale_without_root(patch: Patch) -> None:
     right = kernels.rbf_log_kernel
     patch.setattr(kernels, "rbf_log_kernel", lambda query, key, scale: right(query, key, scale**0.5))
+
+
+def _the_share_of_the_length_is_kept(patch: Patch) -> None:
+    right = kernels.fused_attention
+    patch.setattr(kernels, "fused_attention", lambda *given, key_bias: right(*given))
+
+
+def _a_later_key_is_seen_in_dot_products(patch: Patch) -> None:
+    right = kernels.fused_attention
+    patch.setattr(kernels, "fused_attention", lambda q, k, v, mask, causal: right(q, k, v, mask, False))
+
+
+def _no_floor_below_squares(patch: Patch) -> None:
+    patch.setattr(pairwise, "FLOOR", 0.0)
+
+
+def _padding_joins_squares(patch: Patch) -> None:
+    right = kernels.squared_product_attention
+    patch.setattr(kernels, "squared_product_attention", lambda *given: right(*given[:4], None))
 
 
 def _p_th_power_for_the_square(patch: Patch) -> None:
@@ -101,6 +121,16 @@ def _a_mask_before_the_magnitudes(patch: Patch) -> None:
 FAULTS: list[tuple[Callable[[Patch], None], Callable[[], None]]] = [
     (_scale_without_root, tests.test_property_1_the_example_factorises),
     (_scale_without_root, lambda: tests.test_property_1_rbf_and_l2_are_dot_products(False, torch.float64)),
+    (_the_share_of_the_length_is_kept, lambda: tests.test_attention_equals_its_reference(1.0)),
+    (
+        _a_later_key_is_seen_in_dot_products,
+        lambda: tests.test_requested_weights_change_neither_output_nor_gradients("dot", True),
+    ),
+    (
+        _no_floor_below_squares,
+        lambda: tests.test_requested_weights_change_neither_output_nor_gradients("direct", False),
+    ),
+    (_padding_joins_squares, lambda: tests.test_property_10_order_and_padding("mikan")),
     (_p_th_power_for_the_square, lambda: tests.test_property_2_the_table_of_norms(3.0)),
     (_frequencies_too_wide, tests.test_property_4_many_frequencies_give_the_rbf_kernel),
     (_an_even_network, tests.test_property_6_the_network_of_frequencies_is_odd),
@@ -114,10 +144,10 @@ FAULTS: list[tuple[Callable[[Patch], None], Callable[[], None]]] = [
     ),
     (
         _no_mask_of_later_keys,
-        lambda: tests.test_property_11_the_future_changes_nothing_where_it_must_not_be_read("dot"),
+        lambda: tests.test_property_11_the_future_changes_nothing_where_it_must_not_be_read("linear"),
     ),
     (_means_that_forget, lambda: tests.test_property_11_reading_in_parts_equals_reading_at_once("mikan")),
-    (_a_uniform_row_where_nothing_is_seen, lambda: tests.test_case_a_text_without_words_gives_zeros("rbf")),
+    (_a_uniform_row_where_nothing_is_seen, lambda: tests.test_case_a_text_without_words_gives_zeros("linear")),
     (_a_mask_before_the_magnitudes, tests.test_case_a_mask_beats_the_largest_importance),
 ]
 

@@ -57,10 +57,9 @@ def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def some_mask(seed: int = 3) -> torch.Tensor:
-    mask = torch.rand(2, 6, generator=torch.Generator().manual_seed(seed)) > 0.4
-    mask[1] = False
-    return mask
+def some_mask() -> torch.Tensor:
+    """Four keys of six in the first text, and none in the second."""
+    return torch.tensor([[True, False, True, True, False, True], [False] * 6])
 
 
 def density(**options: Any) -> SpectralDensity:
@@ -99,7 +98,9 @@ def test_property_1_the_example_factorises() -> None:
     torch.testing.assert_close(magnitudes, torch.tensor([1.823125, 1.328125, 2.65625]).double())
     expected = torch.tensor([0.08324091, 0.06014383, 0.85661526], dtype=torch.float64)
     for attention in (DotAttention(), KernelAttention(RbfKernel(2.0), 2.0)):
-        torch.testing.assert_close(attention(QUERY, KEYS, EYE)[0].flatten(), expected, rtol=0, atol=5e-9)
+        for listed in (False, True):  # with a table of all pairs, and without
+            found = attention(QUERY, KEYS, EYE, output_attentions=listed)[0].flatten()
+            torch.testing.assert_close(found, expected, rtol=0, atol=5e-9)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -110,6 +111,8 @@ def test_property_1_rbf_and_l2_are_dot_products(causal: bool, dtype: torch.dtype
         kernel = KernelAttention(RbfKernel(2.0), 2.0)(query, key, value, mask, causal, output_attentions=True)
         dot = DotAttention()(query, key, value, mask, causal, output_attentions=True)
         torch.testing.assert_close(kernel[0], dot[0], rtol=0, atol=1e-6)
+        for attention in (KernelAttention(RbfKernel(2.0), 2.0), DotAttention()):
+            torch.testing.assert_close(attention(query, key, value, mask, causal)[0], dot[0], rtol=0, atol=1e-6)
         for name in ("weights", "similarity", "importance"):
             torch.testing.assert_close(getattr(kernel[1], name), getattr(dot[1], name), rtol=0, atol=1e-6)
 
@@ -647,6 +650,32 @@ def test_case_an_odd_number_of_frequencies_is_refused() -> None:
 def test_case_a_causal_summary_needs_queries_and_keys_of_the_same_positions() -> None:
     with pytest.raises(ValueError, match="2 queries and 6 keys: a causal summary takes both of each position"):
         implicit()(drawn(1, 3, 2, 4), drawn(1, 3, 6, 4), drawn(1, 3, 6, 4), None, True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", ANY)
+def test_requested_weights_change_neither_output_nor_gradients(name: str, causal: bool) -> None:
+    attention = attention_of(name, p_norm=1.8)
+    query, key, value = (drawn(2, 3, 6, 4, seed=seed).requires_grad_() for seed in range(3))
+    found = []
+    for listed in (False, True):
+        output, aux = attention(query, key, value, some_mask(), causal, output_attentions=listed)
+        assert (aux.weights is None) is not listed
+        parameters = [x for x in attention.parameters() if x.requires_grad]
+        gradients = torch.autograd.grad(output.square().sum(), [query, key, value, *parameters], allow_unused=True)
+        found.append([output, *(x for x in gradients if x is not None)])
+    for plain, listed_one in zip(*found, strict=True):
+        torch.testing.assert_close(plain, listed_one, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["dot", "rbf", "direct", "ika"])
+def test_dropped_weights_are_those_of_the_softmax(name: str) -> None:
+    """Where weights are dropped each output is a sum over fewer keys: with values of 1 it is not 1."""
+    attention = attention_of(name, attention_dropout=0.5)
+    query, key = drawn(1, 3, 6, 4), drawn(1, 3, 6, 4, seed=1)
+    ones = torch.ones(1, 3, 6, 1).double()
+    torch.testing.assert_close(attention(query, key, ones)[0], ones)
+    assert (attention.train()(query, key, ones)[0] - ones).abs().mean() > 0.1
 
 
 def test_weights_that_are_seen_by_no_query_are_none() -> None:

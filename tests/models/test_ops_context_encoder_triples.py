@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from ctxzoo.models.ops_context_encoder_pairwise import fused_attention
 from ctxzoo.models.ops_context_encoder_triples import (
     CONTEXTS,
     FactorisedState,
@@ -17,7 +18,6 @@ from ctxzoo.models.ops_context_encoder_triples import (
     area_attention,
     context_weights,
     factorised_attention,
-    fused_attention,
     gathered_context,
     mixed_with_context,
     modulated_query,

@@ -1,0 +1,135 @@
+"""Attention over all pairs of queries and keys, of which no table is kept: its memory grows with n and not with n^2."""
+
+import math
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from .ops_context_encoder_kernels import FLOOR, visible_keys
+
+# Pairs whose kernel is computed at a time: on a CPU what stays in the cache of a core, elsewhere what fills the device.
+CPU_PAIRS = 2**18
+DEVICE_PAIRS = 2**26
+
+
+def fused_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    causal: bool,
+    *,
+    key_bias: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the outputs of a softmax of q.k / sqrt(d) + b_k over the keys that each query sees, by torch's kernel.
+
+    Args:
+        query, key: (B, h, queries, d) and (B, h, keys, d).
+        value: (B, h, keys, dv).
+        mask: boolean (B, keys), True where a key is real; None: all are.
+        causal: query i sees keys up to i + keys - queries.
+        key_bias: b, (B, h, keys), in nats; None: 0.
+
+    Returns:
+        (B, h, queries, dv) in the type of the values, 0 for a query that sees no key.
+    """
+    size, root = value.size(-1), math.sqrt(query.size(-1))
+    values = value.to(query.dtype)
+    if key_bias is not None:
+        # As one more number of each key, which the queries have as sqrt(d): kernels give no gradient of a mask.
+        query = torch.cat([query, torch.full_like(query[..., :1], root)], dim=-1)
+        key = torch.cat([key, key_bias.unsqueeze(-1)], dim=-1)
+        values = F.pad(values, (0, max(0, query.size(-1) - size)))  # fused kernels want equal widths
+    if mask is None and (not causal or query.size(2) == key.size(2)):
+        output = F.scaled_dot_product_attention(query, key, values, is_causal=causal, scale=1 / root)
+    else:
+        seen = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+        some = seen.any(dim=-1, keepdim=True)
+        # A row that sees nothing would be NaN, in some kernels only.
+        output = F.scaled_dot_product_attention(query, key, values, attn_mask=seen | ~some, scale=1 / root) * some
+    return output[..., :size].to(value.dtype)
+
+
+def squared_product_attention(
+    query_features: torch.Tensor,
+    key_features: torch.Tensor,
+    importance: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+) -> torch.Tensor:
+    """Return the outputs of a softmax of log(r^2 + 1e-5) + importance over the real keys, r = phi(q).phi(k).
+
+    Neither the logarithm nor the exponential is taken: with e_k = exp(importance - largest importance), the output is
+    sum_k (r^2 + 1e-5) e_k v_k / sum_k (r^2 + 1e-5) e_k, and the denominator is 1e-5 or more.
+
+    Args:
+        query_features, key_features: phi, (B, h, queries, F) and (B, h, keys, F) in float32 or wider.
+        importance: (B, h, keys) in nats.
+        value: (B, h, keys, dv).
+        mask: boolean (B, keys), True where a key is real; None: all are.
+
+    Returns:
+        (B, h, queries, dv) in the type of the values, 0 in a row without any key.
+    """
+    if mask is not None:
+        importance = importance.masked_fill(~mask.unsqueeze(1), torch.finfo(importance.dtype).min)
+    # Of the result the largest is no part: it cancels.
+    factor = (importance - importance.detach().amax(dim=-1, keepdim=True)).exp()
+    if mask is not None:
+        factor = factor.masked_fill(~mask.unsqueeze(1), 0.0)  # where no key is real all would be 1
+    weighed = torch.cat([value.to(factor.dtype), torch.ones_like(factor.unsqueeze(-1))], dim=-1) * factor.unsqueeze(-1)
+    sums: torch.Tensor
+    if torch.compiler.is_compiling():  # which finds blocks of its own
+        sums = (query_features @ key_features.transpose(-1, -2)).square() @ weighed
+    else:
+        grouped = (x.flatten(0, 1) for x in (query_features, key_features, weighed))
+        sums = _SquaredProductSums.apply(*grouped)  # type: ignore[no-untyped-call]
+        sums = sums.view(*value.shape[:2], *sums.shape[1:])
+    sums = sums + FLOOR * weighed.sum(dim=2, keepdim=True)
+    totals = sums[..., -1:]
+    if mask is not None:
+        totals = totals.masked_fill(totals == 0, 1.0)
+    return (sums[..., :-1] / totals).to(value.dtype)
+
+
+class _SquaredProductSums(torch.autograd.Function):
+    """sum_k (phi(q).phi(k))^2 v_k, (G, queries, dv), of (G, queries, F), (G, keys, F) and (G, keys, dv)."""
+
+    @staticmethod
+    def forward(ctx: Any, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(queries, keys, values)
+        sums = values.new_empty(*queries.shape[:2], values.size(-1))
+        for place, of_keys in _parts(queries, keys):
+            products = queries[place] @ keys[of_keys].transpose(1, 2)
+            torch.bmm(products.square_(), values[of_keys], out=sums[place])
+        return sums
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        queries, keys, values = ctx.saved_tensors
+        (of_sums,) = gradients
+        of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
+        for place, groups in _parts(queries, keys):
+            # Computed again, as cheap as to read it from memory.
+            products = queries[place] @ keys[groups].transpose(1, 2)
+            slopes = (of_sums[place] @ values[groups].transpose(1, 2)).mul_(products)
+            of_queries[place] = slopes @ keys[groups]
+            of_keys[groups].baddbmm_(slopes.transpose(1, 2), queries[place])
+            of_values[groups].baddbmm_(products.square_().transpose(1, 2), of_sums[place])
+        return of_queries.mul_(2), of_keys.mul_(2), of_values
+
+
+def _parts(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[tuple[slice, slice], slice]]:
+    """Return which groups and queries are read at a time, and those groups alone."""
+    limit = CPU_PAIRS if queries.device.type == "cpu" else DEVICE_PAIRS
+    groups, number = queries.shape[:2]
+    rows = max(1, min(number, limit // max(1, keys.size(1))))
+    together = max(1, limit // max(1, rows * keys.size(1)))
+    parts = []
+    for group in range(0, groups, together):
+        of_keys = slice(group, group + together)
+        parts += [((of_keys, slice(row, row + rows)), of_keys) for row in range(0, number, rows)]
+    return parts
