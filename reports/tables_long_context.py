@@ -1,4 +1,4 @@
-"""Generated tasks: tables of what linear-time attention looks up and what heads of pairs learn, from results files.
+"""Tables of what linear-time attention looks up and reads, and what heads of pairs learn, from results files.
 
 A cell is the test accuracy in percent, mean and sample standard deviation over seeds.
 """
@@ -10,16 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
+    PARAMETERS_COLUMN,
     RUN_COLUMNS,
+    best_epoch_column,
     commands_not_run,
     markdown_table,
     metric,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     with_commands,
 )
 
-RECIPE = "long_context_esa"
+RECIPE, DOCUMENTS_RECIPE = "long_context_esa", "document_context_encoder"
+DOCUMENTS, DOCUMENTS_TAG = "stanfordnlp/imdb", "blocks"
 LENGTHS = (64, 128, 256)
 LOOKUP_PROBES = {"copy": "copy", "recall": "associative recall"}
 LOOKUPS = {
@@ -38,6 +42,14 @@ PAIR_LENGTH = 17
 
 Runs = list[RunResult]
 ACCURACY = metric("test accuracy", "test/accuracy", 1)
+DOCUMENT_COLUMNS = (
+    RUN_COLUMNS[0],
+    metric("validation accuracy", "validation/accuracy"),
+    metric("test accuracy", "test/accuracy"),
+    best_epoch_column("accuracy", higher=True),
+    seconds_column(),
+    PARAMETERS_COLUMN,
+)
 
 
 def lookups(results: Runs) -> str:
@@ -73,11 +85,32 @@ def runs_of(results: Sequence[RunResult], variant: str, probe: str, length: int)
     Raises:
         ValueError: a seed twice, or seeds that were not made alike.
     """
-    wanted = (RECIPE, variant, f"{probe}-n{length}")
-    found = [run for run in results if (run.recipe, run.variant, run.tag) == wanted]
+    return _of_place(results, RECIPE, variant, f"{probe}-n{length}")
+
+
+def _of_place(results: Sequence[RunResult], recipe: str, variant: str, tag: str) -> Runs:
+    found = [run for run in results if (run.recipe, run.variant, run.tag) == (recipe, variant, tag)]
     refuse_repeats(found)
     refuse_mixtures(found)
     return found
 
 
-TABLES: Mapping[str, Callable[[Runs], str]] = {"long-context-lookups": lookups, "higher-order-pairs": pairs}
+def documents(results: Runs) -> str:
+    """Return the accuracy on whole reviews: softmax attention, and each feature map of ESA."""
+    reviews = [run for run in results if run.dataset == DOCUMENTS]
+    rows, missing = [], []
+    for variant, name in LOOKUPS.items():
+        runs = _of_place(reviews, DOCUMENTS_RECIPE, variant, DOCUMENTS_TAG)
+        rows.append([name, *([column.show(runs) for column in DOCUMENT_COLUMNS] if runs else [NOT_RUN])])
+        if not runs:
+            missing.append(variant)
+    command = f"python recipes/{DOCUMENTS_RECIPE}.py --attentions {' '.join(missing)} --resume"
+    headings = ["attention", *(column.heading for column in DOCUMENT_COLUMNS)]
+    return with_commands(markdown_table(headings, rows), commands_not_run([command] if missing else []))
+
+
+TABLES: Mapping[str, Callable[[Runs], str]] = {
+    "long-context-lookups": lookups,
+    "long-context-documents": documents,
+    "higher-order-pairs": pairs,
+}

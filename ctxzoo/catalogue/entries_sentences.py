@@ -144,7 +144,7 @@ ENTRIES = (
             "characters of Windows-1252 became the real ones (1,568 reviews). 45,000 of our files agree in two copies; "
             "5,000 negative training reviews are in one copy alone."
         ),
-        uses=DOCUMENTS,
+        uses=(*DOCUMENTS, "document_context_encoder"),
         megabytes=19.0,
         kinds=_REVIEWS,
         files=(

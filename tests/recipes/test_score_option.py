@@ -17,6 +17,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "badges_lste": {"dataset": ["sample"]},
     "citeulike_hcrnn": {"dataset": ["sample"], "models": ["hcrnn1"]},
     "document_bert": {"dataset": ["sample"]},
+    "document_context_encoder": {"dataset": ["sample"], "attentions": ["dot"]},
     "document_lama": {"dataset": ["sample"], "model": ["lama", "cnn"]},
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
     "mr_contextualizer": {"dataset": "sample"},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_long_context import lookups, pairs
+from reports.tables_long_context import documents, lookups, pairs
 from tests.support.result_tables import make_run, rows
 
 
@@ -41,6 +41,23 @@ def test_heads_of_pairs_stand_apart_from_lookups() -> None:
     assert rows(text)["pairs: volume"]["test accuracy"] == "99.5"
     assert rows(text)["pairs: factorised"]["seeds"] == "not run yet"
     assert "--probes marked_product --attentions factorised --resume" in text
+
+
+def test_whole_documents_are_those_of_their_recipe_and_blocks() -> None:
+    place = {"recipe": "document_context_encoder", "dataset": "stanfordnlp/imdb"}
+    metrics = {"test/accuracy": 88.0, "validation/accuracy": 89.0, "epochs": 2.0}
+    metrics |= {"validation/epoch1/accuracy": 89.0, "validation/epoch2/accuracy": 87.0}
+    results = [
+        made("dot", "blocks", 0.0, metrics=metrics, **place),
+        made("dot", "", 1.0, **place),
+        made("elu", "blocks", 2.0, recipe="another", dataset="stanfordnlp/imdb"),
+        made("learned", "blocks", 3.0, recipe="document_context_encoder"),
+    ]
+    text = documents(results)
+    found = rows(text)["softmax attention"]
+    assert (found["validation accuracy"], found["test accuracy"], found["best epoch"]) == ("89.00", "88.00", "1")
+    assert rows(text)["ESA, elu + 1"]["seeds"] == rows(text)["ESA, learned features"]["seeds"] == "not run yet"
+    assert "recipes/document_context_encoder.py --attentions favor learned elu --resume" in text
 
 
 def test_seeds_that_were_made_otherwise_are_refused() -> None:

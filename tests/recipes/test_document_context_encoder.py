@@ -1,0 +1,34 @@
+"""The recipe of attention on whole documents, in a process of its own, on the generated sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.results.result import RESULTS_DIR, read_results
+from recipes.document_context_encoder import ATTENTIONS, LONGEST, Settings, config_of
+from tests.recipes.test_mr_contextualizer import TINY, recipe
+
+NAME = "document_context_encoder"
+
+
+def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
+    run = recipe(tmp_path, *TINY, "--no_word2vec", "--processes", "1", "--name", "try", name=NAME)
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
+    assert sorted(results) == sorted(ATTENTIONS)
+    for name, one in results.items():
+        assert (one.architecture, one.tag, one.settings["optimiser"]) == ("context_encoder", "try", "adamw")
+        assert one.settings.get("feature_map") == ATTENTIONS[name].get("feature_map")
+    folder = tmp_path / "runs" / NAME / "learned-sample-test-seed0-try" / "checkpoint"
+    config = json.loads((folder / "config.json").read_text())
+    assert (config["attention"], config["feature_map"], config["dropout"]) == ("esa", "learned", 0.3)
+
+
+def test_no_word_is_cut_off_and_unknown_names_are_refused() -> None:
+    assert Settings().max_length == LONGEST
+    assert config_of("elu", Settings(hidden_size=32))["hidden_size"] == 32
+    with pytest.raises(ValueError, match="attentions: unknown 'softmax'; known: dot, favor, learned, elu"):
+        Settings(attentions=["dot", "softmax"])
