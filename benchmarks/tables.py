@@ -131,9 +131,13 @@ def _content(name: str, file: Path) -> str:
         return "Not measured yet."
     rows = read_rows(file)
     one = rows[0]
+    for column in ("cpu", "cores", "gpus", "torch", "transformers"):
+        if len({row[column] for row in rows}) > 1:
+            raise ValueError(f"{file.name}: rows with several values of {column!r} do not compare; measure all anew")
     gpus = "" if one["gpus"] == "[]" else f", {one['gpus']}"
     machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
-    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {one['commit'][:12]}"
+    commits = ", ".join(dict.fromkeys(row["commit"][:12] for row in rows))
+    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {commits}"
     dataset = f"; {'text' if 'sentences' in one else 'questions'} of {one['dataset']}" if "dataset" in one else ""
     return f"{TABLES[name](rows)}\n\n{made}{dataset}."
 

@@ -37,6 +37,20 @@ def test_a_table_is_made_from_its_file(tmp_path: Path) -> None:
     assert render(made, tmp_path) == made
 
 
+def test_rows_of_several_commits_are_told_and_of_several_machines_refused(tmp_path: Path) -> None:
+    rows = [{"imported": PEER, "median_seconds": 2.0, "above_peer_seconds": 0.0, "aim_seconds": None}]
+    file = tmp_path / "import_time.csv"
+    write_rows(file, rows * 2, "0123456789abcdef")
+    head, first, second = file.read_text().splitlines()
+    text = "<!-- table: import_time -->\n<!-- /table: import_time -->\n"
+    file.write_text("\n".join([head, first, second.replace("0123456789abcdef", "fedcba9876543210")]) + "\n")
+    assert "commit 0123456789ab, fedcba987654." in render(text, tmp_path)
+    found = read_rows(file)[0]["torch"]
+    file.write_text("\n".join([head, first, second.replace(found, "1.0.0")]) + "\n")
+    with pytest.raises(ValueError, match=r"import_time\.csv: rows with several values of 'torch'"):
+        render(text, tmp_path)
+
+
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     text = "<!-- table: preparation -->\n<!-- /table: preparation -->\n"
     assert "Not measured yet." in render(text, tmp_path)
