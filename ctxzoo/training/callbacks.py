@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import signal
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -102,7 +104,11 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 
 class ResumeCheckpoint(ModelCheckpoint):
-    """Writes the state of the training to one file every `every` steps and at the end of each epoch.
+    """Writes the state of the training to one file every `every` steps and at the ends of epochs.
+
+    Where epochs are short not each is written, but the first, the last, and one in some seconds: the state holds what
+    is logged of every epoch, and would take longer to write than the epoch. What is done again after a kill gives the
+    same numbers.
 
     At the last batch of an epoch nothing is written before the epoch's end: Lightning takes a checkpoint of that
     moment for a finished epoch and would not make up for its validation. When `max_steps` ends the training in the
@@ -111,9 +117,10 @@ class ResumeCheckpoint(ModelCheckpoint):
     Args:
         path: the file.
         every: steps.
+        seconds: between the ends of two epochs that are written, at least; 0: each is.
     """
 
-    def __init__(self, path: Path, every: int) -> None:
+    def __init__(self, path: Path, every: int, seconds: float = 5.0) -> None:
         super().__init__(
             dirpath=path.parent,
             filename=path.stem,
@@ -123,6 +130,8 @@ class ResumeCheckpoint(ModelCheckpoint):
         )
         self.path = path
         self.every = every
+        self.seconds = seconds
+        self._written = -math.inf  # the moment of the last one, of a clock that begins anywhere
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         due = trainer.global_step % self.every == 0 or trainer.global_step == trainer.max_steps
@@ -130,8 +139,16 @@ class ResumeCheckpoint(ModelCheckpoint):
             trainer.save_checkpoint(self.path)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        if trainer.is_last_batch:
+        if not trainer.is_last_batch:
+            return
+        ends = trainer.should_stop or trainer.global_step == trainer.max_steps
+        ends = ends or trainer.current_epoch + 1 == trainer.max_epochs
+        ends = ends or any(isinstance(other, StopOnInterrupt) and other.stops for other in trainer.callbacks)
+        due = ends or time.monotonic() - self._written >= self.seconds
+        # Clocks of processes differ, and all must take part.
+        if trainer.strategy.reduce_boolean_decision(due, all=False):
             trainer.save_checkpoint(self.path)
+            self._written = time.monotonic()
 
 
 class KeepCsvRows(lightning.Callback):
@@ -222,18 +239,19 @@ def _csv_loggers(trainer: Any) -> list[Any]:
 class StopOnInterrupt(lightning.Callback):
     """First SIGINT or SIGTERM: finish the step, write `checkpoint`, raise `TrainingInterrupted`; a second acts at once.
 
-    After the last batch of an epoch its validation is finished too, and the checkpoint of the epoch's end is what is
-    left. Leaving by an exception, not by `trainer.should_stop`, keeps Lightning from counting an open epoch as done: a
-    resumed run would begin the next one. Belongs behind every callback that changes state at the end of a batch.
+    After the last batch of an epoch its validation is finished too, and `ResumeCheckpoint` writes what is left. Leaving
+    by an exception, not by `trainer.should_stop`, keeps Lightning from counting an open epoch as done: a resumed run
+    would begin the next one. Belongs behind every callback that changes state at the end of a batch.
     """
 
     def __init__(self, checkpoint: Path) -> None:
         self.checkpoint = checkpoint
+        self.stops = False  # behind the epoch that ends
         self._asked = False
         self._handlers: dict[int, Any] = {}
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self._asked = False
+        self._asked = self.stops = False
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread may set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -244,8 +262,12 @@ class StopOnInterrupt(lightning.Callback):
             trainer.save_checkpoint(self.checkpoint)
             self._stop(trainer)
 
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        self.stops = self._is_asked(trainer)
+
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        if self._is_asked(trainer):
+        # Who asks from here on waits for a step, behind which there is a checkpoint.
+        if self.stops:
             self._stop(trainer)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:

@@ -18,6 +18,7 @@ import lightning
 import torch
 
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+from ctxzoo.training.callbacks import ResumeCheckpoint
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
 from tests.support.tiny_squad import tiny_config, tiny_data
 
@@ -93,6 +94,7 @@ def train(
     learning_rate: float = 0.01,
     eval_batch_size: int = 8,
     model: dict[str, Any] | None = None,
+    epoch_seconds: float = 0.0,
     **settings: Any,
 ) -> lightning.Trainer:
     """Train from `last.ckpt` where there is one, else from the first step: dropout, EMA, schedule, validation.
@@ -104,6 +106,7 @@ def train(
         learning_rate: of AdamW.
         eval_batch_size: of the data.
         model: changed fields of the model's config.
+        epoch_seconds: see `ResumeCheckpoint`.
         settings: changed fields of `TrainerSettings`.
     """
     torch.set_num_threads(1)
@@ -129,6 +132,9 @@ def train(
         "progress": False,
     }
     trainer = build_trainer(TrainerSettings(**{**defaults, **settings}), output, "validation/f1")
+    for callback in trainer.callbacks:
+        if isinstance(callback, ResumeCheckpoint):
+            callback.seconds = epoch_seconds
     if stop is not None:
         trainer.callbacks.insert(0, _StopHere(stop))
     last = output / "lightning" / LAST

@@ -99,6 +99,28 @@ def test_ctrl_c_leaves_a_checkpoint_of_that_step(whole, tmp_path, number, place,
     assert differences(result(tmp_path), expected) == []
 
 
+@pytest.mark.parametrize(("moment", "step", "left"), [("epoch end", 5, 4), ("validation", 10, 5), ("step", 12, 5)])
+def test_epochs_of_less_than_some_seconds_are_not_each_written(whole, tmp_path, moment, step, left):
+    """But the first and the last are; what is lost with a kill is done again."""
+    data, expected = whole
+    every = 2 if left == 4 else 1000
+    with pytest.raises(StoppedError):
+        train(data, tmp_path, Stop(0, moment, step), checkpoint_every=every, epoch_seconds=1000)
+    assert torch.load(tmp_path / "lightning" / LAST, weights_only=True)["global_step"] == left
+    train(data, tmp_path, checkpoint_every=every, epoch_seconds=1000)
+    assert differences(result(tmp_path), expected) == []
+
+
+@pytest.mark.parametrize(("place", "step"), [("validation", 10), ("step", 10), ("epoch end", 5)])
+def test_ctrl_c_in_a_short_epoch_leaves_its_end(whole, tmp_path, place, step):
+    data, expected = whole
+    with pytest.raises(TrainingInterrupted, match=f"stopped after step {step}; resuming goes on"):
+        train(data, tmp_path, Stop(signal.SIGTERM, place, step), checkpoint_every=1000, epoch_seconds=1000)
+    assert torch.load(tmp_path / "lightning" / LAST, weights_only=True)["global_step"] == step
+    train(data, tmp_path)
+    assert differences(result(tmp_path), expected) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_that_is_killed_again_and_again_is_resumed_exactly(whole, tmp_path, seed):
