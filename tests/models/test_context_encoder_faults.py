@@ -1,4 +1,4 @@
-"""Tests of learned kernels can fail: each of these faults is found by the test that is for it."""
+"""Tests of the ContextEncoder's four ideas can fail: each of these faults is found by the test that is for it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import torch
 
 from ctxzoo.models import layers_context_encoder_density as density
 from ctxzoo.models import layers_context_encoder_kernels as kernels
+from ctxzoo.models import layers_context_encoder_time_position as time_position
 from ctxzoo.models import ops_context_encoder_kernels as ops
+from ctxzoo.models import ops_context_encoder_linear as linear
 from ctxzoo.models import ops_context_encoder_pairwise as pairwise
+from ctxzoo.models import ops_context_encoder_time as time
+from ctxzoo.models import ops_context_encoder_triples as triples
 from tests.models import test_layers_context_encoder_kernels as tests
+from tests.models import test_layers_context_encoder_time as time_layer_tests
+from tests.models import test_ops_context_encoder_linear as linear_tests
+from tests.models import test_ops_context_encoder_time as time_tests
+from tests.models import test_ops_context_encoder_triples as triples_tests
 
 Patch = pytest.MonkeyPatch
 
@@ -118,6 +126,84 @@ def _a_mask_before_the_magnitudes(patch: Patch) -> None:
     patch.setattr(kernels, "attend", wrong)
 
 
+# Attention in linear time
+
+
+def _rotations_as_lapack_leaves_them(patch: Patch) -> None:
+    patch.setattr(torch, "sgn", torch.ones_like)
+
+
+def _half_the_length_in_features(patch: Patch) -> None:
+    right = linear.squared_norm
+    patch.setattr(linear, "squared_norm", lambda x, p_norm: right(x, p_norm) / 2)
+
+
+def _one_largest_feature_for_all_keys(patch: Patch) -> None:
+    right = linear._levels
+
+    def wrong(key: Any, mask: Any) -> Any:
+        levels = right(key, mask)
+        return levels.amax(dim=-1, keepdim=True).expand_as(levels)
+
+    patch.setattr(linear, "_levels", wrong)
+
+
+def _a_chunk_sees_all_of_itself(patch: Patch) -> None:
+    right = linear._decay
+    patch.setattr(linear, "_decay", lambda of_query, of_key, before: right(of_query, of_key, of_key.size(-1)))
+
+
+def _sums_of_earlier_steps_are_lost(patch: Patch) -> None:
+    right = linear._carry
+
+    def wrong(state: Any, of_chunk: Any, ends: Any) -> Any:
+        return right(state._replace(sums=torch.zeros_like(state.sums)), of_chunk, ends)
+
+    patch.setattr(linear, "_carry", wrong)
+
+
+# Attention to pairs
+
+
+def _a_softmax_for_each_first_key(patch: Patch) -> None:
+    patch.setattr(triples, "_pair_softmax", lambda scores, pairs: scores.masked_fill(~pairs, -1e9).softmax(-1) * pairs)
+
+
+def _a_query_that_is_next_to_itself(patch: Patch) -> None:
+    right = triples.modulated_query
+    patch.setattr(triples_tests, "modulated_query", lambda query, *rest: right(query * (1 + 1e-6), *rest))
+
+
+def _later_keys_join_pairs(patch: Patch) -> None:
+    right = triples.visible_keys
+    patch.setattr(
+        triples, "visible_keys", lambda mask, queries, keys, causal, device: right(mask, queries, keys, False, device)
+    )
+
+
+def _tuples_of_the_last_chunk_alone(patch: Patch) -> None:
+    right = triples.factorised_attention
+    patch.setattr(triples_tests, "factorised_attention", lambda *given, state=None, **options: right(*given, **options))
+
+
+# Times
+
+
+def _envelopes_of_twice_the_power(patch: Patch) -> None:
+    right = time.log_envelopes
+    patch.setattr(time, "log_envelopes", lambda tau, parameters: 2 * right(tau, parameters))
+
+
+def _behaviour_of_the_whole_history(patch: Patch) -> None:
+    right = time_position.running_mean
+
+    def wrong(vectors: Any, mask: Any) -> Any:
+        means = right(vectors, mask)
+        return means[:, -1:].expand_as(means)
+
+    patch.setattr(time_position, "running_mean", wrong)
+
+
 FAULTS: list[tuple[Callable[[Patch], None], Callable[[], None]]] = [
     (_scale_without_root, tests.test_property_1_the_example_factorises),
     (_scale_without_root, lambda: tests.test_property_1_rbf_and_l2_are_dot_products(False, torch.float64)),
@@ -149,6 +235,53 @@ FAULTS: list[tuple[Callable[[Patch], None], Callable[[], None]]] = [
     (_means_that_forget, lambda: tests.test_property_11_reading_in_parts_equals_reading_at_once("mikan")),
     (_a_uniform_row_where_nothing_is_seen, lambda: tests.test_case_a_text_without_words_gives_zeros("linear")),
     (_a_mask_before_the_magnitudes, tests.test_case_a_mask_beats_the_largest_importance),
+    (_rotations_as_lapack_leaves_them, linear_tests.test_02_orthogonal_projections_are_unbiased_too),
+    (
+        _half_the_length_in_features,
+        lambda: linear_tests.test_02_products_of_features_are_unbiased_for_the_rbf_kernel("favor"),
+    ),
+    (
+        _one_largest_feature_for_all_keys,
+        lambda: linear_tests.test_06_a_changed_token_changes_no_output_before_it_by_a_single_bit("favor", 4),
+    ),
+    (_one_largest_feature_for_all_keys, linear_tests.test_a_huge_later_key_does_not_make_the_past_vanish),
+    (
+        _a_chunk_sees_all_of_itself,
+        lambda: linear_tests.test_06_a_changed_token_changes_no_output_before_it_by_a_single_bit("elu", 4),
+    ),
+    (
+        _a_chunk_sees_all_of_itself,
+        lambda: linear_tests.test_01_sums_over_keys_equal_the_matrix_of_weights("learned", True, True),
+    ),
+    (
+        _sums_of_earlier_steps_are_lost,
+        lambda: linear_tests.test_07_a_stream_of_single_tokens_equals_the_whole("hyperbolic"),
+    ),
+    (
+        _a_softmax_for_each_first_key,
+        lambda: triples_tests.test_01_second_keys_and_values_of_one_give_softmax_attention(True, False),
+    ),
+    (
+        _a_query_that_is_next_to_itself,
+        lambda: triples_tests.test_07_contextual_attention_of_strength_zero_is_softmax_attention_bit_for_bit(
+            False, torch.float64
+        ),
+    ),
+    (
+        _later_keys_join_pairs,
+        lambda: triples_tests.test_09_a_changed_token_changes_no_output_before_it_by_a_single_bit("volume"),
+    ),
+    (
+        _tuples_of_the_last_chunk_alone,
+        lambda: triples_tests.test_10_a_stream_of_single_tokens_equals_the_whole_with_a_state_of_fixed_size(2, False),
+    ),
+    (_envelopes_of_twice_the_power, time_tests.test_property_1_one_component_and_one_frequency),
+    (
+        _behaviour_of_the_whole_history,
+        lambda: time_layer_tests.test_property_9_later_events_and_times_leave_earlier_outputs_alone(
+            "lste_behaviour", "kernel"
+        ),
+    ),
 ]
 
 
