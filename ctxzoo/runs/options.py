@@ -111,7 +111,7 @@ RANGES = {
             *("char_ngram_buckets", "classifier_size", "halve_after", "logit_rank", "ngram_buckets", "num_workers"),
             *("patience", "position_dim", "processes", "warmup_steps"),
             *("gradient_clip", "logit_learning_rate", "naive_bayes", "subsampling", "vectors_std", "weight_decay"),
-            *("deep_scale", "divide_after", "kl_lambda"),
+            *("deep_scale", "divide_after", "kl_lambda", "rows_per_step"),
         ),
         COUNT,
     ),

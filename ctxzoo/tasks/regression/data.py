@@ -1,7 +1,8 @@
-"""Rows of numbers for Lightning: all rows are one sequence, and the targets of a split are what counts."""
+"""Rows of numbers for Lightning: all rows, or parts of them, are a sequence, and targets of a split are what counts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,6 +104,20 @@ class OneSequence(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
         }
 
 
+class PartsOfRows(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
+    """A dataset of rows with targets, of which any number is a sequence of its own."""
+
+    def __init__(self, inputs: Numbers, labels: Numbers) -> None:
+        self.inputs, self.labels = inputs, labels
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows = list(numbers)
+        return {**OneSequence(self.inputs[rows], self.labels[rows])[[0]], "row": torch.tensor(rows)}
+
+
 class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     """All rows of a dataset as one sequence, of which the targets of one split are known at a time.
 
@@ -116,11 +131,13 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         dataset, data_dir, config_name, target_column: see `read_rows`.
         split_number: which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
         protocol: "validation", or "best_test" with a random split.
-        seed: there is nothing to draw.
+        rows_per_step: where there are more training rows, an epoch takes several steps over parts of them, drawn anew
+            each time, and no part is larger; None: a step takes all rows, whose pairs are as many as their square.
+        seed: of the parts.
         scaling_fields: those of a model that is there (`Scaling.fields`), in place of those of the training rows.
 
     Raises:
-        ValueError: an unknown protocol, or "best_test" without a `split_number`.
+        ValueError: an unknown protocol, "best_test" without a `split_number`, or parts of less than two rows.
     """
 
     tokenizer = None  # numbers are no text
@@ -134,6 +151,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         target_column: str | None = None,
         split_number: int | None = None,
         protocol: str = VALIDATION,
+        rows_per_step: int | None = None,
         seed: int = 0,
         scaling_fields: dict[str, Any] | None = None,
     ) -> None:
@@ -143,7 +161,10 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
                 f"protocol={protocol!r} with split_number={split_number}: expected one of {', '.join(PROTOCOLS)}, and "
                 "a split_number with best_test"
             )
+        if rows_per_step is not None and rows_per_step < 2:
+            raise ValueError(f"rows_per_step={rows_per_step}: expected 2 or more, which read each other")
         self.config_name, self.target_column = config_name, target_column
+        self.rows_per_step = rows_per_step
         self.split_number, self.protocol, self.seed = split_number, protocol, seed
         self.scaling_fields: dict[str, Any] = dict(scaling_fields or {})
         self.parts: dict[str, npt.NDArray[np.int64]] = {}
@@ -217,7 +238,12 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return bucket_loader(batches, batches.lengths(), 1, shuffle=False, seed=self.seed)
 
     def train_dataloader(self) -> ResumableLoader:
-        return self.split_dataloader("train")
+        rows = self.rows("train")
+        if self.rows_per_step is None or len(rows) <= self.rows_per_step:
+            return self.split_dataloader("train")
+        size = math.ceil(len(rows) / math.ceil(len(rows) / self.rows_per_step))  # parts of about one size
+        parts = PartsOfRows(self.scaled_features()[rows], self.batches("train").labels[rows])
+        return bucket_loader(parts, np.ones(len(rows), np.int64), size, shuffle=True, seed=self.seed, pool_batches=1)
 
     def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
         return self.split_dataloader("validation") if "validation" in self.parts else []

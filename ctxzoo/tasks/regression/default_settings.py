@@ -22,6 +22,7 @@ SIZES: Mapping[str, Any] = {
     "num_features": 64,
     "dropout": 0.0,
 }
+DATA: Mapping[str, Any] = {"rows_per_step": 2048}
 TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-2, "weight_decay": 0.0}
 TRAINER: Mapping[str, Any] = {
     "epochs": 1000,
@@ -47,6 +48,7 @@ def default_preset(variant: str) -> Preset:
         architecture=ARCHITECTURE,
         variant=variant,
         config=config,
+        data=dict(DATA),
         task=dict(TASK),
         trainer=dict(TRAINER),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -86,6 +86,10 @@ class RegressionSettings(TrainingSettings):
     num_features: int = reported(64, "frequencies of a learned kernel")
     dropout: float = reported(0.0, "on what a block adds")
     p_norm: float | None = reported(None, "p of the importance of ikan and mikan; default: that of IKA's code, else 2")
+    rows_per_step: int = field(
+        default=0,
+        metadata={"help": "steps over parts of so many training rows, drawn anew each epoch; 0: all rows in each step"},
+    )
     target_column: str | None = reported(None, "of a file: what is predicted; default: y, else the last column")
 
     def __post_init__(self) -> None:
@@ -153,7 +157,12 @@ def regression_run(
         seed=seed,
         fold=split_number,
         commit=commit,
-        settings={**reported_settings(settings), "config_name": source["config_name"], "p_norm": norm},
+        settings={
+            **reported_settings(settings),
+            **({"rows_per_step": settings.rows_per_step} if settings.rows_per_step else {}),
+            "config_name": source["config_name"],
+            "p_norm": norm,
+        },
         tag=run_tag(source["config_name"], settings.protocol, tag),
     )
     return RegressionRun(
@@ -180,5 +189,6 @@ def data_arguments(settings: RegressionSettings, dataset: str, split_number: int
         "target_column": settings.target_column,
         "split_number": split_number,
         "protocol": settings.protocol,
+        "rows_per_step": settings.rows_per_step or None,
         "seed": seed,
     }

@@ -73,6 +73,36 @@ def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:
     assert seen.tolist() == [1] * 160
 
 
+def test_many_training_rows_are_read_in_parts_that_differ_by_epoch() -> None:
+    data = RegressionDataModule("sample", rows_per_step=50, seed=1)
+    data.setup()
+    train = data.rows("train")
+    loader = data.train_dataloader()
+    drawn = []
+    for epoch in (0, 1):
+        loader.sampler.set_epoch(epoch)  # type: ignore[attr-defined]
+        batches = list(loader)
+        assert sorted(batch["inputs_embeds"].size(1) for batch in batches) == [40, 40, 40]  # of 120, not 50, 50, 20
+        places = torch.cat([batch["row"] for batch in batches])
+        assert sorted(places.tolist()) == list(range(120))
+        whole = data.batches("train")
+        for batch in batches:
+            rows = train[batch["row"].numpy()]
+            assert np.allclose(batch["inputs_embeds"][0], data.scaled_features()[rows], atol=1e-6)
+            assert np.allclose(batch["labels"][0, :, 0], whole.labels[rows], atol=1e-6)
+            assert batch["attention_mask"].all()
+        drawn.append(places.tolist())
+    assert drawn[0] != drawn[1]
+    (validation,) = data.val_dataloader()
+    assert validation["inputs_embeds"].shape == (1, 160, 3)
+    all_at_once = RegressionDataModule("sample", rows_per_step=120)
+    all_at_once.setup()
+    (batch,) = all_at_once.train_dataloader()
+    assert batch["inputs_embeds"].shape == (1, 160, 3)
+    with pytest.raises(ValueError, match="rows_per_step=1: expected 2 or more"):
+        RegressionDataModule("sample", rows_per_step=1)
+
+
 def test_random_splits() -> None:
     for protocol, sizes in (("validation", (80, 10, 10)), ("best_test", (90, 10, 10))):
         parts = random_parts(100, 0, protocol)

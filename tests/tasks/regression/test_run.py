@@ -53,6 +53,16 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[RegressionRun, RunResul
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
+def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
+    one = run(tmp_path, epochs=15, rows_per_step=40)
+    result = execute(one)
+    assert (result.metrics["epochs"], result.metrics["steps"]) == (15, 45)
+    assert result.settings["rows_per_step"] == 40
+    assert "rows_per_step" not in run(tmp_path).spec.settings
+    assert result.metrics["train/epoch15/loss"] < 0.8 * result.metrics["train/epoch1/loss"]
+    assert result.metrics["test/r2"] > 0.4
+
+
 def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[RegressionRun, RunResult]) -> None:
     one, result = finished
     checkpoint = one.spec.checkpoint
