@@ -16,6 +16,7 @@ from ctxzoo.results.table_parts import (
     commands_not_run,
     markdown_table,
     mean_and_deviation,
+    refuse_mixtures,
     refuse_repeats,
     with_commands,
 )
@@ -35,6 +36,8 @@ MODELS = {
     "ika": "`ika`",
     "mikan": "`mikan`",
 }
+# Of more than 5,000 rows: in parts, and fewer epochs of several steps each.
+PARTS = {"parkinsons": " --rows_per_step 1024 --epochs 200"}
 LEARNED = ("dot", "rbf", "ikan_direct", "ika", "mikan")
 
 Runs = list[RunResult]
@@ -60,7 +63,7 @@ def runs_of(results: Sequence[RunResult], model: str, name: str, protocol: str) 
         protocol: by which the epoch was chosen.
 
     Raises:
-        ValueError: a split twice.
+        ValueError: a split twice, or splits that were not made alike.
     """
     tag = name if protocol == VALIDATION else f"{name}-{protocol}"
     found = [
@@ -71,6 +74,7 @@ def runs_of(results: Sequence[RunResult], model: str, name: str, protocol: str) 
         and not run.settings.get("tiny")
     ]
     refuse_repeats(found)
+    refuse_mixtures(found)
     return found
 
 
@@ -84,7 +88,7 @@ def _table(results: Runs, protocol: str, models: Sequence[str]) -> str:
     for name in SETS:
         missing = [model for model in models if len(runs_of(results, model, name, protocol)) < SPLITS]
         if missing:
-            how = "" if protocol == VALIDATION else f" --protocol {protocol}"
+            how = ("" if protocol == VALIDATION else f" --protocol {protocol}") + PARTS.get(name, "")
             commands.append(f"python recipes/{RECIPE}.py --dataset {name} --models {' '.join(missing)}{how} --resume")
     return with_commands(markdown_table(["model", *SETS], rows), commands_not_run(commands))
 
