@@ -5,8 +5,8 @@
     python recipes/long_context_esa.py --dataset sample --tiny          does it run? (seconds)
     python recipes/long_context_esa.py --resume                         what is finished is kept
 
-copy: tokens, a mark, and the tokens again, which are to be told. recall: keys with their values, and then keys whose
-values are to be told (associative recall). Both train a causal model of two layers, softmax attention (dot) beside the
+copy: tokens, a mark, and the tokens again, which are to be told. recall: keys, each beside its value, and then keys
+whose values are to be told (associative recall); a quarter as many keys as steps. Both train a causal model of two layers, softmax attention (dot) beside the
 feature maps of esa. marked_product: 16 signs, two of them marked; whether their product is 1. One layer, one head, no
 network. All sequences are drawn anew; training and test draw with different seeds.
 """
@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
 from ctxzoo.models.layers_context_encoder_build import build_attention
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM
+from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
 from ctxzoo.runs.options import reported
@@ -74,21 +74,20 @@ def copies(count: int, length: int, generator: torch.Generator) -> tuple[torch.T
 
 
 def recalls(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids and labels (count, length): pairs of a key and its value, from the middle on such as were there.
+    """Return steps (count, length, 2), a key and its value each, and the labels (count, length) of those that ask.
 
-    Each sequence gives its `WORDS` keys values of its own; the labels are the values of the second half.
+    There are length / 4 keys; the first half of a sequence gives each of them twice, with a value of its own from 1 on.
+    The other steps ask for keys, with 0 for the value; the labels are the values less 1.
     """
-    pairs = length // 2
-    of_key = torch.randint(0, WORDS, (count, WORDS), generator=generator)
-    # Every key comes in the first half, if it is long enough.
-    first = torch.rand(count, max(pairs // 2, WORDS), generator=generator).argsort(dim=1)[:, : pairs // 2] % WORDS
-    then = torch.randint(0, pairs // 2, (count, pairs - pairs // 2), generator=generator)
-    keys = torch.cat((first, first.gather(1, then)), dim=1)
-    values = of_key.gather(1, keys)
-    ids = torch.stack((2 + keys, 2 + WORDS + values), dim=2).flatten(1)
-    labels = torch.full_like(ids, IGNORED)
-    labels[:, 2 * (pairs // 2) + 1 :: 2] = ids[:, 2 * (pairs // 2) + 1 :: 2]
-    return ids, labels
+    num_keys = length // 4
+    of_key = torch.randint(0, WORDS, (count, num_keys), generator=generator)
+    keys = torch.rand(count, 2 * num_keys, generator=generator).argsort(dim=1) % num_keys
+    asked = torch.randint(0, num_keys, (count, length - 2 * num_keys), generator=generator)
+    given = torch.stack((keys, of_key.gather(1, keys) + 1), dim=2)
+    questions = torch.stack((asked, torch.zeros_like(asked)), dim=2)
+    labels = torch.full((count, length), IGNORED)
+    labels[:, 2 * num_keys :] = of_key.gather(1, asked)
+    return torch.cat((given, questions), dim=1), labels
 
 
 def marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -101,6 +100,22 @@ def marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tenso
     asking = torch.tensor([0.0, 0.0, 1.0]).expand(count, 1, 3)
     steps = torch.stack((signs.float(), marked.float(), torch.zeros(count, 16)), dim=2)
     return torch.cat((asking, steps), dim=1), (torch.where(marked, signs, 1).prod(dim=1) > 0).long()
+
+
+class Recaller(nn.Module):
+    """A causal encoder of keys and their values: steps (B, n, 2) to scores of the values (B, n, `WORDS`)."""
+
+    def __init__(self, num_keys: int, config: ContextEncoderConfig) -> None:
+        super().__init__()
+        self.keys = nn.Embedding(num_keys, config.input_size)
+        self.values = nn.Embedding(1 + WORDS, config.input_size)
+        self.encoder = ContextEncoderModel(config)
+        self.readout = nn.Linear(config.hidden_size, WORDS)
+
+    def forward(self, steps: torch.Tensor) -> torch.Tensor:
+        read = self.keys(steps[..., 0]) + self.values(steps[..., 1])
+        scores: torch.Tensor = self.readout(self.encoder(inputs_embeds=read).last_hidden_state)
+        return scores
 
 
 class OneLayer(nn.Module):
@@ -190,25 +205,22 @@ class ProbeRun(Run):
         """Return the model of the probe, its weights drawn."""
         if self.probe == "marked_product":
             return OneLayer(PAIRS[self.variant], self.width)
-        return ContextEncoderForCausalLM(
-            ContextEncoderConfig(
-                vocab_size=2 + 2 * WORDS,
-                word_dim=self.width,
-                hidden_size=self.width,
-                num_heads=4,
-                num_layers=2,
-                position="rotary",
-                causal=True,
-                **LOOKUPS[self.variant],
-            )
-        )
+        fields = {"hidden_size": self.width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
+        fields.update(LOOKUPS[self.variant])
+        if self.probe == "recall":
+            return Recaller(self.length // 4, ContextEncoderConfig(input_size=self.width, **fields))
+        return ContextEncoderForCausalLM(ContextEncoderConfig(vocab_size=2 + WORDS, word_dim=self.width, **fields))
 
     def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores and classes of what is to be told in `count` drawn sequences."""
         if self.probe == "marked_product":
             steps, labels = marked_products(count, generator)
             return model(steps), labels
-        ids, labels = (copies if self.probe == "copy" else recalls)(count, self.length, generator)
+        if self.probe == "recall":
+            steps, labels = recalls(count, self.length, generator)
+            asked = labels != IGNORED
+            return model(steps)[asked], labels[asked]
+        ids, labels = copies(count, self.length, generator)
         following = labels[:, 1:]
         asked = following != IGNORED
         return model(ids).logits[:, :-1][asked], following[asked]

@@ -21,13 +21,14 @@ def test_copies_ask_for_the_words_before_the_mark() -> None:
 
 
 def test_recalls_ask_for_the_value_that_a_key_had() -> None:
-    ids, labels = recalls(20, 24, torch.Generator().manual_seed(0))
-    for row, asked in zip(ids.tolist(), labels.tolist(), strict=True):
-        values = dict(zip(row[0:12:2], row[1:12:2], strict=True))
-        for place in range(13, 24, 2):
-            assert asked[place] == row[place] == values[row[place - 1]]
-        assert [place for place in range(24) if asked[place] != IGNORED] == list(range(13, 24, 2))
-    assert int(ids.max()) < 2 + 2 * WORDS
+    steps, labels = recalls(20, 24, torch.Generator().manual_seed(0))
+    assert steps.shape == (20, 24, 2)
+    for row, asked in zip(steps.tolist(), labels.tolist(), strict=True):
+        values = dict(row[:12])
+        assert sorted(key for key, _ in row[:12]) == sorted(2 * list(range(6)))
+        assert all(values[key] == value and 1 <= value <= WORDS for key, value in row[:12])
+        assert [value for _, value in row[12:]] == [0] * 12
+        assert asked == [IGNORED] * 12 + [values[key] - 1 for key, _ in row[12:]]
 
 
 def test_the_product_is_that_of_the_two_marked_signs() -> None:
