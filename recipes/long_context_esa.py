@@ -6,9 +6,10 @@
     python recipes/long_context_esa.py --resume                         what is finished is kept
 
 copy: tokens, a mark, and the tokens again, which are to be told. recall: keys, each beside its value, and then keys
-whose values are to be told (associative recall); a quarter as many keys as steps. Both train a causal model of two layers, softmax attention (dot) beside the
-feature maps of esa. marked_product: 16 signs, two of them marked; whether their product is 1. One layer, one head, no
-network. All sequences are drawn anew; training and test draw with different seeds.
+whose values are to be told (associative recall); a quarter as many keys as steps. Both train a causal model of two
+layers, softmax attention (dot) beside the feature maps of esa. marked_product: 16 signs, two of them marked; whether
+their product is 1. One layer, one head, no network. All sequences are drawn anew; training and test draw with different
+seeds.
 """
 
 from __future__ import annotations
