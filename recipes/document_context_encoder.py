@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
+from ctxzoo.models.ops_context_encoder_linear import FEATURE_MAPS
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import train_all
 from ctxzoo.runs.options import reported
@@ -28,14 +27,9 @@ from ctxzoo.tasks.text_classification.datasets import tag_of
 from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
 
 RECIPE, ARCHITECTURE = "document_context_encoder", "context_encoder"
-ATTENTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "dot": {"attention": "dot"},
-        "favor": {"attention": "esa", "feature_map": "favor"},
-        "learned": {"attention": "esa", "feature_map": "learned"},
-        "elu": {"attention": "esa", "feature_map": "elu"},
-    }
-)
+DOT = "dot"
+KNOWN = (DOT, *FEATURE_MAPS)  # softmax attention, and the feature maps of esa
+COMPARED = (DOT, "favor", "learned", "elu")
 TINY = {"hidden_size": 8, "num_heads": 2, "num_layers": 1, "inner_size": 8}
 RATE = 1e-3
 LONGEST = 10_000  # words: more than any document of these sets has
@@ -44,9 +38,7 @@ LONGEST = 10_000  # words: more than any document of these sets has
 @dataclass
 class Settings(DocumentSettings):
     dataset: list[str] = field(default_factory=lambda: ["imdb_blocks"], metadata={"help": "one or more; see above"})
-    attentions: list[str] = field(
-        default_factory=lambda: list(ATTENTIONS), metadata={"help": f"of {', '.join(ATTENTIONS)}"}
-    )
+    attentions: list[str] = field(default_factory=lambda: list(COMPARED), metadata={"help": f"of {', '.join(KNOWN)}"})
     name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
     epochs: int = reported(10, "at most")
     patience: int = reported(2, "epochs without better validation accuracy before it stops")
@@ -67,8 +59,8 @@ class Settings(DocumentSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.attentions:
-            if name not in ATTENTIONS:
-                raise ValueError(f"attentions: unknown {name!r}; known: {', '.join(ATTENTIONS)}")
+            if name not in KNOWN:
+                raise ValueError(f"attentions: unknown {name!r}; known: {', '.join(KNOWN)}")
 
 
 def main(settings: Settings) -> None:
@@ -105,7 +97,7 @@ def config_of(attention: str, settings: Settings) -> dict[str, Any]:
     fields = ("hidden_size", "num_heads", "num_layers", "inner_size", "position", "dropout", "hidden_dropout")
     return {
         "model_type": f"ctxzoo_{ARCHITECTURE}",
-        **ATTENTIONS[attention],
+        **({"attention": DOT} if attention == DOT else {"attention": "esa", "feature_map": attention}),
         **{name: getattr(settings, name) for name in fields},
         **(TINY if settings.tiny else {}),
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.document_context_encoder import ATTENTIONS, LONGEST, Settings, config_of
+from recipes.document_context_encoder import COMPARED, LONGEST, Settings, config_of
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 
 NAME = "document_context_encoder"
@@ -18,10 +18,10 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
     run = recipe(tmp_path, *TINY, "--no_word2vec", "--processes", "1", "--name", "try", name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
-    assert sorted(results) == sorted(ATTENTIONS)
+    assert sorted(results) == sorted(COMPARED)
     for name, one in results.items():
         assert (one.architecture, one.tag, one.settings["optimiser"]) == ("context_encoder", "try", "adamw")
-        assert one.settings.get("feature_map") == ATTENTIONS[name].get("feature_map")
+        assert one.settings.get("feature_map") == (None if name == "dot" else name)
     folder = tmp_path / "runs" / NAME / "learned-sample-test-seed0-try" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
     assert (config["attention"], config["feature_map"], config["dropout"]) == ("esa", "learned", 0.3)
@@ -30,5 +30,7 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
 def test_no_word_is_cut_off_and_unknown_names_are_refused() -> None:
     assert Settings().max_length == LONGEST
     assert config_of("elu", Settings(hidden_size=32))["hidden_size"] == 32
-    with pytest.raises(ValueError, match="attentions: unknown 'softmax'; known: dot, favor, learned, elu"):
+    with pytest.raises(
+        ValueError, match="attentions: unknown 'softmax'; known: dot, favor, hyperbolic, elu, relu, learned, trig"
+    ):
         Settings(attentions=["dot", "softmax"])
