@@ -21,10 +21,13 @@ TEXTS = [
 _FROM_INDEX = re.compile(r"""pip3? install (?:-\S+ )*["'\\]*ctxzoo\b(?!\S* ?@)|(?:uv|pipx)\b[^\n]*\badd ctxzoo\b""")
 
 
+def subparsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    (found,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
 def commands() -> list[str]:
-    actions = build_parser()._actions
-    (subparsers,) = (action for action in actions if isinstance(action, argparse._SubParsersAction))
-    return list(subparsers.choices)
+    return list(subparsers_of(build_parser()))
 
 
 def test_readme_lists_every_command() -> None:
@@ -32,6 +35,15 @@ def test_readme_lists_every_command() -> None:
     section = text.partition("## Command line\n")[2].partition("\n## ")[0]
     listed = re.findall(r"^ctxzoo ([\w-]+)", section, flags=re.MULTILINE)
     assert list(dict.fromkeys(listed)) == commands()
+
+
+def test_every_problem_stands_among_those_of_own_data() -> None:
+    text = (REPOSITORY_ROOT / "docs" / "own_data.md").read_text(encoding="utf-8")
+    problems = subparsers_of(subparsers_of(build_parser())["train"])
+    assert len(problems) >= 10
+    for problem in problems:
+        assert f"\nctxzoo train {problem} --data " in text, f"docs/own_data.md has no example of {problem}"
+        assert f"\n| {problem} | " in text, f"docs/own_data.md does not say what is read for {problem}"
 
 
 def test_nothing_is_installed_by_a_name_that_anybody_could_register() -> None:
