@@ -68,14 +68,17 @@ class DotAttention(Attention):
         scale = math.sqrt(query.size(-1))
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
-            if output_attentions or score_bias is not None or (self.training and self.dropout):
+            output = None
+            if score_bias is None and not (self.training and self.dropout):
+                output = fused_attention(wide_query, wide_key, value, mask, causal)
+            if output is None or output_attentions:
                 energy = wide_query @ wide_key.transpose(-1, -2) / scale
                 if score_bias is not None:
                     energy = energy + score_bias
                 visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-                output, weights = attend(energy, value, visible, self.dropout, self.training)
-            else:
-                output = fused_attention(wide_query, wide_key, value, mask, causal)
+                listed, weights = attend(energy, value, visible, self.dropout, self.training)
+                # Weights on request do not change the output, not even its rounding.
+                output = listed if output is None else output
         aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
         if output_attentions:
             aux.weights = weights
@@ -322,12 +325,13 @@ class KernelAttention(Attention):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             importance = self.magnitude(wide_key)
             output = None
-            if not output_attentions and score_bias is None and not self.drops:
+            if score_bias is None and not self.drops:
                 output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
-            if output is None:
+            if output is None or output_attentions:
                 log_similarity = self.kernel(wide_query, wide_key)
                 visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-                output, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                listed, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                output = listed if output is None else output
                 if output_attentions:
                     aux = weighed
         if use_cache:
@@ -433,14 +437,16 @@ class ImplicitKernelAttention(KernelAttention):
             mask = seen.squeeze(1)
             of_queries = frequency_features(wide_query, first, second)
             aux = AttentionAux()
-            if causal or output_attentions or score_bias is not None or self.drops:
+            output = None
+            if not causal and score_bias is None and not self.drops:
+                output = squared_product_attention(of_queries, features, importance, value, mask)
+            if output is None or output_attentions:
                 log_similarity = log_squared_product(of_queries, features)
                 visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
-                output, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                listed, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                output = listed if output is None else output
                 if output_attentions:
                     aux = weighed
-            else:
-                output = squared_product_attention(of_queries, features, importance, value, mask)
         aux.divergence, aux.copula_term = divergence, copula_term
         if use_cache:
             assert sums is not None

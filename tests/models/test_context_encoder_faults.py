@@ -210,11 +210,11 @@ FAULTS: list[tuple[Callable[[Patch], None], Callable[[], None]]] = [
     (_the_share_of_the_length_is_kept, lambda: tests.test_attention_equals_its_reference(1.0)),
     (
         _a_later_key_is_seen_in_dot_products,
-        lambda: tests.test_requested_weights_change_neither_output_nor_gradients("dot", True),
+        lambda: tests.test_requested_weights_are_those_of_the_output_and_change_no_bit_of_it("dot", True),
     ),
     (
         _no_floor_below_squares,
-        lambda: tests.test_requested_weights_change_neither_output_nor_gradients("direct", False),
+        lambda: tests.test_requested_weights_are_those_of_the_output_and_change_no_bit_of_it("direct", False),
     ),
     (_padding_joins_squares, lambda: tests.test_property_10_order_and_padding("mikan")),
     (_p_th_power_for_the_square, lambda: tests.test_property_2_the_table_of_norms(3.0)),
