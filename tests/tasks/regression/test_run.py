@@ -61,6 +61,9 @@ def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
     assert "rows_per_step" not in run(tmp_path).spec.settings
     assert result.metrics["train/epoch15/loss"] < 0.8 * result.metrics["train/epoch1/loss"]
     assert result.metrics["test/r2"] > 0.4
+    from ctxzoo.hub.saved_model import load_saved_model
+
+    assert len(load_saved_model(str(one.spec.checkpoint))[0].context.rows) == 120  # all of training, not a part
 
 
 def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[RegressionRun, RunResult]) -> None:
