@@ -320,20 +320,20 @@ class KernelAttention(Attention):
         output_attentions: bool = False,
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = with_past(state, key, value, mask)
-        aux = AttentionAux()
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             importance = self.magnitude(wide_key)
-            output = None
+            output, aux = None, AttentionAux()
             if score_bias is None and not self.drops:
                 output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
             if output is None or output_attentions:
                 log_similarity = self.kernel(wide_query, wide_key)
                 visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-                listed, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                listed, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                # Weights on request do not change the output, not even its rounding.
                 output = listed if output is None else output
-                if output_attentions:
-                    aux = weighed
+        if not output_attentions:
+            aux = AttentionAux()
         if use_cache:
             aux.state = growing_state(key, value, mask, self.memory_length)
         return output, aux
@@ -436,17 +436,16 @@ class ImplicitKernelAttention(KernelAttention):
             features, importance, value, seen = of_keys
             mask = seen.squeeze(1)
             of_queries = frequency_features(wide_query, first, second)
-            aux = AttentionAux()
-            output = None
+            output, aux = None, AttentionAux()
             if not causal and score_bias is None and not self.drops:
                 output = squared_product_attention(of_queries, features, importance, value, mask)
             if output is None or output_attentions:
                 log_similarity = log_squared_product(of_queries, features)
                 visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
-                listed, weighed = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
+                listed, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
                 output = listed if output is None else output
-                if output_attentions:
-                    aux = weighed
+        if not output_attentions:
+            aux = AttentionAux()
         aux.divergence, aux.copula_term = divergence, copula_term
         if use_cache:
             assert sums is not None
