@@ -63,6 +63,7 @@ class Attention(nn.Module):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend.
 
@@ -77,14 +78,21 @@ class Attention(nn.Module):
             state: what earlier steps left; keys, values and mask are then those of the new steps.
             use_cache: give the state behind the last key.
             output_attentions: give weights, similarity and importance, where the mechanism has them.
+            places: (K,) of the queries whose output is wanted, where `causal`, `score_bias`, `use_cache` and
+                `output_attentions` are not; what depends on all queries still does. None: all.
 
         Returns:
-            The output (B, h, queries, dv), 0 for a query that sees no key; and what else there is.
+            The output (B, h, queries or K, dv), 0 for a query that sees no key; and what else there is.
 
         Raises:
             ValueError: a mechanism that cannot add a `score_bias` got one, or one that does not stream a state.
         """
         raise NotImplementedError(f"{type(self).__name__} must define forward")
+
+
+def chosen(x: torch.Tensor, places: torch.Tensor | None, dim: int) -> torch.Tensor:
+    """Return x at some places of a dimension; None: x."""
+    return x if places is None else x.index_select(dim, places)
 
 
 def with_past(

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
 from .ops_context_encoder_positions import rotate
 from .ops_dropout import dropout
 
@@ -59,6 +59,7 @@ class MultiHeadAttention(nn.Module):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend among the steps.
 
@@ -66,10 +67,10 @@ class MultiHeadAttention(nn.Module):
             x: (B, n, m).
             mask: boolean (B, n), True at real steps.
             rotary: see `rotary_factors`; None: queries and keys are not turned.
-            causal, score_bias, state, use_cache, output_attentions: see `Attention.forward`.
+            causal, score_bias, state, use_cache, output_attentions, places: see `Attention.forward`.
 
         Returns:
-            (B, n, m), and what else the attention gives.
+            (B, n or K, m), and what else the attention gives.
         """
         query, key, value = (
             layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
@@ -87,6 +88,7 @@ class MultiHeadAttention(nn.Module):
             state=state,
             use_cache=use_cache,
             output_attentions=output_attentions,
+            places=places,
         )
         output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))
         return output, aux
@@ -125,8 +127,9 @@ class EncoderBlock(nn.Module):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Return the steps (B, n, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
+        """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
         attended, aux = self.attention(
             self.attention_norm(x),
             mask,
@@ -136,7 +139,9 @@ class EncoderBlock(nn.Module):
             state=state,
             use_cache=use_cache,
             output_attentions=output_attentions,
+            places=places,
         )
+        x, mask = chosen(x, places, 1), chosen(mask, places, 1)
         x = x + dropout(attended, self.dropout, self.training)
         inner = self.outer(F.gelu(self.inner(self.inner_norm(x))))
         x = x + dropout(inner, self.dropout, self.training)

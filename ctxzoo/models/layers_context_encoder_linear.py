@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
 from .ops_context_encoder_kernels import at_least_single, without_autocast
 from .ops_context_encoder_linear import (
     FEATURE_MAPS,
@@ -167,6 +167,7 @@ class EfficientAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend; see `Attention.forward`.
 
@@ -175,6 +176,7 @@ class EfficientAttention(Attention):
         """
         if score_bias is not None:
             raise ValueError("attention in linear time has no scores that a score_bias could be added to")
+        query = chosen(query, places, 2)
         if state is None and not output_attentions and self._reads_blocks(query, key, mask, causal):
             output, sums = (self._causal_blocks if causal else self._blocks)(query, key, value, mask)
             return output, AttentionAux(state=sums if use_cache else None)

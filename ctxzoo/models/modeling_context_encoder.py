@@ -15,7 +15,7 @@ from transformers import GenerationMixin
 from transformers.utils import ModelOutput
 
 from .configuration_context_encoder import ContextEncoderConfig
-from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
 from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
@@ -25,7 +25,7 @@ from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_context_encoder_losses import squared_error
-from .ops_context_encoder_positions import step_positions
+from .ops_context_encoder_positions import kept_places, step_positions
 from .ops_losses import IGNORED, token_classification_loss
 from .ops_masking import masked_mean
 from .ops_text_checks import word_mask
@@ -39,8 +39,8 @@ class ContextEncoderModelOutput(ModelOutput):
     """The output of the encoder.
 
     Attributes:
-        last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding.
-        pooler_output: (B, m) their mean over the real steps; 0 without any.
+        last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding; with `steps_to_keep` those alone.
+        pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
         kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, the sum over the layers.
         copula_term: (B,) the term of the authors' copula, likewise.
         clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
@@ -160,6 +160,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        steps_to_keep: torch.Tensor | None = None,
         return_dict: bool | None = None,
     ) -> ContextEncoderModelOutput | tuple[Any, ...]:
         """Read a batch of sequences.
@@ -173,6 +174,8 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             state: of the steps before, as `use_cache` returned it; the steps given are the next ones.
             use_cache: return the state; default: what the config says, otherwise False.
             output_attentions: return weights, similarities and importances.
+            steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; the last block then computes no
+                others, where it is not causal and nothing else is requested. Default: all.
 
         Raises:
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a state where the config is not
@@ -202,11 +205,14 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             kernel = times.kernel
         x = x * mask.unsqueeze(-1).to(x.dtype)
         wants_weights = self.wants(output_attentions, "attentions")
+        wants_steps = self.wants(output_hidden_states, "hidden_states")
+        needs_all = wants_weights or wants_steps or use_cache or kernel is not None or self.config.causal
         hidden_states, results = [x], []
         rotary = self.positions.rotary(positions)
         for attention in self.attentions:
             attention.begin_pass()
         for index, block in enumerate(self.blocks):
+            is_last = index == len(self.blocks) - 1
             x, aux = block(
                 x,
                 mask,
@@ -216,13 +222,16 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
                 state=None if state is None else state[1 + index],
                 use_cache=use_cache,
                 output_attentions=wants_weights,
+                places=steps_to_keep if is_last and not needs_all else None,
             )
             hidden_states.append(x)
             results.append(aux)
-        last = self.norm(x) * mask.unsqueeze(-1).to(x.dtype)
+        if needs_all:
+            x = chosen(x, steps_to_keep, 1)
+        last = self.norm(x) * chosen(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
         output = ContextEncoderModelOutput(
             last_hidden_state=last,
-            pooler_output=masked_mean(last, mask)[0],
+            pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
             kl=_sum([aux.divergence for aux in results]),
             copula_term=_sum([aux.copula_term for aux in results]),
             clamped=_mean([aux.clamped for aux in results]),
@@ -233,7 +242,7 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             pair_attentions=_each([aux.pair_weights for aux in results]),
             context_attentions=_each([aux.context_weights for aux in results]),
             modulations=_each([aux.modulation for aux in results]),
-            hidden_states=tuple(hidden_states) if self.wants(output_hidden_states, "hidden_states") else None,
+            hidden_states=tuple(hidden_states) if wants_steps else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
@@ -300,20 +309,29 @@ class ContextEncoderStepsPreTrainedModel(ContextEncoderPreTrainedModel):
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        logits_to_keep: int | torch.Tensor = 0,
         return_dict: bool | None = None,
     ) -> ContextEncoderStepsOutput | tuple[Any, ...]:
         """Score each step; inputs as in `ContextEncoderModel.forward`.
 
         Args:
             labels: what `losses` of the head compares the scores with.
+            logits_to_keep: so many of the last steps, or (K,) the places of any, that alone are scored; 0: all.
 
         Returns:
-            `logits` (B, n, L). The loss is the mean over the targets, plus the weighed divergence of learned kernels
-            divided by their number.
+            `logits` (B, n, L), or (B, K, L) of the steps to keep. The loss is the mean over the targets, plus the
+            weighed divergence of learned kernels divided by their number.
 
         Raises:
-            ValueError: labels of another shape or type, or other numbers; see also `ContextEncoderModel.forward`.
+            ValueError: labels of another shape or type, other numbers, or beside `logits_to_keep`; more steps to keep
+                than there are; see also `ContextEncoderModel.forward`.
         """
+        kept = None
+        if isinstance(logits_to_keep, torch.Tensor) or logits_to_keep:
+            if labels is not None:
+                raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
+            steps = inputs_embeds if input_ids is None else input_ids
+            kept = None if steps is None else kept_places(logits_to_keep, steps.size(1), steps.device)
         outputs = self.encoder(
             input_ids,
             attention_mask=attention_mask,
@@ -323,6 +341,7 @@ class ContextEncoderStepsPreTrainedModel(ContextEncoderPreTrainedModel):
             use_cache=use_cache,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
+            steps_to_keep=kept,
             return_dict=True,
         )
         logits = self.scores(outputs.last_hidden_state)
@@ -430,7 +449,7 @@ class ContextEncoderForRegression(ContextEncoderStepsPreTrainedModel):
         was_training = self.training
         self.eval()
         try:
-            logits = self(inputs_embeds=x.unsqueeze(0), return_dict=True).logits[0, -number:]
+            logits = self(inputs_embeds=x.unsqueeze(0), logits_to_keep=number, return_dict=True).logits[0]
         finally:
             self.train(was_training)
         predicted: torch.Tensor = logits.float() * config.target_scale + config.target_offset
@@ -495,6 +514,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
         attention_mask: torch.Tensor | None = None,
         inputs_embeds: torch.Tensor | None = None,
         use_cache: bool | None = None,
+        logits_to_keep: int = 0,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
@@ -504,7 +524,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
         """
         if attention_mask is not None and not bool(attention_mask.all()):
             raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
-        inputs = {"state": state, "use_cache": use_cache}
+        inputs = {"state": state, "use_cache": use_cache, "logits_to_keep": logits_to_keep}
         if state is not None:
             return {"input_ids": input_ids[:, -1:], **inputs}
         if inputs_embeds is not None:
@@ -589,7 +609,7 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
                 "input_ids": torch.tensor([ids], device=self.device),
                 "timestamps": torch.tensor([list(timestamps)], dtype=torch.float64, device=self.device),
             }
-            probabilities = self(**inputs, return_dict=True).logits[0, -1].float().softmax(dim=0)
+            probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
         finally:
             self.train(was_training)
         likeliest = probabilities[1:].topk(k)

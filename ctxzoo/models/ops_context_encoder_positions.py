@@ -1,4 +1,4 @@
-"""Positions of the steps of a sequence: which they are, and rotary position encoding (Su et al. 2021)."""
+"""Positions of the steps of a sequence: which they are, which are kept, and rotary encoding (Su et al. 2021)."""
 
 import torch
 
@@ -12,6 +12,21 @@ def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tenso
     """
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
     return positions if read is None else positions + read.unsqueeze(1)
+
+
+def kept_places(kept: int | torch.Tensor, number: int, device: torch.device) -> torch.Tensor:
+    """Return the places (K,) int64 of the steps to keep among `number`: the last so many, or any that are given.
+
+    Raises:
+        ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers.
+    """
+    if isinstance(kept, torch.Tensor):
+        if kept.dim() != 1 or kept.is_floating_point() or kept.dtype == torch.bool:
+            raise ValueError(f"steps to keep are {tuple(kept.shape)} of {kept.dtype}: expected places (K,) of int64")
+        return kept.to(device=device, dtype=torch.int64)
+    if not 1 <= kept <= number:
+        raise ValueError(f"steps to keep are the last {kept} of {number}: expected 1 to {number}, or 0 for all")
+    return torch.arange(number - kept, number, device=device)
 
 
 def sinusoids_at(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:

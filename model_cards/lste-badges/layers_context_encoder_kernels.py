@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, growing_state, with_past
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
 from .layers_context_encoder_density import SpectralDensity
 from .ops_context_encoder_density import frequency_features, log_squared_product
 from .ops_context_encoder_kernels import (
@@ -63,8 +63,10 @@ class DotAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = with_past(state, key, value, mask)
+        query = chosen(query, places, 2)
         scale = math.sqrt(query.size(-1))
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
@@ -318,8 +320,10 @@ class KernelAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = with_past(state, key, value, mask)
+        query = chosen(query, places, 2)
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             importance = self.magnitude(wide_key)
@@ -405,6 +409,7 @@ class ImplicitKernelAttention(KernelAttention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         if causal and query.size(2) != key.size(2):
             raise ValueError(
@@ -435,13 +440,14 @@ class ImplicitKernelAttention(KernelAttention):
                 of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
             features, importance, value, seen = of_keys
             mask = seen.squeeze(1)
+            wide_query = chosen(wide_query, places, 2)
             of_queries = frequency_features(wide_query, first, second)
             output, aux = None, AttentionAux()
             if not causal and score_bias is None and not self.drops:
                 output = squared_product_attention(of_queries, features, importance, value, mask)
             if output is None or output_attentions:
                 log_similarity = log_squared_product(of_queries, features)
-                visible = visible_keys(mask, query.size(2), features.size(2), causal, query.device)
+                visible = visible_keys(mask, wide_query.size(2), features.size(2), causal, query.device)
                 listed, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
                 output = listed if output is None else output
         if not output_attentions:

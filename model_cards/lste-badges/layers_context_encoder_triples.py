@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, growing_state, with_past
+from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
 from .layers_context_encoder_block import DEVIATION, SmallLinear
 from .ops_context_encoder_kernels import at_least_single, attend, visible_keys, without_autocast
 from .ops_context_encoder_linear import default_num_features, draw_projection, feature_map, feature_values
@@ -221,6 +221,7 @@ class HigherOrderAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
+        places: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend; see `Attention.forward`.
 
@@ -268,7 +269,7 @@ class HigherOrderAttention(Attention):
             weights = [each for _, each in results]
             known = [each for each in weights if each is not None]
             aux.weights = torch.cat(known, dim=1) if len(known) == len(weights) else None
-        return torch.cat([out for out, _ in results], dim=1).to(value.dtype), aux
+        return chosen(torch.cat([out for out, _ in results], dim=1), places, 2).to(value.dtype), aux
 
     def _higher(
         self,
@@ -455,13 +456,13 @@ class HigherOrderAttention(Attention):
 
 
 def _check(num_heads: int, higher: int, order_type: str, context: str, feature_map: str, qk_norm: bool) -> None:
-    for name, chosen, known in (
+    for name, value, known in (
         ("order_type", order_type, ORDER_TYPES),
         ("context", context, CONTEXTS),
         ("feature_map", feature_map, ("elu", "favor")),
     ):
-        if chosen not in known:
-            raise ValueError(f"{name} {chosen!r} is none of {', '.join(known)}")
+        if value not in known:
+            raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
     if not 1 <= higher <= num_heads:
         raise ValueError(f"num_higher_heads is {higher}, expected 1 to num_heads = {num_heads}")
     if order_type == "factorised" and feature_map == "favor" and not qk_norm:

@@ -101,8 +101,10 @@ class RegressionTask(ZooTask):
     def _predictions(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return predictions and targets of the rows that have one, in the unit of the target."""
         inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
-        labels = batch["labels"]
-        known, config = ~labels.isnan(), self.model.config
-        scaled = self.model(**inputs).logits.float()[known], labels[known]
+        config = self.model.config
+        rows = (~batch["labels"].isnan()).flatten(2).any(dim=2).any(dim=0).nonzero().squeeze(1)
+        labels = batch["labels"].index_select(1, rows)
+        known = ~labels.isnan()
+        scaled = self.model(**inputs, logits_to_keep=rows).logits.float()[known], labels[known]
         predicted, targets = (values * config.target_scale + config.target_offset for values in scaled)
         return predicted, targets
