@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .ops_context_encoder_kernels import at_least_single
 from .ops_context_encoder_time import (
     MOST_LOG_ENVELOPE,
     LocalParameters,
@@ -66,8 +67,8 @@ class BochnerTime(TimeEncoding):
         init.ones_(self.beta)
 
     def features(self, tau: torch.Tensor) -> torch.Tensor:
-        sines = 10.0**-self.sine_exponents
-        cosines = sines if self.cosine_exponents is None else 10.0**-self.cosine_exponents
+        sines = 10.0 ** -at_least_single(self.sine_exponents)
+        cosines = sines if self.cosine_exponents is None else 10.0 ** -at_least_single(self.cosine_exponents)
         return bochner_features(tau, sines, cosines, self.beta)
 
 
@@ -100,7 +101,7 @@ class SampledBochnerTime(TimeEncoding):
         else:
             levels = (torch.arange(number, device=tau.device) + 0.5) / number
             noise = math.sqrt(2) * torch.erfinv(2 * levels - 1)
-        frequencies = (self.mean + self.log_deviation.exp() * noise).exp()
+        frequencies = (at_least_single(self.mean) + at_least_single(self.log_deviation).exp() * noise).exp()
         return bochner_features(tau, frequencies, frequencies, frequencies.new_ones(self.size))
 
 
@@ -126,7 +127,7 @@ class MercerTime(TimeEncoding):
         init.zeros_(self.bias)
 
     def features(self, tau: torch.Tensor) -> torch.Tensor:
-        return mercer_features(tau, 10.0**self.exponents, self.weights, self.bias)
+        return mercer_features(tau, 10.0 ** at_least_single(self.exponents), self.weights, self.bias)
 
 
 class Time2VecTime(TimeEncoding):
@@ -163,7 +164,8 @@ class LocallyStationaryTime(TimeEncoding):
     """LSTE: a mixture of locally stationary kernels, which the user's own behaviour may set (1.3 and 1.4).
 
     alpha = softplus, at most 10; gamma = 5 tanh / span, so that the envelope of a whole history stays within its clip;
-    c in spans; w a softmax over components and frequencies; omega = exp. Behaviour adds offsets of at most 2 to each
+    c in spans; w a softmax over components and frequencies; omega = exp, and where angles are float32, at most 10^4 in
+    a span. All are float32 at least. Behaviour adds offsets of at most 2 to each
     of these before they are mapped, and factors of exp(2) at most to the frequencies of a component.
 
     Args:
@@ -211,16 +213,21 @@ class LocallyStationaryTime(TimeEncoding):
 
     def local_parameters(self, summary: torch.Tensor | None = None) -> LocalParameters:
         """Return the parameters: one set, or, with offsets from behaviour, one for each summary (..., E)."""
-        offsets = self.alpha.new_zeros(5, len(self.alpha)).unbind(0)
+        own = [at_least_single(x) for x in (self.alpha, self.gamma, self.centre, self.log_frequencies, self.logits)]
+        offsets = own[0].new_zeros(5, len(own[0])).unbind(0)
         if summary is not None and self.behaviour is not None:
-            offsets = self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)).unbind(-2)
+            of_user = self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1))
+            offsets = at_least_single(of_user).unbind(-2)
         alpha, gamma, centre, scale, logits = offsets
-        weights = self.logits + logits.unsqueeze(-1)
+        frequencies = (own[3] + scale.unsqueeze(-1)).exp()
+        if not self.exact_angles:
+            frequencies = frequencies.clamp(max=LARGEST_ANGLE / self.span)
+        weights = own[4] + logits.unsqueeze(-1)
         return LocalParameters(
-            alpha=F.softplus(self.alpha + alpha).clamp(max=LARGEST_ALPHA),
-            gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(self.gamma + gamma),
-            centre=self.span * (self.centre + centre),
-            frequencies=(self.log_frequencies + scale.unsqueeze(-1)).exp(),
+            alpha=F.softplus(own[0] + alpha).clamp(max=LARGEST_ALPHA),
+            gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(own[1] + gamma),
+            centre=self.span * (own[2] + centre),
+            frequencies=frequencies,
             weights=weights.flatten(-2).softmax(dim=-1).view_as(weights),
         )
 

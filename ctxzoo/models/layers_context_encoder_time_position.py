@@ -24,7 +24,7 @@ from .ops_context_encoder_time import (
     running_mean,
     time_scores,
 )
-from .ops_context_encoder_timestamps import check_timestamps, reference_times, row_units, scaled_times
+from .ops_context_encoder_timestamps import check_timestamps, relative_times, row_units, scaled_times
 from .ops_masking import masked_mean
 
 IN_SCORES, IN_VECTORS = ("kernel", "multiply"), ("add", "concat")
@@ -110,8 +110,7 @@ class TimePosition(nn.Module):
                 parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
                 kernel = lste_kernel(tau, sigma, parameters, exact=self.local.exact_angles)
                 return vectors, TimeContext(kernel=kernel)
-            tau = scaled_times(times - reference_times(times, mask, self.reference), unit, self.transform)
-            tau = tau.masked_fill(~mask, 0.0)
+            tau = relative_times(times, mask, unit, self.reference, self.transform)
             features = self._features(tau, summary)
             if self.projection is None:
                 features = self.encoding.kernel_scale**0.5 * features
@@ -141,8 +140,7 @@ class TimePosition(nn.Module):
             raise ValueError(f"a {type(self.encoding).__name__} has no factors K1 and K2; expected position='lste'")
         times = check_timestamps(timestamps, mask, ordered=False)
         unit = row_units(times, mask, self.unit) if self.row_unit else self.unit
-        tau = scaled_times(times - reference_times(times, mask, self.reference), unit, self.transform)
-        tau = tau.masked_fill(~mask, 0.0)
+        tau = relative_times(times, mask, unit, self.reference, self.transform)
         summary = self._whole_summary(vectors, mask)
         parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
         tau, sigma = tau.unsqueeze(2), tau.unsqueeze(1)
@@ -156,8 +154,7 @@ class TimePosition(nn.Module):
         if self.reference == "last":
             elapsed = times.unsqueeze(1) - times.unsqueeze(2)
             return torch.zeros_like(elapsed), scaled_times(elapsed, unit, self.transform)
-        tau = scaled_times(times - reference_times(times, mask, "first"), unit, self.transform)
-        tau = tau.masked_fill(~mask, 0.0)
+        tau = relative_times(times, mask, unit, "first", self.transform)
         return tau.unsqueeze(2), tau.unsqueeze(1)
 
     def _summary(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:

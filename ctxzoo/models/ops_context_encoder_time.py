@@ -105,7 +105,7 @@ def mercer_features(
     """
     harmonics = weights.size(1) // 2
     multiples = torch.arange(1, harmonics + 1, dtype=torch.float64, device=tau.device)
-    angles = reduced_angles(tau[..., None, None] * multiples, 1 / periods[:, None])
+    angles = reduced_angles(tau[..., None, None] * multiples, 1 / periods[:, None].double()).to(_wide(periods))
     waves = torch.cat([angles.sin(), angles.cos()], dim=-1)  # (B, L, D, 2J)
     return bias + (waves * weights).sum(dim=-1)
 

@@ -125,6 +125,8 @@ def windowed_pair_attention(
         out (B, h, L, dv), 0 for a query without a pair.
     """
     length = key.size(2)
+    if not length:
+        return value
     if mask is None:
         mask = torch.ones(key.size(0), length, dtype=torch.bool, device=key.device)
     first, second = window
@@ -573,6 +575,8 @@ def area_attention(
         of the spans around it.
     """
     num_queries, length = query.size(2), key.size(2)
+    if not length:
+        return query.new_zeros(*query.shape[:3], value.size(-1)), query.new_zeros(*query.shape[:3], 0)
     place = torch.arange(num_queries, device=query.device).unsqueeze(1) + (length - num_queries)
     real = torch.ones(1, length, dtype=torch.bool, device=query.device) if mask is None else mask
     keys, values, visible, members = [], [], [], []

@@ -79,6 +79,8 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
         mask: (B, L) booleans, True at events.
         reference: "first" or "last".
     """
+    if not times.size(1):
+        return times.new_zeros(len(times), 1)
     if reference == "first":
         found = times.masked_fill(~mask, torch.inf).amin(dim=1, keepdim=True)
     else:
@@ -99,28 +101,15 @@ def scaled_times(elapsed: torch.Tensor, unit: torch.Tensor | float, transform: s
 
 
 def relative_times(
-    timestamps: torch.Tensor,
-    mask: torch.Tensor,
-    *,
-    unit: float,
-    row_unit: bool = False,
-    reference: str = "first",
-    transform: str = "none",
-    ordered: bool = False,
+    times: torch.Tensor, mask: torch.Tensor, unit: torch.Tensor | float, reference: str, transform: str
 ) -> torch.Tensor:
     """Return tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
 
     Args:
-        timestamps, mask, ordered: see `check_timestamps`.
-        unit: above 0, in the unit of the timestamps.
-        row_unit: take the median gap of each row, and `unit` where there is none, see `row_units`.
-        reference: "first" or "last" event of the row.
+        times, mask: see `check_timestamps`, which returns the times.
+        unit: above 0, in the unit of the times; see `row_units`.
+        reference: see `reference_times`.
         transform: see `scaled_times`.
-
-    Raises:
-        ValueError: see `check_timestamps`.
     """
-    times = check_timestamps(timestamps, mask, ordered=ordered)
-    chosen = row_units(times, mask, unit) if row_unit else unit
-    tau = scaled_times(times - reference_times(times, mask, reference), chosen, transform)
+    tau = scaled_times(times - reference_times(times, mask, reference), unit, transform)
     return tau.masked_fill(~mask, 0.0)

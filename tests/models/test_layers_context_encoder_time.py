@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from ctxzoo.models.layers_context_encoder_time import (
     TimeEncoding,
 )
 from ctxzoo.models.layers_context_encoder_time_position import TimePosition, TimeWeight
+from ctxzoo.models.ops_context_encoder_time import bochner_features, lste_kernel, mercer_features
 
 E, L = 6, 7
 ENCODINGS: dict[str, Callable[[], TimeEncoding]] = {
@@ -197,6 +199,65 @@ def test_the_start_of_lste() -> None:
     assert parameters.frequencies[3, -1].item() == pytest.approx(2 * math.pi, rel=1e-5)
     backwards = LocallyStationaryTime(4, 16, span=100.0, backwards=True)
     assert backwards.local_parameters().centre.tolist() == pytest.approx([-12.5, -37.5, -62.5, -87.5])
+
+
+ELAPSED = torch.rand(1, 200, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 3e6
+
+
+@pytest.mark.parametrize(
+    "encoding", [BochnerTime(64), MercerTime(64), Time2VecTime(16, span=3e6)], ids=["bochner", "mercer", "time2vec"]
+)
+def test_features_of_millions_of_units_are_those_in_double(encoding: TimeEncoding) -> None:
+    wide = copy.deepcopy(encoding).double()
+    with torch.no_grad():  # the same float32 frequencies and periods
+        if isinstance(encoding, Time2VecTime):
+            expected = wide.features(ELAPSED)
+        elif isinstance(encoding, MercerTime):
+            periods = (10.0**encoding.exponents).double()
+            expected = mercer_features(ELAPSED, periods, wide.weights, wide.bias)
+        else:
+            frequencies = (10.0**-encoding.sine_exponents).double()
+            expected = bochner_features(ELAPSED, frequencies, frequencies, wide.beta)
+        found = encoding.features(ELAPSED)
+    assert found.dtype == torch.float32
+    assert (found - expected).abs().max() < 1e-5
+
+
+def test_long_spans_take_exact_angles() -> None:
+    assert not LocallyStationaryTime(2, 3, span=215.0).exact_angles
+    encoding = LocallyStationaryTime(2, 3, span=1e6)
+    assert encoding.exact_angles
+    times = torch.tensor([[0.0, 1.0, 250_000.25, 700_000.5, 999_999.75]], dtype=torch.float64)
+    mask, vectors = torch.ones(1, 5, dtype=torch.bool), torch.zeros(1, 5, E)
+    kernels = [
+        TimePosition(encoding, combine="kernel", hidden_size=E, unit=1.0, causal=causal)(vectors, times, mask)[1].kernel
+        for causal in (True, False)
+    ]
+    assert (kernels[0] - kernels[1]).abs().max() < 1e-5
+
+
+def test_frequencies_of_angles_in_single_precision_are_bounded() -> None:
+    encoding = LocallyStationaryTime(2, 3, span=200.0)
+    with torch.no_grad():
+        encoding.log_frequencies += 6.0
+    parameters = encoding.local_parameters()
+    assert float(parameters.frequencies.detach().max()) == pytest.approx(50.0)
+    gaps = torch.linspace(0, 200, 300, dtype=torch.float64).view(1, 1, -1)
+    zero = torch.zeros_like(gaps)
+    quick, exact = (lste_kernel(gaps, zero, parameters, exact=exact) for exact in (False, True))
+    assert (quick - exact).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_half_precision_weights_give_the_features_of_these_weights(name: str) -> None:
+    half = stirred(ENCODINGS[name]()).bfloat16()
+    single = ENCODINGS[name]().eval()
+    single.load_state_dict(half.state_dict())
+    tau = torch.linspace(0, 20, 40, dtype=torch.float64).unsqueeze(0)
+    with torch.no_grad():
+        found, expected = half.features(tau), single.features(tau)
+    assert found.dtype == torch.float32
+    assert (found - expected).abs().max() < 1e-3
 
 
 def test_alpha_is_bounded_and_so_is_theta() -> None:

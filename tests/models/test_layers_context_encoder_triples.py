@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
@@ -14,6 +15,7 @@ from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
 from ctxzoo.models.layers_context_encoder_kernels import DotAttention
 from ctxzoo.models.layers_context_encoder_triples import ORDER_TYPES, HigherOrderAttention
 from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
+from ctxzoo.models.ops_context_encoder_triples import CONTEXTS
 from recipes.long_context_esa import PAIRS, OneLayer, marked_products
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
@@ -121,15 +123,24 @@ def test_a_layer_starts_as_pairwise_attention(kind: str) -> None:
     torch.testing.assert_close(layer(*heads, hidden_states=hidden)[0], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["trilinear", "volume", "contextual", "factorised"])
-@pytest.mark.parametrize("value_order", [1, 2])
-def test_the_scale_of_the_output_at_the_start_is_that_of_pairwise_attention(kind: str, value_order: int) -> None:
+AT_START: list[dict[str, Any]] = [
+    *({"order_type": kind} for kind in ("trilinear", "volume", "contextual", "factorised", "anova")),
+    *({"order_type": kind, "value_order": 2} for kind in ("trilinear", "volume", "contextual", "factorised")),
+    {"order_type": "factorised", "order": 4},
+    {"order_type": "factorised", "distinct": True},
+    {"order_type": "trilinear", "distinct": True},
+    {"order_type": "contextual", "num_higher_heads": 2},
+]
+
+
+@pytest.mark.parametrize("options", AT_START)
+def test_the_scale_of_the_output_at_the_start_is_that_of_pairwise_attention(options: dict[str, Any]) -> None:
     generator = torch.Generator().manual_seed(0)
     torch.manual_seed(0)
     x = torch.randn(4, 24, 64, generator=generator)
     mask = torch.ones(4, 24, dtype=torch.bool)
     deviations = []
-    for attention in (DotAttention(), HigherOrderAttention(4, 16, 64, order_type=kind, value_order=value_order)):
+    for attention in (DotAttention(), HigherOrderAttention(4, 16, 64, **options)):
         torch.manual_seed(1)
         found, _ = MultiHeadAttention(64, 4, attention)(x, mask, False)
         deviations.append(float(found.detach().std()))
@@ -208,16 +219,123 @@ def test_a_configuration_that_cannot_be_is_refused(options: dict[str, Any], mess
         ContextEncoderConfig(**SIZES, attention="hsa", **options)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+LARGE_IN_HALF = [
+    {"order_type": "trilinear"},
+    {"order_type": "volume"},
+    {"order_type": "trilinear", "pair_window": 3},
+    {"order_type": "factorised"},
+    {"order_type": "anova"},
+    {"order_type": "anova", "anova_order": 3},
+    {"order_type": "area"},
+]
+
+
+@pytest.mark.parametrize("options", LARGE_IN_HALF)
+def test_scores_beyond_the_range_of_half_precision(options: dict[str, Any]) -> None:
+    *heads, hidden = (x.half() for x in tensors())
+    heads = [300 * heads[0], 300 * heads[1], heads[2]]
+    half = layer_of(options, qk_norm=False).half()
+    single = layer_of(options, qk_norm=False)
+    single.load_state_dict(half.state_dict())
+    with torch.no_grad():
+        found, _ = half(*heads, hidden_states=hidden)
+        expected, _ = single(*(x.float() for x in heads), hidden_states=hidden.float())
+    assert found.dtype == torch.float16
+    assert found.isfinite().all()
+    assert float((found.float() - expected).abs().max()) < 5e-3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("distinct", [False, True])
+def test_sums_of_a_thousand_numbers_of_bfloat16_are_single(distinct: bool, causal: bool) -> None:
+    *heads, hidden = (x.bfloat16() for x in tensors(1000))
+    config = ContextEncoderConfig(**SIZES, attention="hsa", order_type="factorised", distinct=distinct)
+    half = HigherOrderAttention.from_config(config, 0).bfloat16()
+    single = HigherOrderAttention.from_config(config, 0)
+    single.load_state_dict(half.state_dict())
+    with torch.no_grad():
+        found, _ = half(heads[0], heads[1], heads[2].abs(), None, causal, hidden_states=hidden)
+        given = heads[0].float(), heads[1].float(), heads[2].abs().float()
+        expected, _ = single(*given, None, causal, hidden_states=hidden.float())
+    assert found.dtype == torch.bfloat16
+    assert float((found.float() - expected).abs().max()) < 0.008
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_normalised_queries_and_keys_keep_the_softmax_of_pairs_from_one_pair(size: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, 2, 24, size, generator=generator) for _ in range(3))
+    hidden = torch.randn(2, 24, 2 * size, generator=generator)
+    largest = {}
+    for qk_norm in (True, False):
+        layer = HigherOrderAttention(2, size, 2 * size, order_type="trilinear", qk_norm=qk_norm)
+        _, aux = layer(30 * query, 30 * key, value, hidden_states=hidden, output_attentions=True)
+        largest[qk_norm] = float(aux.pair_weights.detach().flatten(-2).amax(dim=-1).mean())
+    assert largest[True] < 0.05
+    assert largest[False] > 0.5
+
+
+def test_second_keys_are_normalised_too() -> None:
+    *heads, hidden = tensors()
+    layer = layer_of({"order_type": "trilinear"})
+    expected, _ = layer(*heads, hidden_states=hidden)
+    with torch.no_grad():
+        for parameter in layer.second_keys.parameters():
+            parameter *= 100
+    found, _ = layer(*heads, hidden_states=hidden)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("options", KINDS)
-def test_half_precision_computes_in_single(options: dict[str, Any], dtype: torch.dtype) -> None:
-    *heads, hidden = (x.to(dtype).float() for x in tensors())
-    expected, _ = layer_of(options)(*heads, hidden_states=hidden)
-    layer = layer_of(options).to(dtype)
-    found, _ = layer(*(x.to(dtype) for x in heads), hidden_states=hidden.to(dtype))
-    assert found.dtype == dtype
-    # Inputs of fewer digits; where everything were computed in them, some scores would be wrong by more than 1.
-    assert float((found.float() - expected).abs().mean()) < 0.05
+def test_gradients_of_inputs_and_of_every_parameter(options: dict[str, Any], causal: bool) -> None:
+    layer = layer_of(options).double()
+    mask = torch.tensor([[True, True, True], [True, True, False]])
+    inputs = [x.requires_grad_() for x in tensors(3, torch.float64)]
+    names = [name for name, _ in layer.named_parameters()]
+    parameters = [parameter.detach().clone().requires_grad_() for parameter in layer.parameters()]
+
+    def output(*given: torch.Tensor) -> torch.Tensor:
+        *heads, hidden = given[:4]
+        weights = dict(zip(names, given[4:], strict=True))
+        found: torch.Tensor = functional_call(layer, weights, (*heads, mask, causal), {"hidden_states": hidden})[0]
+        return found
+
+    assert torch.autograd.gradcheck(output, (*inputs, *parameters), fast_mode=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_contextual_attention_starts_as_dot_products_bit_for_bit(context: str, padded: bool, causal: bool) -> None:
+    *heads, hidden = tensors()
+    mask = torch.arange(7) < torch.tensor([[7], [4]]) if padded else None
+    layer = HigherOrderAttention(2, 4, 8, order_type="contextual", context=context, qk_norm=False)
+    expected, _ = DotAttention()(*heads, mask, causal)
+    assert torch.equal(layer(*heads, mask, causal, hidden_states=hidden)[0], expected)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("options", KINDS)
+def test_no_tokens_give_an_empty_output(options: dict[str, Any], causal: bool) -> None:
+    *heads, hidden = tensors(0)
+    assert layer_of(options)(*heads, None, causal, hidden_states=hidden)[0].shape == (2, 2, 0, 4)
+    model = ContextEncoderModel(ContextEncoderConfig(**SIZES, attention="hsa", **options, causal=causal)).eval()
+    assert model(torch.zeros(2, 0, dtype=torch.int64)).last_hidden_state.shape == (2, 0, 8)
+
+
+AT_ONCE = [x for x in KINDS if x["order_type"] != "area" and "pair_window" not in x and x.get("context") != "local"]
+
+
+@pytest.mark.parametrize("options", AT_ONCE)
+def test_outputs_follow_a_permutation_of_the_tokens(options: dict[str, Any]) -> None:
+    *heads, hidden = tensors(dtype=torch.float64)
+    mask = torch.arange(7) < torch.tensor([[7], [4]])
+    layer = layer_of(options).double()
+    order = torch.randperm(7, generator=torch.Generator().manual_seed(0))
+    expected, _ = layer(*heads, mask, hidden_states=hidden)
+    found, _ = layer(*(x[:, :, order] for x in heads), mask[:, order], hidden_states=hidden[:, order])
+    torch.testing.assert_close(found, expected[:, :, order], rtol=1e-10, atol=1e-12)
 
 
 def accuracy_on_marked_products(kind: str, steps: int = 2000) -> float:

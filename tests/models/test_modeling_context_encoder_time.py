@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForNextEvent
+from ctxzoo.models.modeling_context_encoder import ContextEncoderForNextEvent, ContextEncoderModel
 
 CLOCKS = ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")
 SIZES: dict[str, Any] = {
@@ -51,6 +51,56 @@ def test_property_7_a_shift_and_a_common_scale_change_nothing(position: str, com
     other = model(position, time_combine=combine, time_unit=32.0)
     assert torch.equal(other(ids, timestamps=4 * times).logits, expected)
     assert not torch.allclose(one(ids, timestamps=4 * times).logits, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("combine", ["kernel", "multiply"])
+def test_property_7_holds_for_times_before_each_event(combine: str) -> None:
+    one, (ids, times) = model("lste", time_combine=combine, time_reference="last"), batch()
+    shifts = torch.tensor([[2.0**30], [-64.0]], dtype=torch.float64)
+    expected = one(ids, timestamps=times).logits
+    assert torch.equal(one(ids, timestamps=times + shifts).logits, expected)
+    other = model("lste", time_combine=combine, time_reference="last", time_unit=32.0)
+    assert torch.equal(other(ids, timestamps=4 * times).logits, expected)
+    assert not torch.allclose(one(ids, timestamps=4 * times).logits, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("combine", ["kernel", "multiply", "add", "concat"])
+@pytest.mark.parametrize("position", CLOCKS)
+def test_property_7_holds_for_times_before_the_last_event(position: str, combine: str) -> None:
+    def encoder(unit: float) -> ContextEncoderModel:
+        fields = {"position": position, "time_combine": combine, "time_reference": "last", "time_unit": unit}
+        torch.manual_seed(0)
+        made = ContextEncoderModel(ContextEncoderConfig(**{**SIZES, **fields, "causal": False})).eval()
+        with torch.no_grad():
+            for parameter in made.parameters():
+                parameter += 0.3 * torch.randn(parameter.shape)
+        return made
+
+    one, (ids, times) = encoder(8.0), batch()
+    shifts = torch.tensor([[2.0**30], [-64.0]], dtype=torch.float64)
+    expected = one(ids, timestamps=times).last_hidden_state
+    assert torch.equal(one(ids, timestamps=times + shifts).last_hidden_state, expected)
+    assert torch.equal(encoder(32.0)(ids, timestamps=4 * times).last_hidden_state, expected)
+    assert not torch.allclose(one(ids, timestamps=4 * times).last_hidden_state, expected, atol=1e-4)
+
+
+def test_property_10_without_weight_on_times_the_model_is_one_without_times() -> None:
+    timed, (ids, times) = model("lste"), batch()
+    without = model("none")
+    _, unexpected = without.load_state_dict(timed.state_dict(), strict=False)
+    assert unexpected
+    assert all(name.startswith("encoder.time") for name in unexpected)
+    with torch.no_grad():
+        for weight in timed.encoder.time_weights:
+            weight.weight.fill_(-1e4)  # theta is 0
+    found, expected = timed(ids, timestamps=times).logits, without(ids).logits
+    torch.testing.assert_close(found[..., 1:], expected[..., 1:], rtol=1e-5, atol=1e-5)
+
+
+def test_no_events_give_an_empty_output() -> None:
+    none = torch.zeros(2, 0, dtype=torch.int64)
+    for position in CLOCKS:
+        assert model(position)(none, timestamps=none).logits.shape == (2, 0, 9)
 
 
 @pytest.mark.parametrize("reference", ["first", "last"])
