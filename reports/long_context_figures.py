@@ -1,10 +1,10 @@
-"""The picture of accuracy and time by length of recipes/long_context_esa.py, from its results files.
+"""The picture of accuracy by length of recipes/long_context_esa.py, from its results files.
 
     python reports/long_context_figures.py --results results --figures_dir docs/pictures/context_encoder
 
-lengths: test accuracy of copying and of associative recall, and the seconds of a training on the latter, by the length
-of a sequence, for softmax attention and each feature map of ESA. It is written as a PNG file with a CSV file beside;
-`figures.json` says how they were made. Times of the attention alone are those of benchmarks/context_attention.py.
+lengths: test accuracy of copying and of associative recall by the length of a sequence, for softmax attention and each
+feature map of ESA. It is written as a PNG file with a CSV file beside; `figures.json` says how they were made. Times by
+length, measured side by side, are those of benchmarks/context_attention.py.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_long_context import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
 
 MARKERS = "os^d"  # of the attentions, in their order
-ACCURACY, SECONDS = 3, 4  # columns of the rows
-PANELS = (  # probe, column, title, unit
-    ("copy", ACCURACY, "copying", "accuracy (%)"),
-    ("recall", ACCURACY, "associative recall", "accuracy (%)"),
-    ("recall", SECONDS, "a training, associative recall", "seconds"),
-)
+TITLES = {"copy": "copying", "recall": "associative recall"}
 
 
 @dataclass
@@ -46,7 +41,7 @@ def main(settings: Settings) -> None:
 
 
 def lengths(settings: Settings, folder: Path) -> TableRows:
-    """Draw accuracy and seconds by length; rows of attention, probe, length, mean accuracy and mean seconds.
+    """Draw accuracy by length; rows of attention, probe, length and mean accuracy.
 
     Raises:
         ValueError: there are no results to draw.
@@ -58,23 +53,22 @@ def lengths(settings: Settings, folder: Path) -> TableRows:
             for length in LENGTHS:
                 if runs := runs_of(results, variant, probe, length):
                     accuracy = statistics.fmean(run.metrics["test/accuracy"] for run in runs)
-                    seconds = statistics.fmean(run.wall_seconds for run in runs)
-                    rows.append([variant, probe, length, round(accuracy, 2), round(seconds, 1)])
+                    rows.append([variant, probe, length, round(accuracy, 2)])
     if not rows:
         raise ValueError(f"results={settings.results!r} holds none of recipes/long_context_esa.py; run it first")
-    figure = new_figure(9.6, 3.0)
-    panels = figure.subplots(1, 3)
-    for panel, (probe, column, title, unit) in zip(panels, PANELS, strict=True):
+    figure = new_figure(7.2, 3.0)
+    panels = figure.subplots(1, len(LOOKUP_PROBES), sharey=True)
+    for panel, probe in zip(panels, LOOKUP_PROBES, strict=True):
         for marker, (variant, label) in zip(MARKERS, LOOKUPS.items(), strict=True):
             found = [row for row in rows if row[:2] == [variant, probe]]
-            panel.plot([row[2] for row in found], [row[column] for row in found], marker=marker, label=label)
-        panel.set(title=title, xlabel="tokens", ylabel=unit)
+            panel.plot([row[2] for row in found], [row[3] for row in found], marker=marker, label=label)
+        panel.set(title=TITLES[probe], xlabel="tokens", ylim=(0, 105))
         panel.set_xscale("log", base=2)
         panel.set_xticks(LENGTHS, labels=list(map(str, LENGTHS)))
-        panel.set_ylim(bottom=0)
+    panels[0].set_ylabel("accuracy (%)")
     panels[0].legend(fontsize=7)
     save_figure(figure, folder / "lengths.png")
-    return [["attention", "probe", "tokens", "test accuracy", "seconds"], *rows]
+    return [["attention", "probe", "tokens", "test accuracy"], *rows]
 
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"lengths": lengths}
