@@ -19,7 +19,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
 from ctxzoo.tasks.next_event.floors import FLOORS, EventFloorRun
@@ -72,14 +72,7 @@ def main(settings: Settings) -> None:
                 next_event_run(settings, dataset, encoding, seed=seed, recipe=RECIPE, commit=commit, tag=settings.name)
                 for seed in settings.seeds
             ]
-    train_all(
-        runs,  # type: ignore[arg-type]  # floors leave no checkpoint
-        f"next event: {settings.score} recall@1 and MRR@20 (%), mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"next event: {settings.score} recall@1 and MRR@20 (%), mean ± sd over seeds", settings)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import FoldSettings, train_all
+from ctxzoo.runs.many import FoldSettings, run_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.recipe import run_recipe
@@ -68,14 +68,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.datasets
         for part in settings.parts
     }
-    train_all(
-        runs,
-        f"default settings: {settings.score} accuracy, mean ± sd",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"default settings: {settings.score} accuracy, mean ± sd", settings)
 
 
 def run_of(settings: Settings, dataset: str, part: str, seed: int, fold: int | None, commit: str) -> ClassifierRun:

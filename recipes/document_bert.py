@@ -23,7 +23,7 @@ from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.results.environment import git_commit, public_name
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.settings import ClassificationSettings
@@ -63,14 +63,7 @@ def main(settings: Settings) -> None:
         ]
         for dataset in settings.dataset
     }
-    train_all(
-        runs,
-        f"documents: {settings.score} accuracy, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
 
 
 def run_of(

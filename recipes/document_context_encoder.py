@@ -20,7 +20,7 @@ from typing import Any
 
 from ctxzoo.models.ops_context_encoder_linear import FEATURE_MAPS
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.datasets import tag_of
@@ -83,14 +83,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for attention in settings.attentions
     }
-    train_all(
-        runs,
-        f"documents: {settings.score} accuracy, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
 
 
 def config_of(attention: str, settings: Settings) -> dict[str, Any]:

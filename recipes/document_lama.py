@@ -22,7 +22,7 @@ from typing import Any
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.datasets import tag_of
 from ctxzoo.tasks.text_classification.document_training import RATE, DocumentSettings, document_run
@@ -98,14 +98,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.model
     }
-    train_all(
-        runs,
-        f"documents: {settings.score} accuracy, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
 
 
 def ngrams_of(settings: Settings) -> dict[str, Any]:

@@ -17,13 +17,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.run import execute
-from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, FASTTEXT, TUNED_DOCUMENT, LinearRun
 
@@ -53,10 +50,8 @@ def main(settings: Settings) -> None:
         for name in settings.dataset
         for model in settings.models
     }
-    work = partial(execute, resume=settings.resume)
-    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
     title = f"linear baselines of documents: {settings.score} accuracy"
-    print_outcomes(outcomes, title, CARD)
+    run_all(runs, title, settings)
 
 
 def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) -> LinearRun:

@@ -12,13 +12,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.run import execute
-from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS, music_dataset
 from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun
 
@@ -56,9 +53,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.models
     }
-    work = partial(execute, resume=settings.resume)
-    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"polyphonic music: {settings.score} nats of a step and frame accuracy", CARD)
+    run_all(runs, f"polyphonic music: {settings.score} nats of a step and frame accuracy", settings)
 
 
 if __name__ == "__main__":

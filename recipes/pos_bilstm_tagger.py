@@ -19,7 +19,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS
 from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
@@ -61,14 +61,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for vectors in settings.vectors
     }
-    train_all(
-        runs,
-        f"tagging: {settings.score} accuracy over words, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"tagging: {settings.score} accuracy over words, mean ± sd over seeds", settings)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS
 from ctxzoo.tasks.language_modelling.run import CELLS, LanguageModelSettings, language_model_run
@@ -47,13 +47,8 @@ def main(settings: Settings) -> None:
         ]
         for cell in settings.cells
     }
-    train_all(
-        runs,
-        f"language modelling: {settings.score} perplexity and nats of a token, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
+    run_all(
+        runs, f"language modelling: {settings.score} perplexity and nats of a token, mean ± sd over seeds", settings
     )
 
 

@@ -13,13 +13,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.run import execute
-from ctxzoo.tasks.language_modelling.card import CARD
 from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS, text_dataset
 from ctxzoo.tasks.language_modelling.floors import FLOORS, FloorRun
 
@@ -52,9 +49,7 @@ def main(settings: Settings) -> None:
         ]
         for model in settings.models
     }
-    work = partial(execute, resume=settings.resume)
-    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"language modelling: {settings.score} perplexity and nats of a token", CARD)
+    run_all(runs, f"language modelling: {settings.score} perplexity and nats of a token", settings)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
 from ctxzoo.tasks.regression.data import REGRESSION_DATASETS, regression_dataset
@@ -90,14 +90,7 @@ def main(settings: Settings) -> None:
                         )
                     )
             runs[f"{dataset}, {model}"] = made
-    train_all(
-        runs,  # type: ignore[arg-type]  # baselines leave no checkpoint
-        f"regression: {settings.score} RMSE and R2, mean ± sd over splits and seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"regression: {settings.score} RMSE and R2, mean ± sd over splits and seeds", settings)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.run import execute
-from ctxzoo.tasks.vote_prediction.card import CARD
 from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS, vote_dataset
 from ctxzoo.tasks.vote_prediction.floors import FLOORS, FloorRun
 
@@ -57,9 +54,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.models
     }
-    work = partial(execute, resume=settings.resume)
-    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
-    print_outcomes(outcomes, f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote", CARD)
+    run_all(runs, f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote", settings)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
@@ -105,13 +105,10 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.models
     }
-    train_all(
+    run_all(
         runs,
         f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote, mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
+        settings,
     )
 
 

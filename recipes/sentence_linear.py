@@ -17,14 +17,11 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import FoldSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.run import execute
-from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 from ctxzoo.tasks.text_classification.linear import FASTTEXT, LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
 
@@ -68,10 +65,8 @@ def main(settings: Settings) -> None:
         for dataset in settings.datasets
         for model in settings.models
     }
-    work = partial(execute, resume=settings.resume)
-    outcomes = run_folds(runs, work, processes=settings.processes, progress=settings.progress)
     title = f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd"
-    print_outcomes(outcomes, title, CARD)
+    run_all(runs, title, settings)
 
 
 if __name__ == "__main__":

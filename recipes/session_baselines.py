@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
@@ -59,14 +59,7 @@ def main(settings: Settings) -> None:
         for dataset in settings.dataset
         for model in settings.models
     }
-    train_all(
-        runs,
-        f"session recommendation: {settings.score} recall@20 and MRR@20 (%), mean ± sd over seeds",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    run_all(runs, f"session recommendation: {settings.score} recall@20 and MRR@20 (%), mean ± sd over seeds", settings)
 
 
 if __name__ == "__main__":

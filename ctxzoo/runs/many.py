@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,9 +20,6 @@ from ctxzoo.runs.options import reported, score_option
 from ctxzoo.runs.processes import run_in_processes
 from ctxzoo.runs.run import Run, execute
 
-if TYPE_CHECKING:
-    from ctxzoo.runs.train import TrainingRun
-
 Outcomes = dict[str, list[RunResult]]
 
 
@@ -33,6 +30,7 @@ class RunSettings:
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
     processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
+    threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
     score: str = score_option()
     results_dir: str = RESULTS_DIR
@@ -120,34 +118,26 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
     Console().print(table)
 
 
-def train_all(
-    runs: Mapping[str, Sequence[TrainingRun]],
-    title: str,
-    *,
-    resume: bool,
-    processes: int,
-    threads: int = 1,
-    progress: bool = True,
-) -> Outcomes:
-    """Train the runs of every row, print the table, and say where the checkpoints are and how one is loaded.
+def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunSettings) -> Outcomes:
+    """Do the runs of every row, print the table, and say where checkpoints are, if any, and how one is loaded.
 
     Args:
         runs: name of a row of the printed table to its runs.
         title: of the table.
-        resume: see `execute`.
-        processes, threads, progress: see `run_folds`.
+        settings: which of them are kept, and how many are worked on at once.
 
     Raises:
         OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
     """
-    work = partial(execute, resume=resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=processes, threads=threads, progress=progress)
-    print_outcomes(outcomes, title, next(run.card for members in runs.values() for run in members))
-    _print_checkpoints([run for members in runs.values() for run in members])
+    work = partial(execute, resume=settings.resume, quiet=True)
+    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
+    members = [run for row in runs.values() for run in row]
+    print_outcomes(outcomes, title, members[0].card)
+    _print_checkpoints(members)
     return outcomes
 
 
-def _print_checkpoints(runs: Sequence[TrainingRun]) -> None:
+def _print_checkpoints(runs: Sequence[Run]) -> None:
     """Those that are there; results of a run that was resumed may have come without."""
     there = [run for run in runs if run.spec.checkpoint.is_dir()]
     for run in there:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ctxzoo.results.environment import public_name
@@ -20,7 +20,6 @@ class TrainingSettings(RunSettings):
 
     ema_decay: float = reported(0.0, "of the moving average of weights; 0: none")
     precision: str = reported("32-true", "32-true, bf16-mixed, 16-mixed, or auto")
-    threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
     tiny: bool = reported(False, "small models on a few batches: does it run?")
     output_dir: str = "runs"
     accelerator: str = "auto"

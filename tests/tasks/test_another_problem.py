@@ -19,7 +19,7 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.registration import register
 from ctxzoo.results.result import RunResult, read_result
-from ctxzoo.runs.many import train_all
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks import card_named, card_of, commands_named
 from ctxzoo.training.task import AutoHead, NonFiniteLossError, ZooTask
@@ -183,7 +183,7 @@ def test_a_rate_that_follows_the_score_is_the_same_when_a_run_is_resumed(tmp_pat
 
 def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {"plain": [rating_run(tmp_path, seed=seed, epochs=1) for seed in range(2)]}
-    outcomes = train_all(runs, "ratings", resume=False, processes=1)
+    outcomes = run_all(runs, "ratings", RunSettings(processes=1))
     assert [one.seed for one in outcomes["plain"]] == [0, 1]
     said = capsys.readouterr().out
     assert "root of the mean squared" in " ".join(said.split())

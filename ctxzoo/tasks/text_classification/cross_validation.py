@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxzoo.data.text_folds import DEV_SHARE
-from ctxzoo.runs.many import FoldSettings, Outcomes, train_all
+from ctxzoo.runs.many import FoldSettings, Outcomes, run_all
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import ClassificationSettings, reported_vectors
 from ctxzoo.tasks.text_classification.run import ClassifierRun
@@ -89,14 +89,7 @@ def cross_validate(
         ]
         for cell in cells
     }
-    return train_all(
-        runs,
-        f"{architecture}: {settings.score} accuracy over {settings.folds} folds, mean ± sd",
-        resume=settings.resume,
-        processes=settings.processes,
-        threads=settings.threads,
-        progress=settings.progress,
-    )
+    return run_all(runs, f"{architecture}: {settings.score} accuracy over {settings.folds} folds, mean ± sd", settings)
 
 
 def run_of(
