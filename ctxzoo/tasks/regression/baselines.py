@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy.optimize import minimize
 from sklearn.dummy import DummyRegressor
@@ -30,6 +31,7 @@ COMPONENTS = 5  # of the spectral mixture
 STARTS = 3  # of the search for the parameters of a Gaussian process
 LENGTH = 0.3  # scale of an RBF kernel at the start, of features scaled to [-1, 1]
 SEARCH_STEPS = 100
+SEARCHED_ROWS = 1000  # at most, for the parameters of a Gaussian process: a step costs their cube
 NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
 
 
@@ -39,22 +41,42 @@ def _search(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, f
     return found.x, float(found.fun)
 
 
+def _searched(kernel: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64], seed: int, restarts: int = 0) -> Any:
+    """Return a Gaussian process on some rows, whose parameters are those of the largest likelihood that was found."""
+    model = GaussianProcessRegressor(
+        kernel, optimizer=_search, n_restarts_optimizer=restarts, random_state=seed, normalize_y=True
+    )
+    return model.fit(x[rows], y[rows])
+
+
+def _of_all_rows(model: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the process with the same parameters on all rows."""
+    if len(rows) == len(x):
+        return model
+    return GaussianProcessRegressor(model.kernel_, optimizer=None, normalize_y=True).fit(x, y)
+
+
+def _rows_to_search(number: int, seed: int) -> npt.NDArray[np.int64]:
+    """Return the rows on which parameters are searched: all, or, where they are many, some that are drawn."""
+    if number <= SEARCHED_ROWS:
+        return np.arange(number)
+    return np.sort(np.random.default_rng(seed).permutation(number)[:SEARCHED_ROWS])
+
+
 def _rbf(x: Numbers, y: Numbers, seed: int) -> Any:
     kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], LENGTH), (1e-3, 1e3)) + WhiteKernel(NOISE, (1e-6, 10.0))
-    model = GaussianProcessRegressor(
-        kernel, optimizer=_search, n_restarts_optimizer=STARTS - 1, random_state=seed, normalize_y=True
-    )
-    return model.fit(x, y)
+    rows = _rows_to_search(len(x), seed)
+    return _of_all_rows(_searched(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
 
 
 def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
-    best: Any = None
+    rows, best = _rows_to_search(len(x), seed), None
     for start in range(STARTS):
         kernel = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start) + WhiteKernel(NOISE, (1e-6, 10.0))
-        model = GaussianProcessRegressor(kernel, optimizer=_search, random_state=seed, normalize_y=True).fit(x, y)
+        model = _searched(kernel, x, y, rows, seed)
         if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
             best = model
-    return best
+    return _of_all_rows(best, x, y, rows)
 
 
 # Each fits scaled rows (n, I) and targets (n,) with a seed, and returns what has `predict`.

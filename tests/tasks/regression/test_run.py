@@ -14,8 +14,8 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.regression import SpectralMixture, evaluate, predict_rows
-from ctxzoo.tasks.regression.baselines import BaselineRun
+from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
+from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
 from ctxzoo.tasks.regression.run import RegressionRun, RegressionSettings, regression_run
 from ctxzoo.tasks.regression.training import RegressionTraining
 from tests.hub.test_card import python_blocks
@@ -142,6 +142,24 @@ def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
         )
         scores[variant] = execute(one).metrics["test/rmse"]
     assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
+
+
+@pytest.mark.parametrize("variant", ["gp_rbf", "gp_sm"])
+def test_processes_of_many_rows_search_on_some_and_know_all(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(0)
+    x = draws.uniform(-1, 1, size=(60, 1))
+    y = np.sin(4 * x[:, 0])
+    monkeypatch.setattr(baselines, "SEARCH_STEPS", 10)
+    monkeypatch.setattr(baselines, "SEARCHED_ROWS", 60)
+    whole = BASELINES[variant](x, y, 0)
+    assert len(whole.X_train_) == 60
+    monkeypatch.setattr(baselines, "SEARCHED_ROWS", 25)
+    some = BASELINES[variant](x, y, 0)
+    assert len(some.X_train_) == 60  # it predicts from all
+    assert not np.allclose(some.kernel_.theta, whole.kernel_.theta, atol=1e-3)
+    others = ~np.isin(np.arange(60), np.random.default_rng(0).permutation(60)[:25])
+    changed = y + np.where(others, 3.0, 0.0)
+    assert np.array_equal(BASELINES[variant](x, changed, 0).kernel_.theta, some.kernel_.theta)
 
 
 def test_the_spectral_mixture_is_its_formula_with_its_gradient() -> None:
