@@ -1,7 +1,6 @@
 """Attention whose weights are a softmax of the logarithm of a kernel plus the importance of the keys."""
 
 import math
-import warnings
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +15,7 @@ from .ops_context_encoder_density import frequency_features, log_squared_product
 from .ops_context_encoder_kernels import (
     at_least_single,
     attend,
+    check_norm,
     expsin_log_kernel,
     linear_log_kernel,
     rbf_log_kernel,
@@ -258,13 +258,7 @@ class KernelAttention(Attention):
         memory_length: int = 0,
     ) -> None:
         super().__init__()
-        if not 0 < p_norm < math.inf:
-            raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
-        if p_norm < 1:
-            warnings.warn(
-                f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
-                stacklevel=2,
-            )
+        check_norm(p_norm)
         self.kernel: Any = kernel
         self.scale = scale
         self.p_norm = float(p_norm)

@@ -9,8 +9,7 @@ from torch.nn import functional as F
 from .ops_context_encoder_kernels import FLOOR
 
 SLOPE = 0.2  # of the leaky ReLUs
-# 1e-6: a head that follows the others entirely leaves no row of its own in the copula's factor.
-LEAST_DIAGONAL = 1e-6
+LEAST_DIAGONAL = 1e-6  # a head that follows the others entirely leaves no row of its own in the copula's factor
 
 Maps = Sequence[tuple[torch.Tensor, torch.Tensor]]
 
@@ -122,7 +121,7 @@ def frequency_divergence(
     divergence = terms.sum(dim=(1, 3))
     if factor is not None:
         own = factor.diagonal(dim1=-2, dim2=-1)
-        divergence = divergence - (own + LEAST_DIAGONAL).log().sum(dim=(-2, -1))
+        divergence = divergence - own.clamp(min=LEAST_DIAGONAL).log().sum(dim=(-2, -1))
     return divergence
 
 

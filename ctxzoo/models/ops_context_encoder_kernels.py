@@ -1,6 +1,7 @@
 """Attention as a kernel: similarity times importance, and the softmax over the keys that a query sees."""
 
 import math
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -39,6 +40,21 @@ def visible_keys(
         own = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)
         visible = visible & (torch.arange(keys, device=device) <= own)
     return visible
+
+
+def check_norm(p_norm: float) -> None:
+    """Check the p of an importance, and warn below 1.
+
+    Raises:
+        ValueError: 0, below, or infinite.
+    """
+    if not 0 < p_norm < math.inf:
+        raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
+    if p_norm < 1:
+        warnings.warn(
+            f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
+            stacklevel=3,
+        )
 
 
 def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:

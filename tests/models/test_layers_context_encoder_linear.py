@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -95,19 +96,76 @@ def test_normalised_queries_and_keys_have_norms_that_random_features_can_follow(
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("causal", [False, True])
-def test_half_precision_accumulates_in_single(dtype: torch.dtype, causal: bool) -> None:
-    length = 2000
-    generator = torch.Generator().manual_seed(0)
-    query, key = (torch.randn(1, 2, length, 4, generator=generator).to(dtype) for _ in range(2))
-    value = torch.rand(1, 2, length, 4, generator=generator).to(dtype)
+@pytest.mark.parametrize("kind", FEATURE_MAPS)
+def test_half_precision_inputs_are_read_in_single(kind: str, causal: bool, dtype: torch.dtype) -> None:
+    half = [x.to(dtype) for x in tensors(600)]
+    layer = EfficientAttention(2, 4, feature_map=kind, qk_norm=False)
+    found, _ = layer(*half, causal=causal)
+    expected, _ = layer(*(x.float() for x in half), causal=causal)
+    assert torch.equal(found, expected.to(dtype))
+
+
+@torch.no_grad()
+def test_sums_of_a_stream_of_bfloat16_do_not_stop_growing() -> None:
+    layer = EfficientAttention(1, 4, feature_map="elu", qk_norm=False, p_norm=None).bfloat16().eval()
+    zero = torch.zeros(1, 1, 1, 4, dtype=torch.bfloat16)
+    state = None
+    for place in range(1000):
+        output, aux = layer(zero, zero, zero + float(place >= 500), causal=True, state=state, use_cache=True)
+        state = aux.state
+    assert state[0].dtype == torch.float32
+    torch.testing.assert_close(output.float(), torch.full((1, 1, 1, 4), 0.5))
+
+
+def test_norms_below_one_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"p_norm=0\.5: below 1 the importance of a key grows"):
+        EfficientAttention(2, 4, p_norm=0.5)
+
+
+def test_autocast_leaves_attention_in_single() -> None:
+    query, key, value = tensors(40)
     layer = EfficientAttention(2, 4)
-    exact, _ = layer(query.float(), key.float(), value.float(), causal=causal)
-    found, _ = EfficientAttention(2, 4).to(dtype)(query, key, value, causal=causal)
-    assert found.dtype == dtype
-    torch.testing.assert_close(found.float(), exact, rtol=0.02, atol=0.02)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        mixed, _ = layer(query.float(), key.float(), value.float(), causal=causal)
-    torch.testing.assert_close(mixed, exact, rtol=1e-6, atol=1e-6)
+    for causal in (False, True):
+        exact, _ = layer(query, key, value, causal=causal)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mixed, _ = layer(query, key, value, causal=causal)
+        torch.testing.assert_close(mixed, exact, rtol=1e-6, atol=1e-6)
+
+
+def test_the_model_draws_projections_outside_of_its_blocks() -> None:
+    ids = torch.arange(2, 18).view(2, 8)
+    gradients = []
+    for checkpointed in (False, True):
+        torch.manual_seed(0)
+        model = ContextEncoderModel(ContextEncoderConfig(**SIZES, attention="esa", redraw_interval=1)).train()
+        if checkpointed:
+            for block in model.blocks:
+                block.forward = partial(checkpoint, block.forward, use_reentrant=False)
+        for _ in range(3):
+            model.zero_grad()
+            model(ids).last_hidden_state.square().sum().backward()
+        gradients.append([parameter.grad for parameter in model.parameters() if parameter.grad is not None])
+    assert all(torch.equal(*pair) for pair in zip(*gradients, strict=True))
+
+
+def test_the_encoder_gives_the_mean_fraction_of_clamped_denominators() -> None:
+    torch.manual_seed(0)
+    model = ContextEncoderModel(ContextEncoderConfig(**SIZES, attention="esa", qk_norm=False)).train()
+    with torch.no_grad():
+        for block in model.blocks[:1]:
+            block.attention.query.weight.mul_(3000)
+            block.attention.key.weight.mul_(3000)
+    ids = torch.arange(2, 18).view(2, 8)
+    clamped = float(model(ids).clamped)
+    parts = []
+    for block in model.blocks:
+        block.attention.attention.register_forward_hook(
+            lambda _module, _inputs, output: parts.append(output[1].clamped)
+        )
+    model(ids)
+    assert clamped == pytest.approx(sum(map(float, parts)) / 2)
+    assert 0.1 < clamped < 1
+    assert model.eval()(ids).clamped is None
 
 
 def test_the_projection_comes_from_the_seed_and_is_saved_with_the_model(tmp_path: Any) -> None:
