@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from ctxzoo.models import layers_context_encoder_linear
@@ -120,6 +121,19 @@ def test_sums_of_a_stream_of_bfloat16_do_not_stop_growing() -> None:
 def test_norms_below_one_are_warned_of() -> None:
     with pytest.warns(UserWarning, match=r"p_norm=0\.5: below 1 the importance of a key grows"):
         EfficientAttention(2, 4, p_norm=0.5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("size", "error", "from_a_mean"), [(4, 0.05, 0.06), (8, 0.08, 0.06), (64, 0.22, 0.07)])
+def test_how_far_random_features_are_from_softmax_attention(size: int, error: float, from_a_mean: float) -> None:
+    """The numbers of docs/efficient_attention.md."""
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(4, 2, 200, size, generator=generator) for _ in range(3))
+    layer = EfficientAttention(2, size).eval()
+    softmax = F.scaled_dot_product_attention(layer.query_norm(query), layer.key_norm(key), value)
+    found, _ = layer(query, key, value)
+    assert float((found - softmax).abs().mean()) == pytest.approx(error, rel=0.2)
+    assert float((softmax - value.mean(dim=2, keepdim=True)).abs().mean()) == pytest.approx(from_a_mean, rel=0.2)
 
 
 def test_autocast_leaves_attention_in_single() -> None:
