@@ -61,10 +61,12 @@ class TrustNetwork(nn.Module):
         """Take (U, U) of booleans, or zeros and ones, as the mask.
 
         Raises:
-            ValueError: another shape, or a legislator that would weigh the own vote.
+            ValueError: another shape, another number, or a legislator that would weigh the own vote.
         """
         if tuple(mask.shape) != (self.size, self.size):
             raise ValueError(f"the trust mask must have the shape {(self.size, self.size)}, got {tuple(mask.shape)}")
+        if not bool(((mask == 0) | (mask == 1)).all()):
+            raise ValueError("the trust mask holds another number than 0 and 1")
         if bool(mask.diagonal().any()):
             row = int(mask.diagonal().bool().nonzero()[0])
             raise ValueError(f"the trust mask has {row} weigh the own vote; its diagonal must be 0")

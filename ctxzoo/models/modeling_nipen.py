@@ -18,10 +18,24 @@ from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
 from .layers_vote_trust import TrustNetwork
 from .modeling_vote import VotePreTrainedModel
 from .ops_nipen import authors_log_likelihood, normal_divergence
-from .ops_vote import NEW_BILL, read_bills, read_votes, signed_votes, sum_of_squares, vote_log_likelihood, wide
+from .ops_vote import (
+    NEW_BILL,
+    read_bills,
+    read_votes,
+    refuse_new_bills,
+    signed_votes,
+    sum_of_squares,
+    unanswered,
+    vote_log_likelihood,
+    wide,
+)
 
 LOSS_TERMS = ("weights", "text", "topics", "votes", "points")  # cost1 to cost5
 LARGEST_START = 0.1  # deviation of parameters at the start
+KNOWS_ITS_OWN = (
+    "a model without amortized_bills knows the bills of its training alone; give bill_ids, or train one with "
+    "amortized_bills=True"
+)
 
 
 @dataclass
@@ -121,10 +135,13 @@ class NipenForVotePrediction(VotePreTrainedModel):
             A `NipenOutput`, or a tuple of its fields.
 
         Raises:
-            ValueError: see `read_bills` and `read_votes`; a new bill without amortised bills.
+            ValueError: see `read_bills` and `read_votes`; a new bill without amortised bills (on a device, where values
+                are not read, its logits are NaN).
         """
         config = self.config
         counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
+        if not self.reads_new_bills:
+            refuse_new_bills(bill_ids, ids, KNOWS_ITS_OWN)
         known = read_votes("votes", votes, ids.size(0), config.num_legislators)
         wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
         if self.training and config.new_bill_rate:
@@ -146,6 +163,8 @@ class NipenForVotePrediction(VotePreTrainedModel):
             network = self.trust(content.new_zeros(content.shape) if known is None else signed_votes(known))
         scales = self._scales(ids)
         logits = wide(self._logits(content, network, scales))
+        if not self.reads_new_bills:
+            logits = unanswered(logits, ids)
         terms = None
         if wanted is not None:
             terms = self._terms(clean, dirty, read, topics, deviations, bias, scales, logits, wanted)
@@ -171,11 +190,6 @@ class NipenForVotePrediction(VotePreTrainedModel):
         """Return y (B, K), a (B, K), the bias (B, 1) or (U,), and the free parameters of these bills."""
         config = self.config
         if not config.amortized_bills:
-            if not torch.compiler.is_compiling() and not ids.is_cuda and bool((ids < 0).any()):
-                raise ValueError(
-                    "bill id -1: a model without amortized_bills knows the bills of its training alone; give bill_ids, "
-                    "or train one with amortized_bills=True"
-                )
             topics, points = self.topics.weight[ids], self.bills.weight[ids]
             bias = self.bias.weight[ids].unsqueeze(1) if config.bias == "doc" else self.bias.weight
             return topics, points, bias, (points,)

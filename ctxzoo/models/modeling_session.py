@@ -11,6 +11,7 @@ from transformers.utils import ModelOutput
 from .configuration_session import SessionConfig
 from .layers_session import ItemTable, without_padding
 from .modeling_base import ZooPreTrainedModel
+from .ops_names import ids_of_names
 from .ops_session import next_item_loss, next_items
 
 
@@ -130,18 +131,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: no items, or one that the model does not know.
         """
-        config = self.config
-        if not len(history) or isinstance(history, str):
-            raise ValueError(f"history={history!r}: expected a list of one item or more")
-        names = {config.name_of(item): item for item in range(1, config.num_items + 1)}
-        ids = [item if isinstance(item, int) else names.get(item, 0) for item in history]
-        for item, number in zip(history, ids, strict=True):
-            if not 1 <= number <= config.num_items:
-                raise ValueError(
-                    f"the model does not know the item {item!r}: expected one of its {config.num_items:,} names, such "
-                    f"as {config.name_of(1)!r}, or a number 1..{config.num_items}"
-                )
-        return ids
+        return ids_of_names(history, self.config.num_items, self.config.name_of, "item")
 
     @torch.no_grad()
     def recommend(

@@ -14,7 +14,15 @@ from transformers.utils import ModelOutput
 from .configuration_vote_baseline import VoteBaselineConfig
 from .layers_vote_baseline import AutoRec, Bills, Cdae, Cdl, IdealPoint, TrustSvd, WithNetwork
 from .modeling_vote import VotePreTrainedModel
-from .ops_vote import read_bills, read_votes, signed_votes, vote_log_likelihood, wide
+from .ops_vote import (
+    read_bills,
+    read_votes,
+    refuse_new_bills,
+    signed_votes,
+    unanswered,
+    vote_log_likelihood,
+    wide,
+)
 
 SQUARED = ("autorec", "trust_svd", "cdl")  # kinds whose objective is a squared error, not a likelihood
 
@@ -82,12 +90,13 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             output_attentions, output_hidden_states: accepted as in other models; there are none.
 
         Raises:
-            ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl.
+            ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl (on a device, where values are not
+                read, its logits are NaN).
         """
         config = self.config
         counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
-        if not (self.reads_new_bills or torch.compiler.is_compiling() or ids.is_cuda) and bool((ids < 0).any()):
-            raise ValueError(f"bill id -1: {config.kind} knows the bills of its training alone; give bill_ids")
+        if not self.reads_new_bills:
+            refuse_new_bills(bill_ids, ids, f"{config.kind} knows the bills of its training alone; give bill_ids")
         known = read_votes("votes", votes, ids.size(0), config.num_legislators)
         wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
         bags = counts.log1p() if config.bow_transform == "log1p" else counts
@@ -95,6 +104,8 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         given = Bills(ids, signs.to(self.dtype), bags.to(self.dtype), ids.size(0) / config.num_bills)
         logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
         logits = wide(logits)
+        if not self.reads_new_bills:
+            logits = unanswered(logits, ids)
         loss = None
         if wanted is not None:
             total = penalty + self._errors(logits, wanted)

@@ -28,6 +28,7 @@ from .ops_context_encoder_losses import squared_error
 from .ops_context_encoder_positions import kept_places, step_positions
 from .ops_losses import IGNORED, token_classification_loss
 from .ops_masking import masked_mean
+from .ops_names import ids_of_names
 from .ops_text_checks import word_mask
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
@@ -565,18 +566,7 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         Raises:
             ValueError: no events, or one that the model does not know.
         """
-        config = self.config
-        if not len(history) or isinstance(history, str):
-            raise ValueError(f"history={history!r}: expected a list of one event or more")
-        names = {config.name_of(event): event for event in range(1, config.vocab_size)}
-        ids = [event if isinstance(event, int) else names.get(event, 0) for event in history]
-        for event, number in zip(history, ids, strict=True):
-            if not 1 <= number < config.vocab_size:
-                raise ValueError(
-                    f"the model does not know the event {event!r}: expected one of its {config.vocab_size - 1:,} "
-                    f"names, such as {config.name_of(1)!r}, or a number 1..{config.vocab_size - 1}"
-                )
-        return ids
+        return ids_of_names(history, self.config.vocab_size - 1, self.config.name_of, "event")
 
     @torch.no_grad()
     def next_events(

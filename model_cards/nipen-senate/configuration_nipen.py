@@ -8,6 +8,7 @@ from huggingface_hub.dataclasses import strict
 
 from .configuration_vote import VoteConfig
 
+MOST_WITHOUT_RANK = 10_000  # legislators
 LAMBDAS = ("weight", "topic", "ideal", "text", "trust", "vote", "scale", "tensor", "delta", "bias")
 
 
@@ -25,7 +26,7 @@ class NipenConfig(VoteConfig):
         network_structure: what scales content and trust: a pair of numbers for each legislator ("user_alpha"), for all
             ("alpha"), for each bill ("doc_alpha"), for both ("user_doc_alpha"); "without_network", "only_network".
         network_positive: the scales are squared, so that none is negative.
-        trust_rank: G, rank of the trust weights; None: a number for each pair of legislators.
+        trust_rank: G, rank of the trust weights; None: a number for each pair of legislators, of 10,000 at most.
         bias: of each bill ("doc") or of each legislator ("user").
         ntn_widths: of the hidden layers of "tensor".
         amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
@@ -104,6 +105,12 @@ class NipenConfig(VoteConfig):
                 raise ValueError(f"{name} must be one width or more, of 1 or more, got {widths}")
         if self.trust_rank is not None and not 1 <= self.trust_rank <= self.num_legislators:
             raise ValueError(f"trust_rank must be 1 to num_legislators, got {self.trust_rank}")
+        with_network = self.network_structure != "without_network"
+        if with_network and self.trust_rank is None and self.num_legislators > MOST_WITHOUT_RANK:
+            raise ValueError(
+                f"trust_rank=None with {self.num_legislators:,} legislators: a weight for each pair of more than "
+                f"{MOST_WITHOUT_RANK:,}; set a rank, such as 16, or network_structure='without_network'"
+            )
 
     def validate_version(self) -> None:
         """Check that the tensor version has its encoder, and amortised bills parameters of bills alone.

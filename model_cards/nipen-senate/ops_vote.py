@@ -66,6 +66,29 @@ def read_bills(
     return bag_of_words, ids
 
 
+def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, knows: str) -> None:
+    """Refuse bills that are new.
+
+    Where values are not read, see `unanswered`.
+
+    Args:
+        bill_ids: as the caller gave them; None: all are new.
+        ids: (B,) as `read_bills` returned them.
+        knows: what of the model knows the bills of its training alone, and what to do, for the message.
+
+    Raises:
+        ValueError: there is one.
+    """
+    read = not (torch.compiler.is_compiling() or ids.is_cuda)
+    if bill_ids is None or (read and bool((ids < 0).any())):
+        raise ValueError(f"bill id -1: {knows}")
+
+
+def unanswered(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """Return logits (B, U) that are NaN for new bills: id -1 would otherwise be answered as the last one."""
+    return logits.masked_fill((ids < 0).unsqueeze(1), torch.nan)
+
+
 def read_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators: int) -> torch.Tensor | None:
     """Check votes (B, U): 1 for yea, 0 for nay, NaN where none is known.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
+from torch.nn import functional as F
 
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
-from ctxzoo.models.ops_hcrnn import normal_divergence, topic_scores
+from ctxzoo.models.ops_hcrnn import _step, normal_divergence, topic_scores
 from ctxzoo.models.ops_session import put_back, read_session
 from tests.support.reference_hcrnn import read
 
@@ -101,18 +103,32 @@ def test_a_version_without_drift_weights_is_the_one_without_drift() -> None:
     torch.testing.assert_close(second(padded()).logits, first(padded()).logits, **CLOSE)
 
 
-def test_agreement_of_item_and_context_opens_the_drift_gate() -> None:
-    cell = model_of().hcrnn.cell
-    drift, bias = cell.drift_weight(), cell.drift_bias
-    assert (drift >= 0).all()
+@pytest.mark.parametrize("version", [2, 3])
+def test_agreement_of_item_and_context_opens_the_drift_gate(version: int) -> None:
+    weights = model_of(version=version).hcrnn.cell.weights()
     generator = torch.Generator().manual_seed(1)
-    item = torch.randn(100, 5, generator=generator, dtype=torch.float64)
-    raised = torch.rand(100, 5, generator=generator, dtype=torch.float64)
-    similarity = item * torch.randn(100, 5, generator=generator, dtype=torch.float64)
-    assert (torch.sigmoid((similarity + raised) @ drift + bias) >= torch.sigmoid(similarity @ drift + bias)).all()
-    assert (torch.sigmoid((item * item) @ drift + bias) >= torch.sigmoid(bias)).all()
-    assert (torch.sigmoid((item * -item) @ drift + bias) <= torch.sigmoid(bias)).all()
-    # In the model: the gate is above its bias exactly where the weighted agreement is positive.
+    item, context = (torch.randn(100, 5, generator=generator, dtype=torch.float64) for _ in range(2))
+    hidden = torch.randn(100, 4, generator=generator, dtype=torch.float64)
+    theta = torch.full((100, 3), 1 / 3, dtype=torch.float64)
+
+    def gate(items: torch.Tensor) -> torch.Tensor:
+        added = torch.zeros(100, 5 + 3 * 4, dtype=torch.float64)  # what the item adds elsewhere stays the same
+        added[:, :5] = -1e4  # nothing is written: the local context stays
+        step = _step(items, added, hidden, context, theta, weights)
+        assert torch.equal(step.context, context)
+        return step.drift
+
+    nothing = gate(torch.zeros_like(item))
+    assert (gate(context) >= nothing).all()
+    assert (gate(-context) <= nothing).all()
+    for place in range(5):
+        raised = item.clone()
+        raised[:, place] += context[:, place].sign() * torch.rand(100, generator=generator, dtype=torch.float64)
+        assert (gate(raised) >= gate(item)).all()
+        assert not torch.equal(gate(raised), gate(item))
+
+
+def test_the_drift_gate_is_above_its_bias_where_item_and_context_agree() -> None:
     model, ids = model_of(), padded()[:1]
     found = model(ids, output_hidden_states=True)
     agreement = (found.hidden_states[0] * found.local_context) @ model.hcrnn.cell.drift_weight()
@@ -151,10 +167,46 @@ def test_one_topic() -> None:
     found = model(padded(), output_attentions=True)
     assert (found.theta == 1).all()
     assert (found.attentions[0][padded() > 0] == 1).all()
-    first, memory = found.local_context[:, 0], model.hcrnn.cell.memory[0]
-    assert torch.allclose(first / memory, first / memory)  # c_1 = g * M_1: the same direction for every item
-    assert ((first / memory > 0) & (first / memory < 1)).all()
-    assert (found.kl > 0).all()
+    cell = model.hcrnn.cell
+    with torch.no_grad():
+        for parameter in (cell.write, cell.write_context, cell.write_bias):
+            parameter.zero_()  # a gate of 1/2: half of what is missing comes from the one row of the memory
+    context = model(padded()).local_context
+    for row, history in enumerate(HISTORIES):
+        for step in range(len(history)):
+            torch.testing.assert_close(context[row, step], (1 - 0.5 ** (step + 1)) * cell.memory[0], **CLOSE)
+    model.train()(padded(), labels=torch.tensor([4, 5, 6])).loss.backward()
+    for layer in (model.hcrnn.topics.mean, model.hcrnn.topics.deviation):
+        assert layer.bias.grad.abs().max() > 0  # by the divergence alone: theta is 1
+
+
+@pytest.mark.parametrize("every_position", [False, True])
+def test_the_loss_is_the_cross_entropy_and_the_weighed_divergence(every_position: bool) -> None:
+    model, ids = model_of(kl_lambda=0.5), padded()
+    if every_position:
+        real = ids > 0
+        labels = torch.arange(ids.numel()).view_as(ids) % 12 + 1
+        found = model(ids, labels=labels * real, every_position=True)
+        expected = F.cross_entropy(found.logits[real], labels[real]) + 0.5 * found.kl[real].mean()
+    else:
+        labels = torch.tensor([4, 5, 6])
+        found = model(ids, labels=labels)
+        expected = F.cross_entropy(found.logits, labels) + 0.5 * found.kl.mean()
+    torch.testing.assert_close(found.loss, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_deviations_of_topics_are_bounded() -> None:
+    model = model_of()
+    with torch.no_grad():
+        model.hcrnn.topics.deviation.bias.fill_(1e3)
+    found = model(padded())
+    topics = model.hcrnn.topics
+    mean = []
+    for history in HISTORIES:
+        sums = model.hcrnn.items.weight[sorted(set(history))].sum(dim=0)
+        mean.append(topics.mean(F.elu(topics.query(sums))))
+    expected = 0.5 * (torch.stack(mean).square() + 100 - math.log(100) - 1).sum(dim=1)
+    torch.testing.assert_close(found.kl, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_padding_changes_nothing_wherever_it_stands() -> None:
@@ -173,6 +225,9 @@ def test_padding_changes_nothing_wherever_it_stands() -> None:
         ):
             torch.testing.assert_close(ours[:, cut], theirs, **CLOSE)
             assert not ours[ids == 0].any()
+        states = model(ids, output_hidden_states=True)
+        for each in (*states.hidden_states, model.hcrnn(ids).last_hidden_state):
+            assert not each[ids == 0].any()
     between = model(torch.tensor([[3, 0, 7, 7, 0, 0, 1, 12]]))
     torch.testing.assert_close(between.logits, expected.logits[:1], **CLOSE)
     order = [2, 0, 1]
@@ -188,17 +243,40 @@ def test_a_session_without_items_is_the_prior_and_no_nan() -> None:
     torch.testing.assert_close(found.theta[0], expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("every_position", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_an_empty_session_has_finite_gradients_in_every_precision(
+    training: bool, every_position: bool, dtype: torch.dtype
+) -> None:
+    ids = torch.tensor([[0, 0, 0], [3, 4, 0], [5, 0, 0]])
+    model = model_of().to(dtype).train(training)
+    labels = torch.tensor([[0, 0, 0], [4, 5, 0], [6, 0, 0]]) if every_position else torch.tensor([1, 2, 3])
+    if not every_position:
+        for each in model(ids, output_attentions=True).attentions:
+            assert not each[0].any()
+    found = model(ids, labels=labels, every_position=every_position)
+    found.loss.backward()
+    assert found.loss.isfinite()
+    assert found.logits.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
+
+
 def test_one_step_has_all_the_weight() -> None:
     for fields in ({"attention": "bi"}, {"attention": "normal"}):
         attentions = model_of(**fields)(torch.tensor([[4]]), output_attentions=True).attentions
         assert all((each == 1).all() for each in attentions[1:])
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            among = model_of(**fields).to(dtype)(padded(), output_attentions=True).attentions
+            assert all(each[1].tolist() == [1, 0, 0, 0, 0] for each in among[1:])
 
 
 def test_a_repeated_item_counts_once_for_the_topics() -> None:
     model = model_of()
-    twice, once = model(torch.tensor([[3, 7, 7, 1]])), model(torch.tensor([[3, 7, 1]]))
+    twice, once = (model(torch.tensor([x]), output_hidden_states=True) for x in ([3, 7, 7, 1], [3, 7, 1]))
     torch.testing.assert_close(twice.theta, once.theta, **CLOSE)
     assert not torch.allclose(twice.local_context[:, -1], once.local_context[:, -1])
+    assert not torch.allclose(twice.hidden_states[1][:, -1], once.hidden_states[1][:, -1], atol=1e-2)
 
 
 def test_divergence_is_that_of_normal_distributions() -> None:
@@ -207,7 +285,47 @@ def test_divergence_is_that_of_normal_distributions() -> None:
     torch.testing.assert_close(normal_divergence(mean, deviation), expected, rtol=1e-6, atol=1e-7)
     zero = normal_divergence(torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64))
     assert zero.abs().item() < 3e-8
-    assert normal_divergence(mean.half(), torch.full_like(mean, 1e-4).half()).dtype == torch.float32
+    narrow = normal_divergence(torch.zeros(1, 3).half(), torch.full((1, 3), 1e-4).half())
+    assert narrow.dtype == torch.float32
+    assert narrow.item() == pytest.approx(25.0911, rel=1e-4)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_sessions_of_a_hundred_items_keep_their_precision(version: int) -> None:
+    history = torch.randint(1, 13, (100,), generator=torch.Generator().manual_seed(0)).tolist()
+    model = model_of(version=version)
+    ids, expected = torch.tensor([history]), read(model, history)
+    found = model.hcrnn(ids)
+    torch.testing.assert_close(found.last_hidden_state[0], expected.hidden, rtol=0, atol=1e-13)
+    single = model_of(version=version).float()
+    assert (single.hcrnn(ids).last_hidden_state[0] - expected.hidden).abs().max() < 1e-5
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = single.hcrnn(ids)
+    assert (mixed.last_hidden_state[0] - expected.hidden).abs().max() < 1e-3
+    narrow = model_of(version=version).bfloat16()
+    context = narrow.hcrnn(ids).local_context[0].double()
+    assert (context - read(narrow.double(), history).context).abs().max() < 0.006
+
+
+def test_dropout_stands_where_the_authors_have_it() -> None:
+    ids = padded()
+
+    def still(**fields: Any) -> Any:
+        model = model_of(**{"embedding_dropout": 0.0, "pooled_dropout": 0.0, **fields}).train()
+        with torch.no_grad():  # topics are drawn with the least deviation that there is
+            model.hcrnn.topics.deviation.weight.zero_()
+            model.hcrnn.topics.deviation.bias.fill_(-1e3)
+        return model
+
+    model = still(pooled_dropout=0.5)
+    one, other = model.hcrnn(ids).pooler_output, model.hcrnn(ids).pooler_output
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+    assert (model(ids).logits - model(ids).logits)[:, 1:].abs().max() > 0.1
+    model = still(embedding_dropout=0.5)
+    assert (model(ids).theta - model(ids).theta).abs().max() > 0.01
+    items = model(torch.ones(50, 20, dtype=torch.int64), output_hidden_states=True).hidden_states[0]
+    assert 0.45 < float((items == 0).double().mean()) < 0.55
+    assert model.hcrnn.items.weight[1].abs().min() > 0
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 0.0), (torch.bfloat16, 1e-4)])
@@ -217,23 +335,27 @@ def test_padding_has_no_weight(dtype: torch.dtype, bound: float) -> None:
     assert all(each[padded() == 0].abs().max() <= bound for each in attentions)
 
 
-def test_without_contexts_it_is_a_gru() -> None:
-    model = model_of(version=3)
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_without_contexts_it_is_a_gru(version: int) -> None:
+    model = model_of(version=version)
     cell = model.hcrnn.cell
     with torch.no_grad():
-        for each in (cell.write_context, cell.update_context, cell.drift, cell.topic_item):
+        for each in (cell.write_context, cell.update_context, cell.topic_item):
             each.zero_()
-        cell.drift_bias.fill_(FAR)
+        (cell.reset_context if version == 1 else cell.drift).zero_()
+        if version == 3:
+            cell.drift_bias.fill_(FAR)
     history = [3, 7, 1, 12]
-    hidden = torch.zeros(4, dtype=torch.float64)
+    hidden, states = torch.zeros(4, dtype=torch.float64), []
     for item in model.hcrnn.items.weight[history]:
         both = torch.cat([item, hidden])
         update = torch.sigmoid(both @ cell.update + cell.update_bias)
         reset = torch.sigmoid(both @ cell.reset + cell.reset_bias)
         new = torch.tanh(torch.cat([item, reset * hidden]) @ cell.candidate + cell.candidate_bias)
         hidden = (1 - update) * hidden + update * new
-    found = model.hcrnn(torch.tensor([history])).last_hidden_state[0, -1]
-    torch.testing.assert_close(found, hidden, **CLOSE)
+        states.append(hidden)
+    found = model.hcrnn(torch.tensor([history])).last_hidden_state[0]
+    torch.testing.assert_close(found, torch.stack(states), **CLOSE)
 
 
 @every_variant

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
 from ctxzoo.models.configuration_nipen import NipenConfig
+from ctxzoo.models.layers_vote_text import corrupted
 from ctxzoo.models.modeling_nipen import LOSS_TERMS, NipenForVotePrediction
-from ctxzoo.models.ops_nipen import normal_divergence
+from ctxzoo.models.ops_nipen import authors_log_likelihood, normal_divergence
 
 NAN = float("nan")
 SIZES: dict[str, Any] = {
@@ -168,9 +170,11 @@ def test_property_6_the_divergence_of_topics() -> None:
 
 def test_property_7_topics_are_tied_to_the_text() -> None:
     batch = batch_of()
-    free = model_of(topic_lambda=0, weight_lambda=0, text_lambda=0)
-    free(**batch).loss_terms[LOSS_TERMS.index("votes")].backward()
-    assert all(p.grad is None or not p.grad.any() for p in free.encoder.parameters())
+    for topic_lambda in (0, 1):
+        model = model_of(encoder="sdae", topic_lambda=topic_lambda, weight_lambda=0, text_lambda=0)
+        model(**batch).loss.backward()
+        reached = any(p.grad is not None and p.grad.any() for p in model.encoder.parameters())
+        assert reached == bool(topic_lambda)
     tied = model_of(topic_lambda=1e6, encoder="sdae")
     optimiser = torch.optim.Adam([tied.topics.weight], lr=0.02)
     for _ in range(400):
@@ -271,14 +275,37 @@ def test_case_ids_and_masks_that_cannot_be() -> None:
     model, batch = model_of(), batch_of()
     with pytest.raises(ValueError, match=r"bill id 6 is none of the bills 0\.\.5"):
         model(**{**batch, "bill_ids": torch.tensor([0, 6, 1])})
-    with pytest.raises(ValueError, match="bill id -1: a model without amortized_bills"):
-        model(**{**batch, "bill_ids": torch.tensor([0, -1, 1])})
+    for ids in (torch.tensor([0, -1, 1]), None):
+        with pytest.raises(ValueError, match="bill id -1: a model without amortized_bills"):
+            model(**{**batch, "bill_ids": ids})
     with pytest.raises(ValueError, match=r"trust mask must have the shape \(4, 4\), got \(4, 3\)"):
         model.trust.set_mask(torch.zeros(4, 3))
     with pytest.raises(ValueError, match="the trust mask has 2 weigh the own vote"):
         model.trust.set_mask(torch.diag(torch.tensor([0.0, 0, 1, 0])))
+    for odd in (NAN, 0.5, 7.0):
+        with pytest.raises(ValueError, match="the trust mask holds another number than 0 and 1"):
+            model.trust.set_mask(torch.full((4, 4), odd).fill_diagonal_(0))
     with pytest.raises(ValueError, match=r"expected votes of the shape \(6, 4\)"):
         model.set_observed(torch.ones(4, 6))
+
+
+def test_case_where_values_are_not_read_a_new_bill_has_no_answer() -> None:
+    """On a device, or compiled: id -1 must not be answered as the last bill."""
+    model, batch = model_of(), batch_of()
+    batch["bill_ids"] = torch.tensor([0, -1, 1])
+    with mock.patch.object(torch.compiler, "is_compiling", return_value=True):
+        found = model(**batch)
+    assert found.logits[1].isnan().all()
+    assert found.logits[[0, 2]].isfinite().all()
+    assert found.loss.isnan()
+
+
+def test_case_a_weight_for_each_pair_of_many_legislators_is_refused() -> None:
+    many = {**SIZES, "num_legislators": 20_000}
+    with pytest.raises(Exception, match="trust_rank=None with 20,000 legislators: a weight for each pair"):
+        NipenConfig(**many)
+    NipenConfig(**many, trust_rank=16)
+    NipenConfig(**many, network_structure="without_network")
 
 
 def test_case_sure_votes_have_finite_likelihoods() -> None:
@@ -290,6 +317,8 @@ def test_case_sure_votes_have_finite_likelihoods() -> None:
     assert loss.loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx(
         5 * 200, rel=0.2
     )  # content and network beside it
+    sure = authors_log_likelihood(torch.tensor([100.0, -100, 100, -100]), torch.tensor([1.0, 1, 0, 0]))
+    assert sure.tolist() == pytest.approx([0, -100, -200, 100])
 
 
 def test_case_counts_in_half_precision_do_not_overflow() -> None:
@@ -303,9 +332,13 @@ def test_case_counts_in_half_precision_do_not_overflow() -> None:
 
 def test_case_deviations_of_topics_are_bounded() -> None:
     model, batch = model_of().train(), batch_of()
-    with torch.no_grad():
-        model.encoder.log_deviation.bias.fill_(1e6)
-    assert model(**batch).loss.isfinite()
+    for extreme, bound in ((1e6, 10.0), (-1e6, -10.0)):
+        with torch.no_grad():
+            model.encoder.log_deviation.bias.fill_(extreme)
+        assert (model.encoder(batch["bag_of_words"]).log_deviation == bound).all()
+        single = {name: x.float() if x.is_floating_point() else x for name, x in batch.items()}
+        assert model.float()(**single).loss.isfinite()
+        model.double()
 
 
 def test_case_trust_starts_small_enough() -> None:
@@ -377,6 +410,105 @@ def test_the_terms_of_the_variational_and_tensor_version() -> None:
     assert found.loss_terms[0].item() == pytest.approx(float(0.25 * 0.1**2 * squares + 0.5 * 1000 * tensor))
     expected = 0.5 * (points + 0.5 * model.trust.weight.square().sum() + 0.7 * scales)
     assert found.loss_terms[4].item() == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "authors_sum"])
+def test_the_term_of_the_text_holds_the_divergence(reduction: str) -> None:
+    model, batch = model_of(reduction=reduction, text_lambda=2), batch_of()
+    text = batch["bag_of_words"].log1p()
+    read = model.encoder(text)
+    nats = normal_divergence(read.mean, read.log_deviation)
+    errors = (read.reconstruction - text).square().sum()
+    votes = (~batch["labels"].isnan()).sum()
+    expected = (errors + nats.sum()) / votes if reduction == "mean" else errors + nats.mean()
+    torch.testing.assert_close(model(**batch).loss_terms[LOSS_TERMS.index("text")], expected)
+
+
+@pytest.mark.parametrize("encoder", ["vae", "sdae"])
+def test_in_training_texts_are_corrupted_and_made_again(encoder: str) -> None:
+    """The variational encoder makes again what it read, the denoising one the text before it was corrupted."""
+    torch.manual_seed(3)
+    fields = {"corruption_level": 0.5, "dropout": 0.0, "reduction": "authors_sum", "text_lambda": 2}
+    model, batch = model_of(encoder=encoder, **fields).train(), batch_of()
+    seen: list[Any] = []
+    model.encoder.register_forward_hook(lambda _module, inputs, output: seen.append((inputs[0], output)))
+    found = model(**batch).loss_terms[LOSS_TERMS.index("text")]
+    dirty, output = seen[0]
+    clean = batch["bag_of_words"].log1p()
+    assert ((dirty == 0) | (dirty == clean)).all()
+    assert not torch.equal(dirty, clean)
+    if encoder == "vae":
+        nats = normal_divergence(output.mean, output.log_deviation).mean()
+        torch.testing.assert_close(found, (output.reconstruction - dirty).square().sum() + nats)
+    else:
+        torch.testing.assert_close(found, (output[2] - clean).square().sum())
+
+
+def test_corruption_leaves_a_part_of_the_numbers_as_they_are() -> None:
+    torch.manual_seed(0)
+    ones = torch.ones(1000, 1000)
+    found = corrupted(ones, 0.3, True)
+    assert set(found.unique().tolist()) == {0.0, 1.0}
+    assert float((found == 0).double().mean()) == pytest.approx(0.3, abs=0.005)
+    assert corrupted(ones, 0.3, False) is ones
+
+
+def test_topics_are_drawn_with_their_deviation_each_for_itself() -> None:
+    torch.manual_seed(0)
+    model = model_of(dropout=0.0).train()
+    with torch.no_grad():
+        model.encoder.log_deviation.weight.zero_()
+        model.encoder.log_deviation.bias.fill_(0.7)
+    read = model.encoder(batch_of()["bag_of_words"][:1].expand(4000, -1))
+    noise = read.topics - read.mean
+    torch.testing.assert_close(noise.std(dim=0), torch.full((3,), 0.7, dtype=torch.float64).exp(), rtol=0.05, atol=0)
+    assert (torch.corrcoef(noise.T) - torch.eye(3)).abs().max() < 0.1
+
+
+def test_new_bills_of_the_training_have_neither_their_points_nor_votes() -> None:
+    fields = {"amortized_bills": True, "encoder": "sdae", "corruption_level": 0.0, "dropout": 0.0}
+    model, batch = model_of(**fields, new_bill_rate=1.0).train(), batch_of()
+    found = model(**batch).logits
+    new = {"bill_ids": torch.full((3,), -1), "votes": torch.full_like(batch["votes"], NAN)}
+    assert torch.equal(found, model.eval()(**{**batch, **new}).logits)
+    assert not torch.allclose(found, model(**batch).logits)
+
+
+def test_positive_scales_are_squares() -> None:
+    found = (model := model_of(network_positive=True))(**batch_of())
+    content, network = model.content_scale.weight.square(), model.network_scale.weight.square()
+    torch.testing.assert_close(found.logits, content * found.content + network * found.network)
+
+
+def test_a_bias_of_legislators_and_its_penalty() -> None:
+    with_penalty, without = (model_of(bias="user", bias_lambda=weight) for weight in (3, 0))
+    batch = batch_of()
+    found = with_penalty(**batch)
+    x, bias = with_penalty.legislators.weight, with_penalty.bias.weight
+    assert bias.shape == (4,)
+    torch.testing.assert_close(found.content, (found.topic_weights * found.bill_points) @ x.t() + bias)
+    votes = (~batch["labels"].isnan()).sum()
+    added = found.loss_terms[-1] - without(**batch).loss_terms[-1]
+    torch.testing.assert_close(added, 0.5 * 3 * (3 / 6) * bias.square().sum() / votes)
+
+
+def test_the_terms_of_amortised_bills() -> None:
+    fields = {"amortized_bills": True, "encoder": "sdae", "reduction": "authors_sum", "bias_lambda": 0}
+    lambdas = {"delta": 0.7, "ideal": 0.3, "trust": 0.5, "scale": 0.9, "weight": 0.2}
+    model = model_of(**fields, **{f"{name}_lambda": value for name, value in lambdas.items()})
+    found = model(**batch_of()).loss_terms
+    layers = [*model.encoder.parameters(), *model.text_points.parameters(), *model.text_bias.parameters()]
+    assert float(found[0]) == pytest.approx(0.5 * 0.2 * float(sum(each.square().sum() for each in layers)))
+    deviations = model.bills.weight[:3].square().sum() + model.bias.weight[:3].square().sum()
+    scales = sum(scale.weight.square().sum() for scale in (model.content_scale, model.network_scale))
+    expected = 0.3 * model.legislators.weight.square().sum() + 0.5 * model.trust.weight.square().sum()
+    expected = expected + 0.7 * deviations + 0.9 * 3 * scales
+    assert float(found[4]) == pytest.approx(0.5 * float(expected))
+
+
+def test_votes_weigh_in_proportion_to_their_weight() -> None:
+    terms = [model_of(vote_lambda=weight)(**batch_of()).loss_terms[LOSS_TERMS.index("votes")] for weight in (1, 4)]
+    torch.testing.assert_close(terms[1], 4 * terms[0])
 
 
 def test_the_mean_does_not_depend_on_the_batch() -> None:

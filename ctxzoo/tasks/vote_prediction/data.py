@@ -72,7 +72,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     A batch has `bag_of_words` (B, V) float32 counts, `bill_ids` (B,) int64, `votes` (B, U) float32, which are those of
     the training split and of no other, `labels` (B, U) float32, those of the split itself, and `row` (B,) int64, the
-    places of the bills in `bill_names`. Votes are 1, 0, or NaN.
+    places of the bills in the data. Votes are 1, 0, or NaN.
 
     Args:
         dataset: "sample" for generated votes, or what `read_votes` reads: Hub id, folder or file.
@@ -135,16 +135,6 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
     def splits(self) -> tuple[str, ...]:
         """The names of the splits that are there; after `setup`."""
         return tuple(self._cells)
-
-    @property
-    def bill_names(self) -> list[str]:
-        """The names of all bills of the data, in their order."""
-        return self.loaded().bills
-
-    @property
-    def bill_texts(self) -> list[str]:
-        """The texts of all bills of the data, in their order."""
-        return self.loaded().texts
 
     @property
     def groups(self) -> list[str]:

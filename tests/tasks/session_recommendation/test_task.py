@@ -61,6 +61,25 @@ def test_sessions_sum_up_to_the_scores_of_the_split(data: SessionDataModule) -> 
     assert (100 * recall, 100 * rank) == pytest.approx((whole["recall_at_20"], whole["mrr_at_20"]))
 
 
+def test_the_objective_is_the_sum_over_a_session_and_the_mean_over_sessions(data: SessionDataModule) -> None:
+    task = task_of(data)
+    model = task.model.eval()  # topics are not drawn
+    sessions = list(data.sequences("train"))[:3]
+    assert len({len(items) for items in sessions}) > 1
+    ids = torch.zeros(3, max(map(len, sessions)), dtype=torch.int64)
+    for row, items in enumerate(sessions):
+        ids[row, : len(items)] = torch.from_numpy(items)
+    total = 0.0
+    for items in sessions:
+        for step in range(1, len(items)):
+            prefix = torch.from_numpy(items[None, :step])
+            total += float(model(prefix, labels=torch.tensor([items[step]])).loss.detach())
+    inputs, labels = ids[:, :-1].clone(), ids[:, 1:].clone()
+    inputs[labels == 0] = 0
+    batch = {"input_ids": inputs, "labels": labels.masked_fill(labels == 0, -100)}
+    assert float(task.training_loss(batch)) == pytest.approx(total / 3, rel=1e-5)
+
+
 def test_ties_count_as_requested(data: SessionDataModule) -> None:
     model = task_of(data).model
     with torch.no_grad():

@@ -1,0 +1,17 @@
+"""Constraints on parameters that optimisers do not know, for transformers' Trainer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import TrainerCallback
+
+
+class ProjectParameters(TrainerCallback):
+    """Has a model put its parameters back behind each step of the optimiser: `model.project_parameters()`.
+
+    `Trainer(model, ..., callbacks=[ProjectParameters()])`
+    """
+
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        given["model"].project_parameters()
