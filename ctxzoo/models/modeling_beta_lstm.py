@@ -95,17 +95,21 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
             inputs: of `forward`.
 
         Returns:
-            What `class_probabilities` makes of the logits, of their shape.
+            What `class_probabilities` makes of the logits, of their shape, in float32 or wider.
 
         Raises:
             ValueError: num_samples below 1; see also `forward`.
         """
         if num_samples < 1:
             raise ValueError(f"num_samples must be at least 1, got {num_samples}")
-        total = torch.zeros(())
+        total: torch.Tensor | float = 0.0
         with self.base_model.rnn.sampling("sample", generator):
             for _ in range(num_samples):
-                total = self.class_probabilities(self(**{**inputs, "return_dict": True}).logits) + total
+                # A sum of half precision stops growing.
+                logits = self(**{**inputs, "return_dict": True}).logits
+                wide = torch.promote_types(logits.dtype, torch.float32)
+                total = total + self.class_probabilities(logits.to(wide))
+        assert isinstance(total, torch.Tensor)
         return total / num_samples
 
 

@@ -36,7 +36,12 @@ class GammaSampler:
         self.proposals: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, alpha: torch.Tensor) -> torch.Tensor:
-        """Return draws of Gamma(alpha, 1), not differentiable; at least the smallest normal number."""
+        """Return draws of Gamma(alpha, 1), not differentiable; at least the smallest normal number, NaN where alpha is
+        not finite.
+        """
+        return self._drawn(alpha).add_(alpha, alpha=0.0)  # torch's draw of NaN is a number
+
+    def _drawn(self, alpha: torch.Tensor) -> torch.Tensor:
         if alpha.numel() < MANY or alpha.device.type != "cpu":
             return torch._standard_gamma(alpha, generator=self.generator)
         if not self.proposals:

@@ -200,7 +200,7 @@ def log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Gen
 
 def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     """Return KL(Gamma(alpha, 1) || Gamma(alpha_0, 1)) = (alpha - alpha_0) digamma(alpha) - lgamma(alpha) +
-    lgamma(alpha_0), at least 0, in nats.
+    lgamma(alpha_0), in nats; at least 0, but for rounding.
 
     Args:
         alpha: shapes of any size, float32 or wider: halves lose digits of digamma and lgamma.

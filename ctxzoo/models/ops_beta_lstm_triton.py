@@ -44,7 +44,9 @@ if triton is not None:
         d = alpha + 2 / 3
         c = 1 / tl.sqrt(9 * d)
         drawn = alpha
-        left = inside.to(tl.int32)
+        # What is not finite is no shape: of it no try would be accepted.
+        finite = alpha < float("inf")
+        left = (inside & finite).to(tl.int32)
         while tl.max(left, axis=0) > 0:
             first, second, accepting, boosting = tl.rand4x(seed, counter)
             normal, _ = tl.pair_uniform_to_normal(first, second)
@@ -56,7 +58,7 @@ if triton is not None:
             drawn = tl.where((left > 0) & accepted, d * v * tl.exp(tl.log(boosting) / alpha), drawn)
             left = tl.where(accepted, 0, left)
             counter += stride
-        return tl.maximum(drawn, 1.1754944e-38)  # the smallest normal number, as torch's draws
+        return tl.where(finite, tl.maximum(drawn, 1.1754944e-38), alpha)  # the smallest normal number, as torch's draws
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _weight(  # type: ignore[no-untyped-def]

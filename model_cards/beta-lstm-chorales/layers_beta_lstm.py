@@ -288,6 +288,6 @@ def _prior(given: float | Sequence[float], number: int) -> list[float]:
     shapes = number * [float(given)] if isinstance(given, (int, float)) else [float(shape) for shape in given]
     if len(shapes) != number:
         raise ValueError(f"gamma_prior has {len(shapes)} shapes; expected {number}, one for each Gamma variable")
-    if not all(shape > 0 for shape in [*shapes, *([given] if isinstance(given, (int, float)) else [])]):
-        raise ValueError(f"gamma_prior must be above 0, got {given}")
+    if not all(0 < shape < math.inf for shape in [*shapes, *([given] if isinstance(given, (int, float)) else [])]):
+        raise ValueError(f"gamma_prior must be above 0 and finite, got {given}")
     return shapes

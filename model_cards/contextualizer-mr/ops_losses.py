@@ -55,5 +55,6 @@ def token_classification_loss(
         odd = labels[counts & ((labels < 0) | (labels >= classes))]
         if odd.numel():
             raise ValueError(f"labels must lie in 0..{classes - 1}, or be {IGNORED}; got {odd[0].item()}")
-    summed = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum")
+    wide = logits.flatten(0, 1).to(torch.promote_types(logits.dtype, torch.float32))  # the sum of many overflows halves
+    summed = F.cross_entropy(wide, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     return summed / counts.sum().clamp(min=1)

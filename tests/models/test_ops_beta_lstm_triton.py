@@ -23,6 +23,7 @@ from ctxzoo.models import ops_beta_lstm_triton as ops
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
 from ctxzoo.models.ops_beta_lstm_triton import available, forward_step
+from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -182,6 +183,45 @@ def test_extreme_pre_activations_stay_finite(device) -> None:
         case.inputs[0] = 40 * case.inputs[0]
         values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas))
         assert all(bool(tensor.isfinite().all()) for tensor in values), cell
+
+
+@on_device
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_not_finite_shows_in_its_unit_and_ends(bad, device) -> None:
+    x = torch.zeros(1, 1, 7, 2, device=device)
+    x[0, 0, 0, 1] = bad
+    weights, state = torch.zeros(14, 2, device=device), torch.ones(1, 2, device=device)
+    _, memory, _ = recurrent_steps(x, weights, torch.zeros_like(state), state, Gating("bibeta5", EPS, True))
+    assert memory[0, 0, 1].isnan()
+    assert memory[0, 0, 0].isfinite()
+
+
+@on_device
+@pytest.mark.parametrize("row", [0, 5, 7])
+def test_draws_of_one_unit_belong_together(row, device) -> None:
+    """Both gates of the same draws have the means and the correlation of their cell; blocks draw each for itself."""
+    cell, alpha, first_mean, second_mean, correlation = CORRELATIONS[row]
+    gates = []
+    for memory_before, candidate in ((0.0, 30.0), (1.0, 0.0)):  # the new memory is i, or f
+        u = torch.log(torch.expm1(torch.tensor(alpha, dtype=torch.float64) - EPS))
+        u = torch.cat([u, torch.tensor([0.0, candidate]).double()]).float().to(device)
+        blocks = u.view(1, -1, 1).expand(4, -1, 512).contiguous()
+        memory = torch.full((4, 512), memory_before, device=device)
+        new_memory, new_state = torch.empty_like(memory), torch.empty_like(memory)
+        forward_step(blocks, memory, new_memory, new_state, Gating(cell, EPS, True), 7)
+        gates.append(new_memory.flatten().double().cpu())
+    assert float(gates[0].mean()) == pytest.approx(first_mean, abs=0.04)
+    assert float(gates[1].mean()) == pytest.approx(second_mean, abs=0.04)
+    assert float(torch.corrcoef(torch.stack(gates))[0, 1]) == pytest.approx(correlation, abs=0.08)
+
+
+@on_device
+def test_steps_draw_anew(device) -> None:
+    blocks = torch.zeros(3, 4, 7, 100, device=device, requires_grad=True)
+    weights, state = torch.zeros(700, 100, device=device), torch.zeros(4, 100, device=device)
+    _, memory, _ = recurrent_steps(blocks, weights, state, state + 1, Gating("bibeta5", EPS, True))
+    kept = torch.stack([memory[0], memory[1] / memory[0], memory[2] / memory[1]]).flatten(1).detach().cpu()
+    assert (torch.corrcoef(kept) - torch.eye(3)).abs().max() < 0.2
 
 
 @on_device

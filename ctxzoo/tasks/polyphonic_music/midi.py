@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxzoo.data.files import atomic_file
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH
+from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, check_keys
 
 SUFFIXES = (".mid", ".midi")
 DRUMS = 9  # the channel of General MIDI whose notes are no pitches
@@ -106,8 +106,10 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
 
     Raises:
         OSError: it cannot be written.
+        ValueError: see `check_keys`.
         ImportError: mido is missing; the message names the package.
     """
+    check_keys(notes)
     mido = _import_mido()
     borders: list[tuple[int, str, int]] = []  # step, kind, key; at one step what ends stands before what begins
     for step, (before, now) in enumerate(zip([[], *notes], [*notes, []], strict=True)):

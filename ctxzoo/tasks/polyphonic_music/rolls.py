@@ -54,11 +54,28 @@ class Rolls:
 
 
 def roll_of_notes(notes: Sequence[Sequence[int]]) -> Roll:
-    """Return the roll (steps, 88) of a piece from the keys that sound at each step."""
+    """Return the roll (steps, 88) of a piece from the keys that sound at each step.
+
+    Raises:
+        ValueError: see `check_keys`.
+    """
+    check_keys(notes)
     roll = np.zeros((len(notes), KEYS), np.bool_)
     for step, keys in enumerate(notes):
         roll[step, list(keys)] = True
     return roll
+
+
+def check_keys(notes: Sequence[Sequence[int]]) -> None:
+    """Check the keys that sound at each step.
+
+    Raises:
+        ValueError: a key that a piano does not have.
+    """
+    for step, keys in enumerate(notes):
+        for key in keys:
+            if not 0 <= key < KEYS:
+                raise ValueError(f"step {step} has the key {key}; expected 0..{KEYS - 1}, the keys of a piano")
 
 
 def notes_of_roll(roll: Iterable[npt.NDArray[np.bool_]]) -> list[list[int]]:

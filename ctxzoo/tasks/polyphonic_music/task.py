@@ -141,7 +141,7 @@ class PolyphonicMusicTask(ZooTask):
         loss: torch.Tensor = output.loss
         weight = annealed_weight(self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"])
         if output.get("kl") is not None:
-            divergence = output.kl.sum() / steps
+            divergence = output.kl.sum() / steps.clamp(min=1)
             self.log("train/kl", divergence, on_step=False, on_epoch=True, batch_size=len(output.kl), sync_dist=True)
             loss = loss + (weight - 1) * self.model.config.kl_lambda * divergence
         return loss * steps / len(batch["attention_mask"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.runs.options import check_settings
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
 from ctxzoo.tasks.polyphonic_music.evaluation import evaluate, piece_scores
+from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 from ctxzoo.tasks.polyphonic_music.run import CELLS, MusicSettings, music_run
 from ctxzoo.tasks.polyphonic_music.task import MusicScores, PolyphonicMusicTask, annealed_weight, step_losses
@@ -27,6 +29,29 @@ def task(cell: str = "lstm", **options) -> PolyphonicMusicTask:
 def batch() -> dict[str, torch.Tensor]:
     pieces = [[[3, 40], [40], [], [41, 87]], [[0], [1]]]
     return {**roll_inputs([roll_of_notes(piece) for piece in pieces]), "row": torch.tensor([4, 9])}
+
+
+def test_the_divergence_is_logged_for_each_step_and_is_nothing_without_steps(monkeypatch: pytest.MonkeyPatch):
+    one = task("bibeta5", kl_lambda=2.0)
+    one.model.eval()
+    logged: dict[str, float] = {}
+    monkeypatch.setattr(one, "log", lambda name, value, **_: logged.update({name: float(value)}))
+    given = batch()
+    one.training_loss(given)
+    output = one.model(inputs_embeds=given["inputs_embeds"], attention_mask=given["attention_mask"])
+    assert logged["train/kl"] == pytest.approx(output.kl.sum().item() / 4)  # 3 + 1 steps that are read
+    assert one.training_loss(roll_inputs([roll_of_notes([[3]])])).item() == 0
+    assert logged["train/kl"] == 0
+
+
+@pytest.mark.parametrize("key", [-1, 88])
+def test_keys_that_a_piano_does_not_have(key: int, tmp_path: Path):
+    message = rf"step 1 has the key {key}; expected 0\.\.87"
+    with pytest.raises(ValueError, match=message):
+        roll_of_notes([[3], [4, key]])
+    with pytest.raises(ValueError, match=message):
+        write_midi([[3], [4, key]], tmp_path / "piece.mid", Grid(1))
+    assert not list(tmp_path.iterdir())
 
 
 def test_scores_by_hand():
