@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import mido
 import pytest
@@ -91,11 +92,17 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         read_midi(midi(tmp_path / "long.mid", long), QUARTERS)
 
 
-def test_a_write_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_earlier_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_midi([[1]], tmp_path / "a.mid", QUARTERS)
     before = (tmp_path / "a.mid").read_bytes()
-    with pytest.raises(ValueError, match=r"data byte must be in range|0\.\.127"):
-        write_midi([[300]], tmp_path / "a.mid", QUARTERS)
+
+    def half(_midi: Any, file: Any) -> None:
+        file.write(b"half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(mido.MidiFile, "save", half)
+    with pytest.raises(OSError, match="the disk is full"):
+        write_midi([[2]], tmp_path / "a.mid", QUARTERS)
     assert (tmp_path / "a.mid").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["a.mid"]
 
