@@ -102,14 +102,13 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
         """
         if num_samples < 1:
             raise ValueError(f"num_samples must be at least 1, got {num_samples}")
-        total: torch.Tensor | float = 0.0
+        total = torch.zeros(())
         with self.base_model.rnn.sampling("sample", generator):
             for _ in range(num_samples):
                 # A sum of half precision stops growing.
                 logits = self(**{**inputs, "return_dict": True}).logits
                 wide = torch.promote_types(logits.dtype, torch.float32)
-                total = total + self.class_probabilities(logits.to(wide))
-        assert isinstance(total, torch.Tensor)
+                total = self.class_probabilities(logits.to(wide)) + total
         return total / num_samples
 
 

@@ -43,13 +43,22 @@ def visible_keys(
 
 
 def check_norm(p_norm: float) -> None:
-    """Check the p of an importance, and warn below 1.
+    """Check the p of a norm.
 
     Raises:
         ValueError: 0, below, or infinite.
     """
     if not 0 < p_norm < math.inf:
         raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
+
+
+def check_importance(p_norm: float) -> None:
+    """Check the p of an importance, and warn below 1.
+
+    Raises:
+        ValueError: see `check_norm`.
+    """
+    check_norm(p_norm)
     if p_norm < 1:
         warnings.warn(
             f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
@@ -72,8 +81,7 @@ def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:
     Raises:
         ValueError: p_norm of 0, below, or infinite.
     """
-    if not 0 < p_norm < math.inf:
-        raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
+    check_norm(p_norm)
     if p_norm == 2:
         norm: torch.Tensor = torch.linalg.vector_norm(x, dim=-1)  # reads x once
         return norm.square()

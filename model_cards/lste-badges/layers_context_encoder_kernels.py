@@ -15,7 +15,7 @@ from .ops_context_encoder_density import frequency_features, log_squared_product
 from .ops_context_encoder_kernels import (
     at_least_single,
     attend,
-    check_norm,
+    check_importance,
     expsin_log_kernel,
     linear_log_kernel,
     rbf_log_kernel,
@@ -258,7 +258,7 @@ class KernelAttention(Attention):
         memory_length: int = 0,
     ) -> None:
         super().__init__()
-        check_norm(p_norm)
+        check_importance(p_norm)
         self.kernel: Any = kernel
         self.scale = scale
         self.p_norm = float(p_norm)

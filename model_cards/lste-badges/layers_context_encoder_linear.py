@@ -7,7 +7,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
-from .ops_context_encoder_kernels import at_least_single, check_norm, without_autocast
+from .ops_context_encoder_kernels import at_least_single, check_importance, without_autocast
 from .ops_context_encoder_linear import (
     FEATURE_MAPS,
     Features,
@@ -80,7 +80,7 @@ class EfficientAttention(Attention):
             if size < 1:
                 raise ValueError(f"{name} is {size}, expected at least 1")
         if p_norm is not None:
-            check_norm(p_norm)
+            check_importance(p_norm)
         if feature_map == "elu" and num_features not in (None, head_size):
             raise ValueError(f"num_features is {num_features}, but elu has as many features as a head has numbers")
         if redraw_interval < 0 or (redraw_interval and feature_map in ("elu", "learned")):

@@ -165,8 +165,8 @@ class LocallyStationaryTime(TimeEncoding):
 
     alpha = softplus, at most 10; gamma = 5 tanh / span, so that the envelope of a whole history stays within its clip;
     c in spans; w a softmax over components and frequencies; omega = exp, and where angles are float32, at most 10^4 in
-    a span. All are float32 at least. Behaviour adds offsets of at most 2 to each
-    of these before they are mapped, and factors of exp(2) at most to the frequencies of a component.
+    a span. All are float32 at least. Behaviour adds offsets of at most 2 to each of these before they are mapped, and
+    factors of exp(2) at most to the frequencies of a component.
 
     Args:
         num_components: A.
@@ -213,22 +213,22 @@ class LocallyStationaryTime(TimeEncoding):
 
     def local_parameters(self, summary: torch.Tensor | None = None) -> LocalParameters:
         """Return the parameters: one set, or, with offsets from behaviour, one for each summary (..., E)."""
-        own = [at_least_single(x) for x in (self.alpha, self.gamma, self.centre, self.log_frequencies, self.logits)]
-        offsets = own[0].new_zeros(5, len(own[0])).unbind(0)
+        alpha, gamma, centre = (at_least_single(x) for x in (self.alpha, self.gamma, self.centre))
+        log_frequencies, logits = at_least_single(self.log_frequencies), at_least_single(self.logits)
         if summary is not None and self.behaviour is not None:
-            of_user = self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1))
-            offsets = at_least_single(of_user).unbind(-2)
-        alpha, gamma, centre, scale, logits = offsets
-        frequencies = (own[3] + scale.unsqueeze(-1)).exp()
+            of_user = at_least_single(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
+            alpha, gamma, centre = (x + of_user[..., place, :] for place, x in enumerate((alpha, gamma, centre)))
+            log_frequencies = log_frequencies + of_user[..., 3, :, None]
+            logits = logits + of_user[..., 4, :, None]
+        frequencies = log_frequencies.exp()
         if not self.exact_angles:
             frequencies = frequencies.clamp(max=LARGEST_ANGLE / self.span)
-        weights = own[4] + logits.unsqueeze(-1)
         return LocalParameters(
-            alpha=F.softplus(own[0] + alpha).clamp(max=LARGEST_ALPHA),
-            gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(own[1] + gamma),
-            centre=self.span * (own[2] + centre),
+            alpha=F.softplus(alpha).clamp(max=LARGEST_ALPHA),
+            gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(gamma),
+            centre=self.span * centre,
             frequencies=frequencies,
-            weights=weights.flatten(-2).softmax(dim=-1).view_as(weights),
+            weights=logits.flatten(-2).softmax(dim=-1).view_as(logits),
         )
 
     def features(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:

@@ -74,6 +74,18 @@ def density(**options: Any) -> SpectralDensity:
     return network.double().eval()
 
 
+def plain_density(**options: Any) -> SpectralDensity:
+    """A density whose frequencies are its noise: the networks behind it are the identity."""
+    network = density(**options)
+    with torch.no_grad():
+        for net in network.nets:
+            for layer in net.children():
+                layer.weight.copy_(torch.eye(4))
+                layer.bias.zero_()
+        network.log_factor.zero_()
+    return network
+
+
 def implicit(**options: Any) -> ImplicitKernelAttention:
     return ImplicitKernelAttention(density(**options), 2.0, 1.8).double().eval()
 
@@ -241,20 +253,14 @@ def test_property_6_the_network_of_frequencies_is_odd() -> None:
 
 
 def test_property_6_halves_have_opposite_means_and_mirrored_noise_a_symmetric_set() -> None:
-    network = density()
-    summary = drawn(1, 3, 1, 8)
+    network, summary = density(), drawn(1, 3, 1, 8)
     with torch.no_grad():
         network.evaluation_noise[1] = -network.evaluation_noise[0]
-    first = network(summary).first
-    positive, negative = first.chunk(2, dim=-2)
+    positive, negative = network(summary).first.chunk(2, dim=-2)
     assert torch.equal(negative, -positive)
+    network = plain_density()
     with torch.no_grad():
         network.evaluation_noise[1] = network.evaluation_noise[0]
-        for net in network.nets:  # w = z
-            for layer in net.children():
-                layer.weight.copy_(torch.eye(4))
-                layer.bias.zero_()
-        network.log_factor.zero_()
     positive, negative = network(summary).first.chunk(2, dim=-2)
     assert not torch.allclose(negative, -positive)
     spread = (positive + negative) / 2  # std e, and mu is what is left
@@ -310,18 +316,6 @@ def test_property_7_the_copula_is_a_correlation_and_keeps_the_marginals() -> Non
         torch.testing.assert_close(sample, correlation[0, 0, dimension], rtol=0, atol=0.02)
         assert (draws[:, :, dimension].mean(dim=1)).abs().max() < 0.02
         assert (draws[:, :, dimension].std(dim=1) - 1).abs().max() < 0.02
-
-
-def plain_density(**options: Any) -> SpectralDensity:
-    """A density whose frequencies are its noise: the networks behind it are the identity."""
-    network = density(**options)
-    with torch.no_grad():
-        for net in network.nets:
-            for layer in net.children():
-                layer.weight.copy_(torch.eye(4))
-                layer.bias.zero_()
-        network.log_factor.zero_()
-    return network
 
 
 def parts_of(network: SpectralDensity, summary: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -388,13 +382,7 @@ def test_property_7_the_authors_copula_leaves_heads_uncorrelated_and_clips() -> 
 
 def test_property_7_the_authors_noise_is_theirs() -> None:
     """z = mu + exp(lv) Phi^-1(Phi(clip(row sums of L * e))), and the term is -sum U log(U + 1e-5), by loops."""
-    network = density(copula="authors")
-    with torch.no_grad():
-        for net in network.nets:  # w = z
-            for layer in net.children():
-                layer.weight.copy_(torch.eye(4))
-                layer.bias.zero_()
-        network.log_factor.zero_()
+    network = plain_density(copula="authors")
     summary = drawn(1, 3, 1, 8)
     found = network(summary)
     u = torch.nn.functional.leaky_relu(network.summary(summary), 0.2)[0, :, 0]

@@ -27,9 +27,9 @@ SIZES: dict[str, Any] = {
 }
 
 
-def model(position: str, **changes: Any) -> ContextEncoderForNextEvent:
+def model(position: str, kind: Any = ContextEncoderForNextEvent, **changes: Any) -> Any:
     torch.manual_seed(0)
-    made = ContextEncoderForNextEvent(ContextEncoderConfig(**{**SIZES, "position": position, **changes})).eval()
+    made = kind(ContextEncoderConfig(**{**SIZES, "position": position, **changes})).eval()
     with torch.no_grad():
         for parameter in made.parameters():
             parameter += 0.3 * torch.randn(parameter.shape)
@@ -67,20 +67,12 @@ def test_property_7_holds_for_times_before_each_event(combine: str) -> None:
 @pytest.mark.parametrize("combine", ["kernel", "multiply", "add", "concat"])
 @pytest.mark.parametrize("position", CLOCKS)
 def test_property_7_holds_for_times_before_the_last_event(position: str, combine: str) -> None:
-    def encoder(unit: float) -> ContextEncoderModel:
-        fields = {"position": position, "time_combine": combine, "time_reference": "last", "time_unit": unit}
-        torch.manual_seed(0)
-        made = ContextEncoderModel(ContextEncoderConfig(**{**SIZES, **fields, "causal": False})).eval()
-        with torch.no_grad():
-            for parameter in made.parameters():
-                parameter += 0.3 * torch.randn(parameter.shape)
-        return made
-
-    one, (ids, times) = encoder(8.0), batch()
+    fields = {"kind": ContextEncoderModel, "time_combine": combine, "time_reference": "last", "causal": False}
+    one, other, (ids, times) = model(position, **fields), model(position, **fields, time_unit=32.0), batch()
     shifts = torch.tensor([[2.0**30], [-64.0]], dtype=torch.float64)
     expected = one(ids, timestamps=times).last_hidden_state
     assert torch.equal(one(ids, timestamps=times + shifts).last_hidden_state, expected)
-    assert torch.equal(encoder(32.0)(ids, timestamps=4 * times).last_hidden_state, expected)
+    assert torch.equal(other(ids, timestamps=4 * times).last_hidden_state, expected)
     assert not torch.allclose(one(ids, timestamps=4 * times).last_hidden_state, expected, atol=1e-4)
 
 

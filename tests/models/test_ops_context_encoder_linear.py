@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ctxzoo.models.ops_context_encoder_linear import (
@@ -23,6 +22,7 @@ from ctxzoo.models.ops_context_encoder_linear import (
     log_importance,
     reference_linear_attention,
 )
+from tests.support.result_shapes import ResultShapes
 
 POSITIVE = [kind for kind in FEATURE_MAPS if kind != "trig"]
 SMALL = 0.3  # of inputs whose sums of signed features are not next to 0
@@ -271,35 +271,19 @@ def test_08_a_shift_of_all_log_features_of_keys_changes_nothing(shift: float, ca
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 
-class Shapes(TorchDispatchMode):
-    """Records the shapes of all tensors that operations return."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: set[tuple[int, ...]] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        for tensor in out if isinstance(out, (tuple, list)) else (out,):
-            if isinstance(tensor, torch.Tensor):
-                self.seen.add(tuple(tensor.shape))
-        return out
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_09_no_tensor_has_two_axes_of_the_length_and_the_state_none(causal: bool) -> None:
     sizes = []
     for length in (300, 600):
         query, key, value = (tensor.requires_grad_() for tensor in inputs(length=length, dtype=torch.float32))
-        with Shapes() as shapes:
+        with ResultShapes() as shapes:
             found, state, _ = linear_attention(
                 *features(query, key, "favor"), value, causal=causal, chunk_size=64, with_state=causal
             )
             found.sum().backward()
         assert all(sum(side >= 300 for side in shape) < 2 for shape in shapes.seen)
         sizes.append([tensor.shape for tensor in state or ()])
-        largest = max(math.prod(shape) for shape in shapes.seen)
-        assert largest <= BATCH * HEADS * (length + 64) * 64
+        assert shapes.largest() <= BATCH * HEADS * (length + 64) * 64
     assert sizes[0] == sizes[1]
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from ctxzoo.models import ops_context_encoder_pairwise as pairwise
 from ctxzoo.models.ops_context_encoder_density import log_squared_product
 from ctxzoo.models.ops_context_encoder_kernels import reference_attend, visible_keys
 from ctxzoo.models.ops_context_encoder_pairwise import fused_attention, squared_product_attention
+from tests.support.result_shapes import ResultShapes
 
 CPU = torch.device("cpu")
 MASK = torch.tensor([[True, False, True, True, True], [False] * 5])
@@ -116,20 +115,6 @@ def test_values_in_half_precision_are_summed_in_single() -> None:
         assert torch.equal(found, expected.bfloat16())
 
 
-class Largest(TorchDispatchMode):
-    """Keeps the number of elements of the largest tensor that any operation gives."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numel = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        found = [x.numel() for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
-        self.numel = max([self.numel, *found])
-        return result
-
-
 @pytest.mark.parametrize("kind", ["dot", "squared"])
 def test_no_table_of_all_pairs_is_made(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairwise, "CPU_PAIRS", 2000)
@@ -137,13 +122,13 @@ def test_no_table_of_all_pairs_is_made(kind: str, monkeypatch: pytest.MonkeyPatc
     query, key, value = (torch.randn(1, 2, number, 4, requires_grad=True) for _ in range(3))
     importance = torch.randn(1, 2, number, requires_grad=True)
     mask = torch.ones(1, number, dtype=torch.bool)
-    with Largest() as largest:
+    with ResultShapes() as shapes:
         if kind == "squared":
             output = squared_product_attention(query, key, importance, value, mask)
         else:
             output = fused_attention(query, key, value, mask, False, key_bias=importance)
         output.sum().backward()
-    assert 0 < largest.numel < number * number / 4
+    assert 0 < shapes.largest() < number * number / 4
 
 
 def test_a_compiled_program_needs_no_blocks() -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ctxzoo.models.ops_context_encoder_pairwise import fused_attention
 from ctxzoo.models.ops_context_encoder_triples import (
@@ -30,6 +28,7 @@ from ctxzoo.models.ops_context_encoder_triples import (
     reference_pair_attention,
     windowed_pair_attention,
 )
+from tests.support.result_shapes import ResultShapes
 
 BATCH, HEADS, LENGTH, SIZE, WIDTH = 2, 2, 6, 4, 3
 SCORES = ("trilinear", "volume")
@@ -352,19 +351,6 @@ def test_10_fewer_queries_than_keys_are_the_last_ones() -> None:
         close(last, whole[:, :, -4:], 1e-9)
 
 
-class Numbers(TorchDispatchMode):
-    """Counts the numbers that operations give."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
-
-    def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
-        result = function(*arguments, **(options or {}))
-        self.total += sum(x.numel() for x in pytree.tree_leaves(result) if isinstance(x, torch.Tensor))
-        return result
-
-
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("kind", "bound"), [("attention", 4.5), ("local", 4.5), ("factorised", 2.5), ("factorised distinct", 2.5)]
@@ -374,9 +360,9 @@ def test_10_what_twice_the_length_computes(kind: str, bound: float, causal: bool
     numbers = {}
     for length in (512, 1024):
         given = [x.float() for x in tensors(length)]
-        with Numbers() as counter:
+        with ResultShapes() as shapes:
             outputs(kind, given, causal=causal)
-        numbers[length] = counter.total
+        numbers[length] = shapes.total()
     assert 1.5 * numbers[512] < numbers[1024] < bound * numbers[512]
 
 
