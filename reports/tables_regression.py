@@ -38,6 +38,11 @@ MODELS = {
 }
 # Of more than 5,000 rows: in parts, and fewer epochs of several steps each.
 PARTS = {"parkinsons": " --rows_per_step 1024 --epochs 200"}
+# On parkinsons: tag and options of random splits of whole persons, and of person and time as the only features.
+PERSONS = "parkinsons-persons", " --group_column x0 --name persons"
+TIME_ALONE = "parkinsons-person_and_time", " --feature_columns x0 x3 --name person_and_time"
+PROCESS = "gp_rbf"
+OF_PERSONS = ("mean", "ridge", PROCESS, "dot", "rbf", "ikan_direct", "ika", "mikan")
 LEARNED = ("dot", "rbf", "ikan_direct", "ika", "mikan")
 
 Runs = list[RunResult]
@@ -53,7 +58,26 @@ def best_of_all_epochs(results: Runs) -> str:
     return _table(results, BEST_TEST, LEARNED)
 
 
-def runs_of(results: Sequence[RunResult], model: str, name: str, protocol: str) -> Runs:
+def unseen_persons(results: Runs) -> str:
+    """Return the test RMSE on parkinsons where rows are drawn for test, and where all rows of some persons are."""
+    rows = [
+        [MODELS[model], _cell(runs_of(results, model, "parkinsons")), _cell(_tagged(results, model, PERSONS[0]))]
+        for model in OF_PERSONS
+    ]
+    alone = _tagged(results, PROCESS, TIME_ALONE[0])
+    rows.append([f"{MODELS[PROCESS]}, of person and time alone", _cell(alone), NOTHING])
+    missing = [model for model in OF_PERSONS if len(_tagged(results, model, PERSONS[0])) < SPLITS]
+    command = f"python recipes/{RECIPE}.py --dataset parkinsons --models"
+    commands = []
+    if missing:
+        commands.append(f"{command} {' '.join(missing)}{PARTS['parkinsons']}{PERSONS[1]} --resume")
+    if len(alone) < SPLITS:
+        commands.append(f"{command} {PROCESS}{TIME_ALONE[1]} --resume")
+    table = markdown_table(["model", "rows of any person", "all rows of four persons"], rows)
+    return with_commands(table, commands_not_run(commands))
+
+
+def runs_of(results: Sequence[RunResult], model: str, name: str, protocol: str = VALIDATION) -> Runs:
     """Return the random splits of a model on a set, without trials of a few batches.
 
     Args:
@@ -65,7 +89,10 @@ def runs_of(results: Sequence[RunResult], model: str, name: str, protocol: str) 
     Raises:
         ValueError: a split twice, or splits that were not made alike.
     """
-    tag = name if protocol == VALIDATION else f"{name}-{protocol}"
+    return _tagged(results, model, name if protocol == VALIDATION else f"{name}-{protocol}")
+
+
+def _tagged(results: Sequence[RunResult], model: str, tag: str) -> Runs:
     found = [
         run
         for run in results
@@ -116,4 +143,5 @@ def _cell(runs: Runs) -> str:
 TABLES: dict[str, Callable[[Runs], str]] = {
     "regression-rmse": chosen_on_validation,
     "regression-best-test": best_of_all_epochs,
+    "regression-persons": unseen_persons,
 }

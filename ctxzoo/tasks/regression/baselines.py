@@ -123,7 +123,10 @@ class BaselineRun(Run):
             seed=self.seed,
             fold=self.fold,
             commit=self.commit,
-            settings={name: self.data.get(name) for name in ("config_name", "protocol", "target_column")},
+            settings={
+                **{name: self.data.get(name) for name in ("config_name", "protocol", "target_column")},
+                **{name: self.data[name] for name in ("feature_columns", "group_column") if self.data.get(name)},
+            },
             score=self.score,
             tag=self.tag,
             output_dir=self.output_dir,

@@ -9,16 +9,34 @@ from typing import Any
 from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
 
 TARGET_COLUMN = Option("target_column", "of a file: what is predicted, from the others; default: y, else the last")
+GROUP_COLUMN = Option("group_column", "rows of one value of it stay together, those of a person say; no feature")
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as airline; default: the one it names")
-COLUMNS = (TARGET_COLUMN, CONFIG_NAME)
-BETWEEN = ","  # the numbers of a row
+BETWEEN = ","  # the numbers of a row, names of columns
+
+
+def column_names(text: str) -> list[str]:
+    """Return the names of columns as they are typed.
+
+    Raises:
+        ArgumentTypeError: one is empty.
+    """
+    names = [part.strip() for part in text.split(BETWEEN)]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f'{text!r}: expected names with "{BETWEEN}" between them')
+    return names
+
+
+FEATURE_COLUMNS = Option("feature_columns", f'names with "{BETWEEN}" between them; default: all others', column_names)
+COLUMNS = (TARGET_COLUMN, FEATURE_COLUMNS, GROUP_COLUMN, CONFIG_NAME)
 
 
 class RegressionCommands(TaskCommands):
     title = "regression"
     train_options = (*COLUMNS, Option("hidden_size", "numbers of a step", positive))
     evaluate_options = (
-        *COLUMNS,
+        TARGET_COLUMN,
+        GROUP_COLUMN,
+        CONFIG_NAME,
         Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
     )
     predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)

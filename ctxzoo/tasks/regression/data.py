@@ -13,6 +13,7 @@ import torch
 from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.own_splits import LEAST_ROWS
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, read_rows
 
 SETS = ("airline", "co2", "concrete", "parkinsons")
@@ -36,21 +37,28 @@ def regression_dataset(name: str, config_name: str | None = None) -> dict[str, A
     return known if config_name is None else {**known, "config_name": config_name}
 
 
-def random_parts(number: int, seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
-    """Draw a split: a tenth of the rows for test, and with "validation" another tenth to choose the epoch.
+def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
+    """Draw a split: a tenth of the groups of rows for test, and with "validation" another tenth to choose the epoch.
 
     With "best_test", the protocol of IKA's code, training has all other rows, and the epoch is chosen on the test rows:
     a score that no one could have had beforehand.
 
+    Args:
+        groups: (n,) rows of one number stay together; `arange(n)`: each is alone.
+        seed: of the draw.
+        protocol: one of `PROTOCOLS`.
+
     Returns:
         Name to rows, ascending.
     """
-    order = np.random.default_rng(seed).permutation(number)
-    held = max(1, round(HELD_OUT * number))
-    test, others = np.sort(order[:held]), order[held:]
-    if protocol == BEST_TEST:
-        return {"train": np.sort(others), "validation": test, "test": test}
-    return {"train": np.sort(others[held:]), "validation": np.sort(others[:held]), "test": test}
+    names = np.unique(groups)
+    order = names[np.random.default_rng(seed).permutation(len(names))]
+    held = max(1, round(HELD_OUT * len(names)))
+    test, others = order[:held], order[held:]
+    parts = {"train": others, "validation": test, "test": test}
+    if protocol != BEST_TEST:
+        parts = {"train": others[held:], "validation": others[:held], "test": test}
+    return {name: np.flatnonzero(np.isin(groups, members)) for name, members in parts.items()}
 
 
 class Scaling:
@@ -128,7 +136,8 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     NaN outside the split, and `row` (1,).
 
     Args:
-        dataset, data_dir, config_name, target_column: see `read_rows`.
+        dataset, data_dir, config_name, target_column, feature_columns, group_column: see `read_rows`. Rows of one group
+            are in one part of a random split.
         split_number: which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
         protocol: "validation", or "best_test" with a random split.
         rows_per_step: where there are more training rows, an epoch takes several steps over parts of them, drawn anew
@@ -149,6 +158,8 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         data_dir: str | None = None,
         config_name: str | None = None,
         target_column: str | None = None,
+        feature_columns: Sequence[str] | None = None,
+        group_column: str | None = None,
         split_number: int | None = None,
         protocol: str = VALIDATION,
         rows_per_step: int | None = None,
@@ -164,6 +175,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         if rows_per_step is not None and rows_per_step < 2:
             raise ValueError(f"rows_per_step={rows_per_step}: expected 2 or more, which read each other")
         self.config_name, self.target_column = config_name, target_column
+        self.feature_columns, self.group_column = feature_columns, group_column
         self.rows_per_step = rows_per_step
         self.split_number, self.protocol, self.seed = split_number, protocol, seed
         self.scaling_fields: dict[str, Any] = dict(scaling_fields or {})
@@ -185,7 +197,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         order = np.argsort(np.concatenate([one.numbers for one in rows]), kind="stable")
         self.features = np.concatenate([one.features for one in rows])[order]
         self.targets = np.concatenate([one.targets for one in rows])[order]
-        self.parts = self._own_parts(splits, order) if self.split_number is None else self._random_parts()
+        self.parts = self._own_parts(splits, order) if self.split_number is None else self._random_parts(rows, order)
         if not self.scaling_fields:
             if "train" not in self.parts:
                 raise TextFormatError(
@@ -252,14 +264,32 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return self.split_dataloader("test")
 
     def read(self) -> RegressionSplits:
-        return read_rows(self.dataset, self.data_dir, self.config_name, self.target_column)
+        return read_rows(
+            self.dataset,
+            self.data_dir,
+            self.config_name,
+            self.target_column,
+            self.feature_columns,
+            self.group_column,
+        )
 
-    def _random_parts(self) -> dict[str, npt.NDArray[np.int64]]:
-        number, least = len(self.targets), 10
-        if number < least:
-            raise TextFormatError(f"dataset {self.dataset!r} has {number} rows; expected {least} or more to divide")
+    def _random_parts(
+        self, rows: Sequence[RegressionRows], order: npt.NDArray[np.int64]
+    ) -> dict[str, npt.NDArray[np.int64]]:
         assert self.split_number is not None
-        return random_parts(number, self.split_number, self.protocol)
+        number = len(order)
+        if number < LEAST_ROWS:
+            raise TextFormatError(
+                f"dataset {self.dataset!r} has {number} rows; expected {LEAST_ROWS} or more to divide"
+            )
+        found = [one.groups for one in rows if one.groups is not None]
+        groups = np.concatenate(found)[order] if found else np.arange(number)
+        if (different := len(np.unique(groups))) < len(SPLITS):
+            raise TextFormatError(
+                f"dataset {self.dataset!r} has {different} values in {self.group_column!r}; expected {len(SPLITS)} or "
+                "more to divide by"
+            )
+        return random_parts(groups, self.split_number, self.protocol)
 
     def _own_parts(
         self, splits: dict[str, RegressionRows], order: npt.NDArray[np.int64]

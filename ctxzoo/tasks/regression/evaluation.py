@@ -24,6 +24,7 @@ def evaluate(
     data_dir: str | None = None,
     config_name: str | None = None,
     target_column: str | None = None,
+    group_column: str | None = None,
     split_number: int | None = None,
     batch_size: int = 1,
     precision: str = "32-true",
@@ -39,7 +40,8 @@ def evaluate(
         dataset: Hub id, folder, file, or "sample" for generated rows.
         split: name of a split, as the DataModule has it.
         tokenizer: none; numbers are no text.
-        data_dir, config_name, target_column, split_number: of `RegressionDataModule`.
+        data_dir, config_name, group_column, split_number: of `RegressionDataModule`.
+        target_column: what is scored against; default: the column that the model was trained to predict.
         batch_size: there is one sequence.
         precision, accelerator: how to run.
         progress: show a progress bar.
@@ -57,13 +59,12 @@ def evaluate(
         dataset,
         data_dir=data_dir,
         config_name=config_name,
-        target_column=target_column,
+        target_column=target_column or config.target_name,
+        feature_columns=config.feature_names,
+        group_column=group_column,
         split_number=split_number,
         scaling_fields={name: getattr(config, name) for name in SCALING},
     )
-    names = data.loaded().feature_names
-    if config.feature_names is not None and names != config.feature_names:
-        raise ValueError(f"dataset {dataset!r} has the features {names}; the model reads {config.feature_names}")
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.own_splits import group_numbers
 from ctxzoo.data.row_files import read_delimited, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
 from ctxzoo.tasks.regression.sample import sample_rows
@@ -29,11 +30,14 @@ class RegressionRows:
         features: (n, I).
         targets: (n,).
         numbers: (n,) by which the rows of all splits are put in order.
+        groups: (n,) a number for each value of the column of groups, the same in all splits; None: there is no such
+            column.
     """
 
     features: Numbers
     targets: Numbers
     numbers: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -57,7 +61,12 @@ class RegressionSplits:
 
 
 def read_rows(
-    dataset: str, data_dir: str | None = None, config_name: str | None = None, target_column: str | None = None
+    dataset: str,
+    data_dir: str | None = None,
+    config_name: str | None = None,
+    target_column: str | None = None,
+    feature_columns: Sequence[str] | None = None,
+    group_column: str | None = None,
 ) -> RegressionSplits:
     """Read and check a dataset.
 
@@ -66,7 +75,10 @@ def read_rows(
             "train"; a folder or Hub id that `datasets` can load, of such columns, or of lists `x` and numbers `y`.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         config_name: of a dataset with several, such as "airline"; default: the one that it names.
-        target_column: what is predicted, from all other columns; default: `y` where there is one, else the last column.
+        target_column: what is predicted; default: `y` where there is one, else the last column.
+        feature_columns: what it is predicted from; default: all columns but the target and that of groups. The numbers
+            of a list `x` are `x0`, `x1`, ….
+        group_column: tells which rows belong together, as those of one person do, by numbers or words.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -75,7 +87,13 @@ def read_rows(
             column.
         ValueError: there is no such configuration.
     """
-    return check_rows(load_rows(dataset, data_dir, config_name), target_column, origin=f"dataset {dataset!r}")
+    return check_rows(
+        load_rows(dataset, data_dir, config_name),
+        target_column,
+        feature_columns,
+        group_column,
+        origin=f"dataset {dataset!r}",
+    )
 
 
 def load_rows(dataset: str, data_dir: str | None = None, config_name: str | None = None) -> dict[str, datasets.Dataset]:
@@ -107,22 +125,31 @@ def read_number_file(path: Path) -> datasets.Dataset:
 
 
 def check_rows(
-    splits: Mapping[str, datasets.Dataset], target_column: str | None = None, *, origin: str = "the data"
+    splits: Mapping[str, datasets.Dataset],
+    target_column: str | None = None,
+    feature_columns: Sequence[str] | None = None,
+    group_column: str | None = None,
+    *,
+    origin: str = "the data",
 ) -> RegressionSplits:
     """Check splits that are already loaded.
 
     Args:
         splits: name to dataset, all of the same columns.
-        target_column: see `read_rows`.
+        target_column, feature_columns, group_column: see `read_rows`.
         origin: what error messages call the data.
 
     Raises:
         TextFormatError: as in `read_rows`.
     """
-    checked, begin = {}, 0
     first = next(iter(splits.values()))
     target = _target(f"{origin}", first.column_names, target_column)
-    names: list[str] | None = None
+    if target in (feature_columns or ()) or target == group_column:
+        raise TextFormatError(f"{origin}: column {target!r} is what is predicted; name others as features and groups")
+    names = list(feature_columns) if feature_columns else None
+    found: dict[str, tuple[Numbers, Numbers, npt.NDArray[np.int64]]] = {}
+    keys: dict[str, list[Hashable]] = {}
+    begin = width = 0
     for split, rows in splits.items():
         where = f"{origin}, split {split!r}"
         if len(rows) == 0:
@@ -130,14 +157,20 @@ def check_rows(
         table: pa.Table = rows.with_format("arrow")[:]
         if target not in table.column_names:
             raise TextFormatError(f"{where}: no column {target!r}; there are {table.column_names}")
-        found, features = _features(where, table, target, names)
-        names = found
+        columns = _columns(where, table, target, width)
+        width = width or len(columns.column_names)
+        if group_column is not None:
+            keys[split] = _keys(where, table if group_column in table.column_names else columns, group_column)
+        names = names or [name for name in columns.column_names if name != group_column]
+        features = features_of(where, columns, names)
         numbers = np.arange(begin, begin + len(rows))
         if VECTOR in table.column_names and ROW in table.column_names:
             numbers = table.column(ROW).to_numpy().astype(np.int64)
-        checked[split] = RegressionRows(features, number_column(where, table, target), numbers)
+        found[split] = features, number_column(where, table, target), numbers
         begin += len(rows)
     assert names is not None
+    groups = group_numbers(keys)
+    checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in found.items()}
     prints = {name: dataset_fingerprint(split) for name, split in splits.items()}
     return RegressionSplits(checked, names, target, prints)
 
@@ -148,6 +181,8 @@ def features_of(where: str, table: pa.Table, names: list[str]) -> Numbers:
     Raises:
         TextFormatError: a column is missing, or holds something else than finite numbers.
     """
+    if not names:
+        raise TextFormatError(f"{where}: the columns are {table.column_names}; none is left to predict from")
     missing = next((name for name in names if name not in table.column_names), None)
     if missing is not None:
         raise TextFormatError(f"{where}: no column {missing!r}; there are {table.column_names}, expected {names}")
@@ -166,7 +201,7 @@ def number_column(where: str, table: pa.Table, name: str) -> Numbers:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise TextFormatError(
             f"{where}: column {name!r} begins with {str(column[0])!r}, which is no number; make numbers of it, or "
-            "leave the column out"
+            "name the other columns as feature_columns"
         )
     values: Numbers = column.cast(pa.float64()).to_numpy()
     odd = ~np.isfinite(values)
@@ -187,22 +222,29 @@ def _target(where: str, columns: list[str], target_column: str | None) -> str:
     return target_column
 
 
-def _features(where: str, table: pa.Table, target: str, names: list[str] | None) -> tuple[list[str], Numbers]:
-    if VECTOR in table.column_names and pa.types.is_list(plain_column(table.column(VECTOR)).type):
-        return _vectors(where, table, names)
-    found = names or [name for name in table.column_names if name != target]
-    return found, features_of(where, table, found)
+def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
+    """Return the columns that can be features: one for each number of a list `x`, or all but the target.
 
-
-def _vectors(where: str, table: pa.Table, names: list[str] | None) -> tuple[list[str], Numbers]:
+    Args:
+        width: how many numbers a list has in the splits before; 0: this is the first.
+    """
+    if VECTOR not in table.column_names or not pa.types.is_list(plain_column(table.column(VECTOR)).type):
+        return table.drop_columns([target])
     column = plain_column(table.column(VECTOR)).combine_chunks()
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    width = len(names) if names else int(lengths[0])
-    if width == 0 or (lengths != width).any():
-        row = int((lengths != max(width, 1)).argmax())
-        raise TextFormatError(f"{where}, row {row}: {lengths[row]} numbers in {VECTOR!r}; expected {max(width, 1)}")
+    width = width or max(int(lengths[0]), 1)
+    if (lengths != width).any():
+        row = int((lengths != width).argmax())
+        raise TextFormatError(f"{where}, row {row}: {lengths[row]} numbers in {VECTOR!r}; expected {width}")
     values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False).reshape(-1, width)
-    odd = ~np.isfinite(values).all(axis=1)
-    if odd.any():
-        raise TextFormatError(f"{where}, row {int(odd.argmax())}: a number of {VECTOR!r} is missing or not finite")
-    return names or [f"{VECTOR}{place}" for place in range(width)], values
+    return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})
+
+
+def _keys(where: str, columns: pa.Table, name: str) -> list[Hashable]:
+    if name not in columns.column_names:
+        raise TextFormatError(f"{where}: no column {name!r} of groups; there are {columns.column_names}")
+    values: list[Hashable] = columns.column(name).to_pylist()
+    empty = next((row for row, value in enumerate(values) if value in (None, "") or value != value), None)
+    if empty is not None:
+        raise TextFormatError(f"{where}, row {empty}: nothing in {name!r}, which tells the rows that belong together")
+    return values

@@ -91,6 +91,13 @@ class RegressionSettings(TrainingSettings):
         metadata={"help": "steps over parts of so many training rows, drawn anew each epoch; 0: all rows in each step"},
     )
     target_column: str | None = reported(None, "of a file: what is predicted; default: y, else the last column")
+    feature_columns: list[str] = field(
+        default_factory=list, metadata={"help": "what it is predicted from; default: all others"}
+    )
+    group_column: str | None = field(
+        default=None,
+        metadata={"help": "rows of one value stay in one part of a random split; no feature unless it is named as one"},
+    )
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -101,6 +108,8 @@ class RegressionSettings(TrainingSettings):
             self.epochs, self.hidden_size, self.inner_size, self.num_features = 2, TINY_SIZE, TINY_SIZE, TINY_SIZE
 
 
+# Settings that results tell where they are given.
+ASKED_FOR = ("rows_per_step", "feature_columns", "group_column")
 CONFIG_FIELDS = ("hidden_size", "inner_size", "num_layers", "num_heads", "num_features")
 
 
@@ -159,7 +168,7 @@ def regression_run(
         commit=commit,
         settings={
             **reported_settings(settings),
-            **({"rows_per_step": settings.rows_per_step} if settings.rows_per_step else {}),
+            **{name: getattr(settings, name) for name in ASKED_FOR if getattr(settings, name)},
             "config_name": source["config_name"],
             "p_norm": norm,
         },
@@ -187,6 +196,8 @@ def data_arguments(settings: RegressionSettings, dataset: str, split_number: int
         **regression_dataset(dataset),
         "data_dir": settings.data_dir,
         "target_column": settings.target_column,
+        "feature_columns": settings.feature_columns or None,
+        "group_column": settings.group_column,
         "split_number": split_number,
         "protocol": settings.protocol,
         "rows_per_step": settings.rows_per_step or None,

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import datasets
 import numpy as np
+import pyarrow.parquet as pq
 
-from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, joined_groups
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.own_training import Trial, ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
@@ -28,7 +29,7 @@ from ctxzoo.tasks.regression.run import (
     regression_run,
 )
 
-NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column")
+NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column", "feature_columns", "group_column")
 
 
 class RegressionTraining(ZooTraining):
@@ -56,13 +57,25 @@ class RegressionTraining(ZooTraining):
         sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if preset.config else {}
         return replace(preset, config={**preset.config, **sizes}, trainer={**preset.trainer, "epochs": 2})
 
+    def run(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None) -> ZooRun:
+        run = super().run(request, preset, splits, trial)
+        target = pq.read_schema(splits.folder / "train.parquet").names[-1]  # where `read` has put it
+        return replace(run, data={**run.data, "target_column": target})
+
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         def load(source: str) -> Loaded:
             splits = load_rows(source, request.data_dir, request.columns.get("config_name"))
             return splits, dict.fromkeys(splits, source)
 
         splits, _ = gathered(request, load)
-        checked = check_rows(splits, request.columns.get("target_column"), origin=request.data)
+        columns = request.columns
+        checked = check_rows(
+            splits,
+            columns.get("target_column"),
+            columns.get("feature_columns"),
+            group_column := columns.get("group_column"),
+            origin=request.data,
+        )
         names = [*checked.feature_names, checked.target_name]
         tables = {
             split: datasets.Dataset.from_dict(
@@ -71,4 +84,8 @@ class RegressionTraining(ZooTraining):
             for split, rows in checked.splits.items()
         }
         keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
-        return OwnRows(splits=tables, groups=group_numbers(keys), unit="rows", together="rows of equal features")
+        groups, together = group_numbers(keys), "rows of equal features"
+        named = {split: rows.groups for split, rows in checked.splits.items() if rows.groups is not None}
+        if named:
+            groups, together = joined_groups(groups, named), f"rows of one {group_column} or of equal features"
+        return OwnRows(splits=tables, groups=groups, unit="rows", together=together)

@@ -35,7 +35,8 @@ def test_a_file_of_columns(tmp_path: Path) -> None:
         ({"a": [1.0], "y": [1.0]}, "price", "no column 'price' to predict; there are"),
         ({"y": [1.0]}, None, "expected a target and others to predict it from"),
         ({"x": [[1.0], [1.0, 2.0]], "y": [1.0, 2.0]}, None, "row 1: 2 numbers in 'x'; expected 1"),
-        ({"x": [[1.0], [float("nan")]], "y": [1.0, 2.0]}, None, "row 1: a number of 'x' is missing or not finite"),
+        ({"x": [[1.0, 2.0], [3.0, float("nan")]], "y": [1.0, 2.0]}, None, "row 1: no finite number in 'x1'"),
+        ({"x": [[1.0], [None]], "y": [1.0, 2.0]}, None, "row 1: no finite number in 'x0'"),
     ],
 )
 def test_what_is_refused(columns: dict[str, Any], target: str | None, message: str) -> None:
@@ -104,18 +105,20 @@ def test_many_training_rows_are_read_in_parts_that_differ_by_epoch() -> None:
 
 
 def test_random_splits() -> None:
+    alone = np.arange(100)
     for protocol, sizes in (("validation", (80, 10, 10)), ("best_test", (90, 10, 10))):
-        parts = random_parts(100, 0, protocol)
+        parts = random_parts(alone, 0, protocol)
         assert tuple(len(parts[name]) for name in ("train", "validation", "test")) == sizes
         assert set(parts["train"]).isdisjoint(parts["test"])
-    assert random_parts(100, 0, "best_test")["test"].tolist() == random_parts(100, 0, "validation")["test"].tolist()
-    assert random_parts(100, 1, "validation")["test"].tolist() != random_parts(100, 0, "validation")["test"].tolist()
+        assert np.unique(np.concatenate(list(parts.values()))).tolist() == alone.tolist()
+    first, second = (random_parts(alone, seed, "validation")["test"].tolist() for seed in (0, 1))
+    assert random_parts(alone, 0, "best_test")["test"].tolist() == first != second
 
 
 def test_the_epoch_is_chosen_on_test_rows_in_the_authors_protocol_alone() -> None:
-    chosen = random_parts(100, 4, "best_test")
+    chosen = random_parts(np.arange(100), 4, "best_test")
     assert chosen["validation"].tolist() == chosen["test"].tolist()
-    ours = random_parts(100, 4, "validation")
+    ours = random_parts(np.arange(100), 4, "validation")
     assert set(ours["validation"]).isdisjoint(ours["test"])
     with pytest.raises(ValueError, match="a split_number with best_test"):
         RegressionDataModule("sample", protocol="best_test")
@@ -135,6 +138,97 @@ def test_data_that_cannot_be(tmp_path: Path) -> None:
         read_rows("sample", config_name="airline")
     with pytest.raises(ValueError, match="seed is -1"):
         sample_rows(-1)
+
+
+PERSONS = {
+    "person": [*"aaaaabbbbbccccc"],
+    "hour": [float(hour) for hour in range(15)],
+    "weight": [1.0] * 15,
+    "y": [float(hour % 5) for hour in range(15)],
+}
+
+
+@pytest.mark.parametrize("protocol", ["validation", "best_test"])
+def test_rows_of_a_group_stay_together(tmp_path: Path, protocol: str) -> None:
+    path = tmp_path / "persons.csv"
+    datasets.Dataset.from_dict(PERSONS).to_csv(str(path))
+    held_out = set()
+    for number in range(12):
+        data = RegressionDataModule(str(path), group_column="person", split_number=number, protocol=protocol)
+        data.setup()
+        assert data.loaded().feature_names == ["hour", "weight"]  # words cannot be features
+        persons = {split: {PERSONS["person"][row] for row in data.rows(split)} for split in data.splits}
+        assert persons["test"].isdisjoint(persons["train"])
+        assert persons["validation"].isdisjoint(persons["train"])
+        assert (persons["validation"] == persons["test"]) == (protocol == "best_test")
+        assert sum(len(data.rows(split)) for split in ("train", "test")) == (10 if protocol == "validation" else 15)
+        held_out |= persons["test"]
+    assert held_out == {"a", "b", "c"}
+
+
+def test_groups_are_the_same_in_all_splits_and_orders() -> None:
+    def rows(persons: str) -> datasets.Dataset:
+        return datasets.Dataset.from_dict({"person": [*persons], "a": [1.0] * len(persons), "y": [0.0] * len(persons)})
+
+    found = check_rows({"train": rows("abb"), "test": rows("cba")}, group_column="person").splits
+    train, test = found["train"].groups, found["test"].groups
+    assert train is not None
+    assert test is not None
+    assert (train[0], train[1], train[2]) == (test[2], test[1], test[1])
+    assert len({*train, *test}) == 3
+
+
+def test_chosen_columns_are_what_is_read() -> None:
+    splits = {"train": datasets.Dataset.from_dict(PERSONS)}
+    found = check_rows(splits, feature_columns=["weight", "hour"])
+    assert (found.feature_names, found.splits["train"].features[3].tolist()) == (["weight", "hour"], [1.0, 3.0])
+    assert found.splits["train"].groups is None
+    lists = {"train": datasets.Dataset.from_dict({"x": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "y": [0.0, 1.0]})}
+    third = check_rows(lists, feature_columns=["x2"], group_column="x0").splits["train"]
+    assert third.features.tolist() == [[3.0], [6.0]]
+    assert third.groups is not None
+    assert third.groups.tolist() == [0, 1]
+    assert check_rows(lists, group_column="x0").feature_names == ["x1", "x2"]
+
+
+def test_columns_that_cannot_be(tmp_path: Path) -> None:
+    rows = datasets.Dataset.from_dict(PERSONS)
+    with pytest.raises(TextFormatError, match="column 'y' is what is predicted; name others as features and groups"):
+        check_rows({"train": rows}, feature_columns=["hour", "y"])
+    with pytest.raises(TextFormatError, match="column 'y' is what is predicted"):
+        check_rows({"train": rows}, group_column="y")
+    with pytest.raises(TextFormatError, match=r"no column 'day'; there are .*, expected \['day'\]"):
+        check_rows({"train": rows}, feature_columns=["day"])
+    with pytest.raises(TextFormatError, match="no column 'patient' of groups; there are"):
+        check_rows({"train": rows}, group_column="patient")
+    with pytest.raises(TextFormatError, match="none is left to predict from"):
+        check_rows({"train": rows.select_columns(["hour", "y"])}, group_column="hour")
+    for nothing in (None, ""):
+        gap = datasets.Dataset.from_dict({**PERSONS, "person": [*"aaaaabbbbbcccc", nothing]})
+        with pytest.raises(TextFormatError, match="row 14: nothing in 'person'"):
+            check_rows({"train": gap}, group_column="person")
+    lists = {"x": [[1.0, 2.0]], "y": [0.0]}
+    splits = {"train": datasets.Dataset.from_dict(lists), "test": datasets.Dataset.from_dict({**lists, "x": [[1.0]]})}
+    with pytest.raises(TextFormatError, match="split 'test', row 0: 1 numbers in 'x'; expected 2"):
+        check_rows(splits)
+    path = tmp_path / "two.csv"
+    rows.select(range(10)).to_csv(str(path))
+    two = RegressionDataModule(str(path), group_column="person", split_number=0)
+    with pytest.raises(TextFormatError, match="has 2 values in 'person'; expected 3 or more to divide by"):
+        two.setup()
+
+
+@pytest.mark.data
+def test_persons_of_parkinsons_are_in_one_part() -> None:
+    data = RegressionDataModule(**regression_dataset("parkinsons"), group_column="x0", split_number=0)
+    data.setup()
+    assert data.features.shape == (5875, 19)
+    groups = [rows.groups for rows in data.loaded().splits.values()]
+    assert len({number for each in groups if each is not None for number in each}) == 42
+    sizes = [len(data.rows(split)) for split in ("train", "validation", "test")]
+    assert sum(sizes) == 5875
+    assert min(sizes[1:]) > 400
+    assert max(sizes[1:]) < 800
 
 
 @pytest.mark.data

@@ -204,3 +204,38 @@ def test_every_setting_makes_a_model(settings: str) -> None:
         for one in (preset, training.tiny(preset)):
             ContextEncoderConfig(**one.config)
         assert set(training.search_space(preset)) == set(training.space)
+
+
+def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draws = np.random.default_rng(0)
+    path = tmp_path / "visits.csv"
+    hours, ys = draws.uniform(size=(2, 90))
+    lines = [
+        f"p{row % 15},{y},{hour},{100 + hour}"
+        for row, (hour, y) in enumerate(zip(hours.tolist(), ys.tolist(), strict=True))
+    ]
+    path.write_text("\n".join(["patient,y,hour,price", *lines]))
+    command = ["train", "regression", "--data", str(path), "--target_column", "price", "--group_column", "patient"]
+    folders = ["--output_dir", str(tmp_path / "runs"), "--results_dir", str(tmp_path / "results")]
+    sizes = ["--hidden_size", "16", "--epochs", "3"]
+    assert main([*command, *folders, *sizes]) == 0
+    assert "rows of one patient or of equal features on one side" in capsys.readouterr().out
+    (result_file,) = (tmp_path / "results").rglob("*.json")
+    assert 0 < json.loads(result_file.read_text())["metrics"]["test/rmse"] < 2  # prices are 100 to 101, y is 0 to 1
+    (checkpoint,) = (tmp_path / "runs").rglob("checkpoint")
+    from ctxzoo.hub.saved_model import load_saved_model
+
+    config = load_saved_model(str(checkpoint))[0].config
+    assert (config.feature_names, config.target_name) == (["y", "hour"], "price")
+    assert 0 < evaluate(checkpoint, str(path), "train", progress=False, accelerator="cpu")["rmse"] < 2
+    scores = evaluate(checkpoint, str(path), group_column="patient", split_number=1, progress=False, accelerator="cpu")
+    assert 0 < scores["rmse"] < 2
+    assert main(["predict", str(checkpoint), "--numbers", "0.5, 0.5"]) == 0
+    assert 95 < float(capsys.readouterr().out) < 106
+
+    assert main([*command[:-2], "--feature_columns", "hour", *folders, *sizes, "--seed", "1"]) == 0
+    chosen = [one for one in (tmp_path / "runs").rglob("checkpoint") if one != checkpoint]
+    assert load_saved_model(str(chosen[0]))[0].config.feature_names == ["hour"]
+    with pytest.raises(SystemExit):
+        main([*command, "--feature_columns", "hour,,y"])
+    assert "expected names with" in capsys.readouterr().err
