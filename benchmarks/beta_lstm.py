@@ -1,4 +1,4 @@
-"""The cells of the Beta-LSTM beside `nn.LSTM`: forward pass and training step, and what the draws take of them.
+"""The cells of the Beta-LSTM beside `nn.LSTM`: forward pass and training step.
 
     python -m benchmarks.beta_lstm            every comparison, 1 thread; on a machine with a GPU, on that
     python -m benchmarks.beta_lstm --comparisons "batch of 16" --threads 1 all
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         parser.error("--redraw: there is no plot of this benchmark")
     commit = git_commit()
     rows: list[dict[str, Value]] = []
-    for setting in settings(options, extra=("gamma_seconds",)):
+    for setting in settings(options):
         for comparison in comparisons:
             if comparison.name in options.comparisons:
                 rows += compare(comparison, QUICK if options.quick else COMPARISONS[comparison.name], setting)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import nn
 
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
-from benchmarks.timing import timed
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
-from ctxzoo.models.ops_beta_lstm_gamma import GammaSampler, gamma_slope
-from ctxzoo.models.ops_beta_lstm_gates import CELLS
-from ctxzoo.models.ops_beta_lstm_steps import PIECE
 
 LAYERS = 2
-START = 0.694  # of the shapes of Gamma variables, with pre-activations of 0
 
 
 @dataclass(frozen=True)
@@ -70,28 +65,3 @@ class Runner(LayerRunner):
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         return build(self.side, width)
-
-    def gamma_seconds(self, name: str) -> float:
-        """Return the seconds that the Gamma draws of a pass take by themselves, as the cells draw them, with their
-        derivatives in a backward pass; 0 where there are none."""
-        side: Side = self.side
-        if side.gates == "mean" or side.cell not in CELLS or not CELLS[side.cell].gammas:
-            return 0.0
-        batch, length, _ = self.x.shape
-        shapes = torch.full((batch, CELLS[side.cell].blocks, side.size), START, device=self.device)
-
-        def draws() -> Any:
-            drawn = []
-            for _ in range(LAYERS):
-                sample = GammaSampler(length, shapes)
-                drawn += [sample(shapes) for _ in range(length)]
-            if name == "forward":
-                return drawn
-            several = max(1, PIECE // shapes.numel())
-            return [
-                gamma_slope(shapes.expand(len(piece), -1, -1, -1).contiguous(), torch.stack(piece))
-                for piece in (drawn[first : first + several] for first in range(0, len(drawn), several))
-            ]
-
-        draws()
-        return timed(draws, self.device)

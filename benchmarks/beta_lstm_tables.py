@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.length_tables import Row, digits, setting_name, verdict
+from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.results.table_parts import markdown_table
 
 # Label -> how many times the reference's seconds a training step may take at most.
@@ -11,7 +12,10 @@ TRAINING = "forward and backward"
 
 
 def beta_lstm(rows: list[Row]) -> str:
-    """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws."""
+    """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws.
+
+    That part is what a pass takes longer than the one with means of the same cell.
+    """
     parts = []
     for key in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
         chosen = [row for row in rows if (row["comparison"], setting_name(row)) == key]
@@ -32,17 +36,19 @@ def _table(rows: list[Row]) -> str:
     for side, passes in by_side.items():
         cells = [side, f"{int(passes[TRAINING]['parameters']):,}"]
         for name in ("forward", TRAINING):
-            cells += _cells(passes[name])
+            cells += _cells(passes[name], by_side.get(f"{side}, means", {}).get(name))
         body.append([*cells, _aim(passes[TRAINING])])
     return markdown_table([*headings, "aim"], body)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: Row, means: Row | None) -> list[str]:
     """Return milliseconds, how many times the reference's, and the part of the Gamma draws."""
     if not row["seconds"]:
         return [row["note"], "", ""]
-    part = float(row["gamma_seconds"] or 0) / float(row["seconds"])
-    return [digits(row["seconds"], 1000), digits(str(1 / float(row["ratio"]))), f"{part:.0%}" if part else ""]
+    part = ""
+    if means is not None and means["seconds"] and CELLS[row["cell"]].gammas:
+        part = f"{1 - float(means['seconds']) / float(row['seconds']):.0%}"
+    return [digits(row["seconds"], 1000), digits(str(1 / float(row["ratio"]))), part]
 
 
 def _aim(row: Row) -> str:

@@ -77,7 +77,7 @@ def gamma_slope(alpha: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
     """
     if alpha.device.type != "cpu" or alpha.dtype != torch.float32 or not _in_table(alpha, draws):
         return torch._standard_gamma_grad(alpha, draws)
-    table, columns = _table()
+    table, columns = slope_table()
     log_draws = draws.log()
     rows = (alpha.log() - SHAPES[0]).mul_(PER_UNIT).view(-1)
     # Below the table a draw has the derivative of the limit U -> 0, for which the entries are made.
@@ -102,7 +102,7 @@ def _in_table(alpha: torch.Tensor, draws: torch.Tensor) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[torch.Tensor, int]:
+def slope_table() -> tuple[torch.Tensor, int]:
     """Return y(ln alpha, ln U), row after row, and the length of a row, for dU/dalpha = (y - ln U) U / alpha.
 
     y becomes digamma(alpha + 1) where U goes to 0, and is smooth elsewhere, so that straight lines join its values.

@@ -7,11 +7,13 @@ variable has a counter-based generator of its own, whose seed is drawn from torc
 Triton is optional: without it this file imports, and `available` is False.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .ops_beta_lstm_gates import CELLS, CLOSEST, SIGMOID_TEMPERATURE, Gating
+from .ops_beta_lstm_plain import write_slopes
 
 try:
     import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -183,6 +185,48 @@ def available(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bo
 def new_seed() -> int:
     """Return a seed for the draws of a sequence, of torch's generator of the CPU: asking a device would wait for it."""
     return int(torch.randint(2**31 - 1, ()))
+
+
+def forward_steps(
+    blocks: torch.Tensor,
+    states: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    draws: torch.Tensor | None,
+) -> Callable[[int], None]:
+    """Return what makes h and c of a step; see `ops_beta_lstm_plain.forward_steps`."""
+    every, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
+    seed = new_seed() if gating.draw_gammas else 0
+
+    def advance(step: int) -> None:
+        at_step = (None if given is None else given[step] for given in (noise, scale, draws))
+        before, after = every_memory[step : step + 2]
+        forward_step(every[step], before, after, every_state[step + 1], gating, seed + step, *at_step)
+
+    return advance
+
+
+def backward_steps(
+    blocks: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    of_memories: torch.Tensor | None,
+    of_gates: torch.Tensor | None,
+    slopes: torch.Tensor,
+) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
+    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.backward_steps`."""
+    of_output, to_memory, keep = write_slopes(slopes, blocks, memories, noise, scale, gating)
+    every = tuple(zip(*(x.unbind(0) for x in (slopes, of_output, to_memory, keep)), strict=True))
+
+    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
+        also = (None if given is None else given[step] for given in (of_memories, of_gates))
+        backward_step(of_hidden, of_memory, *every[step], *also)
+
+    return retreat
 
 
 def forward_step(

@@ -18,6 +18,7 @@ import torch
 from scipy import stats
 from transformers.dynamic_module_utils import get_imports
 
+from ctxzoo.models import ops_beta_lstm_plain as plain
 from ctxzoo.models import ops_beta_lstm_steps as steps
 from ctxzoo.models import ops_beta_lstm_triton as ops
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
@@ -120,7 +121,7 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
         forward_step(blocks, *arguments)  # type: ignore[arg-type]
         written.append(arguments[-1].clone())  # type: ignore[union-attr]
 
-    monkeypatch.setattr(steps, "forward_step", noticing)
+    monkeypatch.setattr(ops, "forward_step", noticing)
     fused = case.run(gating)
     assert len(written) == 5
 
@@ -132,7 +133,7 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
             return next(self.draws)
 
     monkeypatch.setattr(steps, "available", lambda *_: False)
-    monkeypatch.setattr(steps, "GammaSampler", Repeating)
+    monkeypatch.setattr(plain, "GammaSampler", Repeating)
     equal(fused, case.run(gating))
 
 

@@ -1,0 +1,490 @@
+"""The loops of a step of the Beta-LSTM on a CPU, which Numba compiles; `ops_beta_lstm_numba` calls them.
+
+They have no branches where most of the time goes, so that a processor does eight units and more at once: logarithms,
+exponentials and the draws themselves are written out. A Gamma variable is drawn by the rejection method of Marsaglia
+and Tsang (2000), exactly, from a counter-based generator, Philox 4x32 with seven rounds (Salmon et al. 2011).
+
+All that is compiled is in this file: Numba keeps the code until the file changes.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from .ops_beta_lstm_gamma import PER_UNIT, SHAPES, VALUES
+from .ops_beta_lstm_gates import CLOSEST
+
+try:  # so that a checkpoint's code does not ask for it
+    import numba
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+except ImportError as error:
+    raise ImportError(f"the compiled steps of the Beta-LSTM need Numba: pip install numba ({error})") from error
+
+# Sums keep their order, and what is no number stays so.
+OPTIONS: dict[str, Any] = {"fastmath": {"contract", "arcp", "nsz"}, "error_model": "numpy", "boundscheck": False}
+LIKE_LSTM, COUPLED, KUMARASWAMY, BETA, BIBETA3, BIBETA5 = range(6)  # kinds of gates
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def part(function: Function) -> Function:
+    """Compile a function into those that call it."""
+    return cast(Function, numba.njit(forceinline=True, **OPTIONS)(function))
+
+
+def whole(function: Callable[..., Any]) -> Any:
+    """Compile a function that runs outside the interpreter's lock, and keep its code where a folder can be written."""
+    try:
+        return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, **OPTIONS)(function)
+
+
+f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
+ZERO, HALF, ONE, TWO, NINE = f32(0), f32(0.5), f32(1), f32(2), f32(9)
+TWO_THIRDS = f32(2 / 3)
+LEAST = f32(np.finfo(np.float32).tiny)
+INFINITE = f32(math.inf)
+PI_TIMES_2 = f32(2 * math.pi)
+CLOSE, FAR = f32(CLOSEST), f32(1 - CLOSEST)
+
+
+def _as_bits(context: Any, value: Any) -> Any:
+    """Return the bits of a float32 as an int32."""
+    return types.int32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
+
+
+def _as_number(context: Any, value: Any) -> Any:
+    """Return the float32 with the bits of an int32."""
+    return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
+
+
+as_bits: Any = intrinsic(_as_bits)
+as_number: Any = intrinsic(_as_number)
+
+# e^x = 2^n e^r with |r| <= ln 2 / 2, of which e^r is a polynomial.
+HIGHEST, LOWEST = f32(88.0), f32(-87.0)
+LOG2_E, ROUNDER = f32(math.log2(math.e)), f32(1.5 * 2**23)  # adding the rounder leaves a whole number
+LN2_HIGH, LN2_LOW = f32(0.693359375), f32(math.log(2) - 0.693359375)
+E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
+
+
+@part
+def exponential(x: Any) -> Any:
+    x = HIGHEST if x > HIGHEST else x
+    x = LOWEST if x < LOWEST else x
+    rounded = x * LOG2_E + ROUNDER
+    whole_part = rounded - ROUNDER
+    r = x - whole_part * LN2_HIGH
+    r = r - whole_part * LN2_LOW
+    y = ((((E6 * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r + ONE
+    return y * as_number(i32((as_bits(rounded) << 23) + i32(127 << 23)))
+
+
+# ln x = e ln 2 + ln m, m from 1 / sqrt 2 to sqrt 2; ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose series in s^2
+# is as exact as a float after six terms.
+ROOT_HALF = i32(0x3F3504F3)
+A1, A2, A3, A4, A5, A6, A7 = (f32(2 / (2 * power + 1)) for power in range(1, 8))
+
+
+@part
+def two_artanh(s: Any) -> Any:
+    z = s * s
+    return ((((((A7 * z + A6) * z + A5) * z + A4) * z + A3) * z + A2) * z + A1) * z * s + TWO * s
+
+
+@part
+def logarithm(x: Any) -> Any:
+    """Return ln x of a normal number above 0; of other x something."""
+    bits = as_bits(x)
+    exponent = i32(i32(bits - ROOT_HALF) >> 23)
+    m = as_number(i32(bits - (exponent << 23)))
+    e = f32(exponent)
+    return e * LN2_HIGH + (e * LN2_LOW + two_artanh((m - ONE) / (m + ONE)))
+
+
+@part
+def sigmoid(x: Any) -> Any:
+    return ONE / (ONE + exponential(-x))
+
+
+@part
+def tangent(x: Any) -> Any:
+    return ONE - TWO / (exponential(TWO * x) + ONE)
+
+
+@part
+def softplus(x: Any) -> Any:
+    y = exponential(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
+    return (ZERO if x < ZERO else x) + two_artanh(y / (TWO + y))
+
+
+S1, S3, S5, S7, S9, S11 = (f32((-1) ** (power // 2) / math.factorial(power)) for power in (1, 3, 5, 7, 9, 11))
+
+
+@part
+def cosine_of_turns(turns: Any) -> Any:
+    """Return cos(2 pi x) of x from 0 to 1."""
+    angle = PI_TIMES_2 * (abs(turns - HALF) - f32(0.25))
+    z = angle * angle
+    return (((((S11 * z + S9) * z + S7) * z + S5) * z + S3) * z + S1) * angle
+
+
+M0, M1, W0, W1 = u64(0xD2511F53), u64(0xCD9E8D57), u32(0x9E3779B9), u32(0xBB67AE85)
+LOW, HALF_WORD = u64(0xFFFFFFFF), u64(32)
+
+
+@part
+def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
+    first, second = M0 * u64(a), M1 * u64(c)
+    return (
+        u32(u32(second >> HALF_WORD) ^ b ^ key0),
+        u32(second & LOW),
+        u32(u32(first >> HALF_WORD) ^ d ^ key1),
+        u32(first & LOW),
+    )
+
+
+@part
+def random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> Any:
+    """Return four times 32 random bits, of a variable, a try, a step and a seed."""
+    a, b, c, d = u32(element), u32(attempt), u32(step), u32(0)
+    a, b, c, d = philox_round(a, b, c, d, key0, key1)
+    a, b, c, d = philox_round(a, b, c, d, u32(key0 + W0), u32(key1 + W1))
+    a, b, c, d = philox_round(a, b, c, d, u32(key0 + u32(2) * W0), u32(key1 + u32(2) * W1))
+    a, b, c, d = philox_round(a, b, c, d, u32(key0 + u32(3) * W0), u32(key1 + u32(3) * W1))
+    a, b, c, d = philox_round(a, b, c, d, u32(key0 + u32(4) * W0), u32(key1 + u32(4) * W1))
+    a, b, c, d = philox_round(a, b, c, d, u32(key0 + u32(5) * W0), u32(key1 + u32(5) * W1))
+    return philox_round(a, b, c, d, u32(key0 + u32(6) * W0), u32(key1 + u32(6) * W1))
+
+
+STEP = f32(2.0**-31)
+
+
+@part
+def uniform(bits: Any) -> Any:
+    """Return a number above 0 and at most 1."""
+    return (f32(i32(bits >> u32(1))) + HALF) * STEP
+
+
+@part
+def tried(alpha: Any, first: Any, second: Any, accepting: Any, boosting: Any) -> Any:
+    """Return a draw of Gamma(alpha, 1) made of four uniform variables, or -1 where they are not accepted.
+
+    With d = alpha + 2/3 and v = (1 + N / sqrt(9 d))^3, d v is a draw of alpha + 1 where v > 0 and
+    ln u < N^2 / 2 + d - d v + d ln v, as nearly always; times V^(1 / alpha) it is one of alpha.
+    """
+    normal = math.sqrt(-TWO * logarithm(first)) * cosine_of_turns(second)
+    d = alpha + TWO_THIRDS
+    v = ONE + normal / math.sqrt(NINE * d)
+    v = v * v * v
+    accepted = (logarithm(accepting) < HALF * normal * normal + d * (ONE - v + logarithm(v))) & (v > ZERO)
+    drawn = d * v * exponential(logarithm(boosting) / alpha)
+    drawn = LEAST if drawn < LEAST else drawn
+    return drawn if accepted else -ONE
+
+
+@part
+def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step: Any, key0: Any, key1: Any) -> Any:
+    """Draw Gamma(alpha, 1) variables, NaN where alpha is not finite.
+
+    Args:
+        alphas, drawn: (m,).
+        room, left: (5, m) and (m,) to work in: loops that make random bits and use them are faster apart.
+        begin: number of the first variable, by which it has its own random bits.
+    """
+    first, second, accepting, boosting, tries = room[0], room[1], room[2], room[3], room[4]
+    number = len(alphas)
+    for place in range(number):
+        left[place], tries[place] = place, alphas[place]
+    attempt = 0
+    while number:
+        for place in range(number):
+            a, b, c, d = random_bits(u32(begin + left[place]), u32(attempt), step, key0, key1)
+            first[place], second[place], accepting[place], boosting[place] = (
+                uniform(a),
+                uniform(b),
+                uniform(c),
+                uniform(d),
+            )
+        for place in range(number):
+            tries[place] = tried(tries[place], first[place], second[place], accepting[place], boosting[place])
+        still = 0
+        for place in range(number):
+            element = left[place]
+            drawn[element] = tries[place]
+            if not tries[place] > ZERO:
+                if alphas[element] < INFINITE:
+                    left[still] = element
+                    still += 1
+                else:
+                    drawn[element] = alphas[element] * ZERO  # of this no try would be accepted
+        number = still
+        for place in range(number):
+            tries[place] = alphas[left[place]]
+        attempt += 1
+
+
+@part
+def kumaraswamy(a: Any, b: Any, log_uniform: Any) -> Any:
+    """Return X = (1 - V^(1/b))^(1/a), its derivatives by a and b, and x of V^(1/b) = e^x."""
+    x = log_uniform / b
+    outside = (x < f32(-60.0)) | (x > f32(-1e-30))
+    x = f32(-60.0) if x < f32(-60.0) else x
+    x = f32(-1e-30) if x > f32(-1e-30) else x
+    power = exponential(x)
+    series = -x * (ONE + x * f32(1 / 2) * (ONE + x * f32(1 / 3) * (ONE + x * f32(1 / 4))))
+    complement = series if x > f32(-0.01) else ONE - power
+    log_complement = logarithm(complement)
+    value = exponential(log_complement / a)
+    of_a = -value * log_complement / (a * a)
+    of_b = ZERO if outside else value / (a * complement) * power * x / b
+    held = (value < CLOSE) | (value > FAR)
+    value = CLOSE if value < CLOSE else value
+    value = FAR if value > FAR else value
+    return value, (ZERO if held else of_a), (ZERO if held else of_b)
+
+
+@whole
+def forward(
+    kind: Any,
+    blocks: Any,
+    states: Any,
+    memories: Any,
+    noise: Any,
+    scale: Any,
+    draws: Any,
+    step: Any,
+    draw: Any,
+    keep_draws: Any,
+    eps: Any,
+    temperature: Any,
+    seed: Any,
+) -> Any:
+    """Compute c_t and h_t of a step."""
+    batch, count, size = blocks.shape[1:]
+    gates = count - 2
+    weights, drawn = np.empty(gates * size, f32), np.empty(gates * size, f32)
+    room, left = np.empty((5, gates * size), f32), np.empty(gates * size, i32)
+    write, keep = np.empty(size, f32), np.empty(size, f32)
+    key0, key1 = u32(seed & LOW), u32(seed >> HALF_WORD)
+    for row in range(batch):
+        u = blocks[step, row].reshape(count * size)
+        if kind >= KUMARASWAMY:
+            for element in range(gates * size):
+                weights[element] = softplus(u[element]) + eps
+        if draw:
+            into = draws[step, row].reshape(gates * size) if keep_draws else drawn
+            draw_gammas(weights, into, room, left, row * gates * size, u32(step), key0, key1)
+            for element in range(gates * size):
+                weights[element] = into[element] + eps
+        w0, w1 = weights[:size], weights[size : 2 * size]
+        if kind == LIKE_LSTM:
+            for unit in range(size):
+                keep[unit] = sigmoid(u[unit] / temperature)
+                write[unit] = sigmoid(u[size + unit] / temperature)
+        elif kind == COUPLED:
+            for unit in range(size):
+                write[unit] = sigmoid(u[unit])
+                keep[unit] = sigmoid(-u[unit])
+        elif kind == BIBETA3:
+            w2 = weights[2 * size : 3 * size]
+            for unit in range(size):
+                write[unit] = w1[unit] / (w1[unit] + w2[unit])
+                keep[unit] = w0[unit] / (w0[unit] + w2[unit])
+        else:
+            w2, w3 = weights[2 * size : 3 * size], weights[3 * size : 4 * size]
+            if kind == KUMARASWAMY:
+                for unit in range(size):
+                    write[unit] = kumaraswamy(w0[unit], w1[unit], noise[step, row, 0, unit])[0]
+                    keep[unit] = kumaraswamy(w2[unit], w3[unit], noise[step, row, 1, unit])[0]
+            elif kind == BETA:
+                for unit in range(size):
+                    write[unit] = w0[unit] / (w0[unit] + w1[unit])
+                    keep[unit] = w2[unit] / (w2[unit] + w3[unit])
+            else:
+                w4 = weights[4 * size : 5 * size]
+                for unit in range(size):
+                    both = w3[unit] + w4[unit]
+                    written, kept = w0[unit] + w2[unit], w1[unit] + w3[unit]
+                    write[unit] = written / (written + both)
+                    keep[unit] = kept / (kept + w2[unit] + w4[unit])
+        before, after, state = memories[step, row], memories[step + 1, row], states[step + 1, row]
+        output, candidate = u[gates * size : (gates + 1) * size], u[(gates + 1) * size :]
+        for unit in range(size):
+            memory = keep[unit] * before[unit] + write[unit] * tangent(candidate[unit])
+            after[unit] = memory
+            state[unit] = sigmoid(output[unit]) * tangent(memory)
+        if scale.shape[0]:
+            for unit in range(size):
+                state[unit] *= scale[step, row, unit]
+
+
+LOWEST_SHAPE_LOG, LOWEST_DRAW_LOG, TABLE_STEPS = f32(SHAPES[0]), f32(VALUES[0]), f32(PER_UNIT)
+
+
+@part
+def gamma_slopes(
+    alphas: Any, draws: Any, slopes: Any, table: Any, columns: Any, corners: Any, across: Any, down: Any, log_draws: Any
+) -> Any:
+    """Write dU/dalpha by the table, see `ops_beta_lstm_gamma.gamma_slope`; the last four are room to work."""
+    for element in range(len(alphas)):
+        log_drawn = logarithm(draws[element])
+        log_draws[element] = log_drawn
+        place = log_drawn - LOWEST_DRAW_LOG
+        place = (place if place > ZERO else ZERO) * TABLE_STEPS
+        row = (logarithm(alphas[element]) - LOWEST_SHAPE_LOG) * TABLE_STEPS
+        whole_place, whole_row = i32(place), i32(row)
+        across[element], down[element] = place - f32(whole_place), row - f32(whole_row)
+        corners[element] = whole_row * columns + whole_place
+    for element in range(len(alphas)):
+        corner = np.intp(corners[element])
+        above = table[corner] + across[element] * (table[corner + 1] - table[corner])
+        corner += columns
+        below = table[corner] + across[element] * (table[corner + 1] - table[corner])
+        slopes[element] = above + down[element] * (below - above)
+    for element in range(len(alphas)):
+        slopes[element] = (slopes[element] - log_draws[element]) * draws[element] / alphas[element]
+
+
+@whole
+def backward(
+    kind: Any,
+    blocks: Any,
+    memories: Any,
+    noise: Any,
+    scale: Any,
+    draws: Any,
+    of_hidden: Any,
+    of_memory: Any,
+    of_memories: Any,
+    of_gates: Any,
+    slopes: Any,
+    table: Any,
+    columns: Any,
+    step: Any,
+    drawn: Any,
+    eps: Any,
+    temperature: Any,
+) -> Any:
+    """Compute the gradient of the pre-activations of a step; that of c_t becomes that of c_(t-1), in place."""
+    batch, count, size = blocks.shape[1:]
+    gates = count - 2
+    alphas, weights = np.empty(gates * size, f32), np.empty(gates * size, f32)
+    across, down, log_draws = np.empty(gates * size, f32), np.empty(gates * size, f32), np.empty(gates * size, f32)
+    corners = np.empty(gates * size, i32)
+    write, keep = np.empty(size, f32), np.empty(size, f32)
+    hidden, of_write, of_keep = np.empty(size, f32), np.empty(size, f32), np.empty(size, f32)
+    for row in range(batch):
+        u, result = blocks[step, row].reshape(count * size), slopes[step, row].reshape(count * size)
+        before, after = memories[step, row], memories[step + 1, row]
+        memory = of_memory[row]
+        output, candidate = u[gates * size : (gates + 1) * size], u[(gates + 1) * size :]
+        of_output, of_candidate = result[gates * size : (gates + 1) * size], result[(gates + 1) * size :]
+        for unit in range(size):
+            hidden[unit] = of_hidden[row, unit]
+        if scale.shape[0]:
+            for unit in range(size):
+                hidden[unit] *= scale[step, row, unit]
+        for unit in range(size):
+            squashed, opened = tangent(after[unit]), sigmoid(output[unit])
+            memory[unit] += hidden[unit] * opened * (ONE - squashed * squashed)
+            of_output[unit] = hidden[unit] * squashed * opened * (ONE - opened)
+        if of_memories.shape[0]:
+            for unit in range(size):
+                memory[unit] += of_memories[step, row, unit]
+        for unit in range(size):
+            tanh = tangent(candidate[unit])
+            of_write[unit] = memory[unit] * tanh
+            of_keep[unit] = memory[unit] * before[unit]
+            of_candidate[unit] = memory[unit] * (ONE - tanh * tanh)
+        if kind >= KUMARASWAMY:
+            for element in range(gates * size):
+                alphas[element] = softplus(u[element]) + eps
+        if kind >= BETA:
+            if drawn:
+                given = draws[step, row].reshape(gates * size)
+                for element in range(gates * size):
+                    weights[element] = given[element] + eps
+                gamma_slopes(alphas, given, result, table, columns, corners, across, down, log_draws)
+            else:
+                for element in range(gates * size):
+                    weights[element] = alphas[element]
+                    result[element] = ONE
+            for element in range(gates * size):
+                result[element] *= sigmoid(u[element])
+        w0, w1, r0, r1 = weights[:size], weights[size : 2 * size], result[:size], result[size : 2 * size]
+        if kind == LIKE_LSTM:
+            for unit in range(size):
+                keep[unit] = sigmoid(u[unit] / temperature)
+                write[unit] = sigmoid(u[size + unit] / temperature)
+                r0[unit] = of_keep[unit] * keep[unit] * (ONE - keep[unit]) / temperature
+                r1[unit] = of_write[unit] * write[unit] * (ONE - write[unit]) / temperature
+        elif kind == COUPLED:
+            for unit in range(size):
+                write[unit] = sigmoid(u[unit])
+                keep[unit] = sigmoid(-u[unit])
+                r0[unit] = (of_write[unit] - of_keep[unit]) * write[unit] * keep[unit]
+        elif kind == BIBETA3:
+            w2, r2 = weights[2 * size : 3 * size], result[2 * size : 3 * size]
+            for unit in range(size):
+                below, beside = w1[unit] + w2[unit], w0[unit] + w2[unit]
+                write[unit], keep[unit] = w1[unit] / below, w0[unit] / beside
+                i, f = of_write[unit] / below, of_keep[unit] / beside
+                r0[unit] *= f * (ONE - keep[unit])
+                r1[unit] *= i * (ONE - write[unit])
+                r2[unit] *= -i * write[unit] - f * keep[unit]
+        else:
+            w2, w3, r2, r3 = (
+                weights[2 * size : 3 * size],
+                weights[3 * size : 4 * size],
+                result[2 * size : 3 * size],
+                result[3 * size : 4 * size],
+            )
+            if kind == KUMARASWAMY:
+                a0, a1, a2, a3 = (
+                    alphas[:size],
+                    alphas[size : 2 * size],
+                    alphas[2 * size : 3 * size],
+                    alphas[3 * size : 4 * size],
+                )
+                for unit in range(size):
+                    write[unit], of_a, of_b = kumaraswamy(a0[unit], a1[unit], noise[step, row, 0, unit])
+                    r0[unit] = of_write[unit] * of_a * sigmoid(u[unit])
+                    r1[unit] = of_write[unit] * of_b * sigmoid(u[size + unit])
+                    keep[unit], of_a, of_b = kumaraswamy(a2[unit], a3[unit], noise[step, row, 1, unit])
+                    r2[unit] = of_keep[unit] * of_a * sigmoid(u[2 * size + unit])
+                    r3[unit] = of_keep[unit] * of_b * sigmoid(u[3 * size + unit])
+            elif kind == BETA:
+                for unit in range(size):
+                    below, beside = w0[unit] + w1[unit], w2[unit] + w3[unit]
+                    write[unit], keep[unit] = w0[unit] / below, w2[unit] / beside
+                    i, f = of_write[unit] / below, of_keep[unit] / beside
+                    r0[unit] *= i * (ONE - write[unit])
+                    r1[unit] *= -i * write[unit]
+                    r2[unit] *= f * (ONE - keep[unit])
+                    r3[unit] *= -f * keep[unit]
+            else:
+                w4, r4 = weights[4 * size : 5 * size], result[4 * size : 5 * size]
+                for unit in range(size):
+                    both = w3[unit] + w4[unit]
+                    written, kept = w0[unit] + w2[unit], w1[unit] + w3[unit]
+                    below, beside = written + both, kept + w2[unit] + w4[unit]
+                    write[unit], keep[unit] = written / below, kept / beside
+                    i, f = of_write[unit] / below, of_keep[unit] / beside
+                    less_i, less_f = -i * write[unit], -f * keep[unit]
+                    r0[unit] *= i + less_i
+                    r1[unit] *= f + less_f
+                    r2[unit] *= i + less_i + less_f
+                    r3[unit] *= less_i + f + less_f
+                    r4[unit] *= less_i + less_f
+        if of_gates.shape[0]:
+            also = of_gates[step, row].reshape(gates * size)
+            for element in range(gates * size):
+                result[element] += also[element]
+        for unit in range(size):
+            of_candidate[unit] *= write[unit]
+            memory[unit] *= keep[unit]

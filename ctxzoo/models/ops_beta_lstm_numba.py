@@ -1,0 +1,107 @@
+"""One step of the Beta-LSTM between its products, forward and backward, on a CPU: calls of compiled loops.
+
+A step of torch's operations is two dozen passes over small tensors, each of which takes longer to start than to do.
+Here it is one call of `ops_beta_lstm_loops`, on one thread. Importing this file needs Numba, which is optional.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from .ops_beta_lstm_gamma import SHAPES, VALUES, slope_table
+from .ops_beta_lstm_gates import CELLS, SIGMOID_TEMPERATURE, Gating
+from .ops_beta_lstm_loops import BETA, BIBETA3, BIBETA5, COUPLED, KUMARASWAMY, LIKE_LSTM, backward, forward
+from .ops_beta_lstm_plain import backward_steps as plain_backward_steps
+
+KINDS = {
+    "lstm": LIKE_LSTM,
+    "g2": LIKE_LSTM,
+    "noisin": LIKE_LSTM,
+    "coupled": COUPLED,
+    "kumaraswamy": KUMARASWAMY,
+    "beta": BETA,
+    "bibeta3": BIBETA3,
+    "bibeta5": BIBETA5,
+}
+
+
+def can_run(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool:
+    """Return whether the loops can run a cell on x.
+
+    They need a CPU and float32. The means of Kumaraswamy variables, which only an evaluation takes, are not
+    written out, and a generator of a caller's own has torch's draws.
+    """
+    if x.device.type != "cpu" or x.dtype != torch.float32 or x.numel() == 0:
+        return False
+    return gating.generator is None and not (gating.cell == "kumaraswamy" and noise is None)
+
+
+def forward_steps(
+    blocks: torch.Tensor,
+    states: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    draws: torch.Tensor | None,
+) -> Callable[[int], None]:
+    """Return what makes h and c of a step; see `ops_beta_lstm_plain.forward_steps`."""
+    tensors: tuple[Any, ...] = (
+        *(x.numpy() for x in (blocks, states, memories)),
+        *_arrays((noise, 4), (scale, 3), (draws, 4)),
+    )
+    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, np.float32(gating.eps), _temperature(gating)
+    seed = np.uint64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
+    kind = KINDS[gating.cell]
+
+    def advance(step: int) -> None:
+        forward(kind, *tensors, step, *how, seed)
+
+    return advance
+
+
+def backward_steps(
+    blocks: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    of_memories: torch.Tensor | None,
+    of_gates: torch.Tensor | None,
+    slopes: torch.Tensor,
+) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
+    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.backward_steps`."""
+    draws, noise = (noise, None) if gating.draw_gammas else (None, noise)
+    if draws is not None and not _in_table(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
+        return plain_backward_steps(blocks, memories, gating, draws, scale, of_memories, of_gates, slopes)
+    table, columns = slope_table()
+    before: tuple[Any, ...] = blocks.numpy(), memories.numpy(), *_arrays((noise, 4), (scale, 3), (draws, 4))
+    after: tuple[Any, ...] = *_arrays((of_memories, 3), (of_gates, 4)), slopes.numpy(), table.numpy(), columns
+    how: tuple[Any, ...] = draws is not None, np.float32(gating.eps), _temperature(gating)
+    kind = KINDS[gating.cell]
+
+    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
+        backward(kind, *before, of_hidden.numpy(), of_memory.numpy(), *after, step, *how)
+
+    return retreat
+
+
+def _in_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
+    """Return whether the table of derivatives has all shapes and draws; NaN is not in it."""
+    highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
+    return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.max()) < math.exp(VALUES[1])
+
+
+def _temperature(gating: Gating) -> Any:
+    return np.float32(SIGMOID_TEMPERATURE if gating.cell == "g2" else 1.0)
+
+
+def _arrays(*given: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
+    """Return an array for each tensor of so many dimensions; one of no steps where there is none."""
+    return tuple(
+        np.empty((0,) * dimensions, np.float32) if tensor is None else tensor.contiguous().numpy()
+        for tensor, dimensions in given
+    )

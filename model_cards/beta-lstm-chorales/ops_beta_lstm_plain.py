@@ -1,0 +1,161 @@
+"""One step of the Beta-LSTM between its products, forward and backward: operations of torch, on any device."""
+
+from collections.abc import Callable
+
+import torch
+
+from .ops_beta_lstm_gamma import GammaSampler, gamma_slope
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, gate_pair, in_order
+
+PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
+
+
+def forward_steps(
+    blocks: torch.Tensor,
+    states: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    draws: torch.Tensor | None,
+) -> Callable[[int], None]:
+    """Return what makes h and c of a step, which it writes, of its pre-activations and the step before.
+
+    Args:
+        blocks: (n, B, G, H) all pre-activations.
+        states, memories: (n + 1, B, H), the initial ones first.
+        gating, noise, scale: see `ops_beta_lstm_steps.recurrent_steps`.
+        draws: (n, B, K, H) into which Gamma draws are written, where they are needed again.
+    """
+    cell = CELLS[gating.cell]
+    # Views of every step at once: an index costs as much as a small operation.
+    of_gates = blocks[:, :, : cell.blocks].unbind(0)
+    outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
+    every_state, every_memory = states.unbind(0), memories.unbind(0)
+    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None
+    sample = GammaSampler(len(of_gates), of_gates[0], gating.generator) if gating.draw_gammas and of_gates else None
+
+    def advance(step: int) -> None:
+        if matrix is not None:
+            weights = distribution_parameters(of_gates[step], gating.eps)
+            if sample is not None:
+                weights = sample(weights)
+                if draws is not None:
+                    draws[step] = weights
+                weights = weights + gating.eps
+            sums = torch.bmm(matrix, weights)
+            write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
+        else:
+            pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
+            write, keep = in_order(pair, cell)
+        write = write * torch.tanh(candidates[step])
+        torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
+        squashed = torch.tanh(every_memory[step + 1])
+        torch.mul(torch.sigmoid(outputs[step]), squashed, out=every_state[step + 1])
+        if scale is not None:
+            every_state[step + 1].mul_(scale[step])
+
+    return advance
+
+
+def backward_steps(
+    blocks: torch.Tensor,
+    memories: torch.Tensor,
+    gating: Gating,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    of_memories: torch.Tensor | None,
+    of_gates: torch.Tensor | None,
+    slopes: torch.Tensor,
+) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
+    """Return what makes the gradients of a step of those of the step behind it.
+
+    It is called with the step and the gradients of h_t and, by way of c_{t+1}, of c_t, both (B, H). It writes the
+    gradient of the pre-activations into `slopes`, and turns that of c_t into that of c_{t-1}.
+
+    Args:
+        blocks, memories, gating, scale: see `forward_steps`.
+        noise: what gates were drawn from, see `gate_pair`.
+        of_memories: (n, B, H) what else c_t is used for, or None.
+        of_gates: (n, B, K, H) what else the pre-activations of the gates are used for, or None.
+        slopes: (n, B, G, H).
+    """
+    output_slopes, to_memory, keep = write_slopes(slopes, blocks, memories, noise, scale, gating)
+    every, of_outputs, number = slopes.unbind(0), slopes[:, :, -2].unbind(0), CELLS[gating.cell].blocks
+    every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
+
+    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
+        of_memory.addcmul_(of_hidden, every_memory[step])
+        if of_memories is not None:
+            of_memory += of_memories[step]
+        every[step].mul_(of_memory.unsqueeze(1))
+        torch.mul(every_output[step], of_hidden, out=of_outputs[step])
+        if of_gates is not None:
+            every[step][:, :number] += of_gates[step]
+        of_memory.mul_(every_keep[step])
+
+    return retreat
+
+
+@torch.no_grad()
+def write_slopes(
+    slopes: torch.Tensor,
+    blocks: torch.Tensor,
+    memories: torch.Tensor,
+    noise: torch.Tensor | None,
+    scale: torch.Tensor | None,
+    gating: Gating,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Compute, for all steps, the derivatives that a backward pass is made of.
+
+    What a step's gradient needs beside the gradient itself is computed in the same way for every cell: c_t is linear in
+    i and f, so that a backward pass through the gates, with tanh(g) and c_{t-1} for their gradients, gives what the
+    gradient of c_t is multiplied by. So the derivatives of Gamma draws, which cost most, are one call for many steps.
+
+    Args:
+        slopes: (n, B, G, H) into which those of c_t by the pre-activations are written, nothing into the block of o.
+
+    Returns:
+        Those of h_t by the block of o and by c_t, (n, B, H) both; and f, the derivative of c_t by c_{t-1}.
+    """
+    cell, (length, batch, _, size) = CELLS[gating.cell], blocks.shape
+    output_slopes, to_memory, keep = (blocks.new_empty(length, batch, size) for _ in range(3))
+    several = max(1, PIECE // max(1, batch * cell.blocks * size)) if blocks.device.type == "cpu" else length
+    for first in range(0, length, several):
+        part = slice(first, first + several)
+        candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])
+        factors = (candidate, memories[:-1][part])  # of i and of f in c_t
+        gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
+        if cell.gammas:
+            pair, of_gates = _gamma_slopes(gates, torch.stack(factors, dim=2), noise_here, gating)
+            write, keep[part] = pair.unbind(2)
+        else:
+            with torch.enable_grad():
+                gates = gates.detach().requires_grad_()
+                write, kept = in_order(gate_pair(gating.cell, gates, gating.eps, noise_here), cell)
+            (of_gates,) = torch.autograd.grad((write, kept), gates, factors)
+            keep[part] = kept.detach()
+        slopes[part, :, : cell.blocks] = of_gates
+        slopes[part, :, -1] = write.detach() * (1 - candidate * candidate)
+        output = torch.sigmoid(blocks[part, :, -2])
+        torch.mul(squashed, output * (1 - output), out=output_slopes[part])
+        torch.mul(output, 1 - squashed * squashed, out=to_memory[part])
+    if scale is not None:
+        output_slopes, to_memory = output_slopes * scale, to_memory * scale
+    return output_slopes, to_memory, keep
+
+
+def _gamma_slopes(
+    gates: torch.Tensor, factors: torch.Tensor, draws: torch.Tensor | None, gating: Gating
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""
+    matrix, alpha = CELLS[gating.cell].matrix(gates), distribution_parameters(gates, gating.eps)
+    sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)
+    above, below = sums[:, :, :2], sums[:, :, 2:]
+    pair = above / below
+    of_above = factors / below
+    slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
+    slopes *= torch.sigmoid(gates)  # the derivative of softplus
+    if draws is not None:
+        slopes *= gamma_slope(alpha, draws)
+    return pair, slopes
