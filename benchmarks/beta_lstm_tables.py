@@ -14,7 +14,7 @@ TRAINING = "forward and backward"
 def beta_lstm(rows: list[Row]) -> str:
     """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws.
 
-    That part is what a pass takes longer than the one with means of the same cell.
+    That part is what a pass takes longer than the one with means of the same cell, where it does.
     """
     parts = []
     for key in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
@@ -47,7 +47,8 @@ def _cells(row: Row, means: Row | None) -> list[str]:
         return [row["note"], "", ""]
     part = ""
     if means is not None and means["seconds"] and CELLS[row["cell"]].gammas:
-        part = f"{1 - float(means['seconds']) / float(row['seconds']):.0%}"
+        share = 1 - float(means["seconds"]) / float(row["seconds"])
+        part = f"{share:.0%}" if share > 0 else ""
     return [digits(row["seconds"], 1000), digits(str(1 / float(row["ratio"]))), part]
 
 
