@@ -48,15 +48,15 @@ class BochnerTime(TimeEncoding):
 
     Args:
         size: D, even.
-        tied: one frequency for a sine and its cosine, so that the kernel is one of the gap alone; untied as in the
-            authors' code.
+        tied: one frequency and one beta for a sine and its cosine, so that the kernel is one of the gap alone; untied
+            as in the authors' code.
     """
 
     def __init__(self, size: int, *, tied: bool = True) -> None:
         super().__init__(size)
         self.sine_exponents = nn.Parameter(torch.empty(size // 2))  # frequency 10^-a
         self.cosine_exponents = None if tied else nn.Parameter(torch.empty(size // 2))
-        self.beta = nn.Parameter(torch.empty(size))
+        self.beta = nn.Parameter(torch.empty(size // 2 if tied else size))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -68,8 +68,9 @@ class BochnerTime(TimeEncoding):
 
     def features(self, tau: torch.Tensor) -> torch.Tensor:
         sines = 10.0 ** -at_least_single(self.sine_exponents)
-        cosines = sines if self.cosine_exponents is None else 10.0 ** -at_least_single(self.cosine_exponents)
-        return bochner_features(tau, sines, cosines, self.beta)
+        if self.cosine_exponents is None:
+            return bochner_features(tau, sines, sines, self.beta.repeat(2))
+        return bochner_features(tau, sines, 10.0 ** -at_least_single(self.cosine_exponents), self.beta)
 
 
 class SampledBochnerTime(TimeEncoding):

@@ -73,6 +73,8 @@ def squared_product_attention(
     Returns:
         (B, h, queries, dv) in the type of the values, 0 in a row without any key.
     """
+    if not importance.size(-1):
+        return value.new_zeros(*query_features.shape[:3], value.size(-1))
     if mask is not None:
         importance = importance.masked_fill(~mask.unsqueeze(1), torch.finfo(importance.dtype).min)
     # Of the result the largest is no part: it cancels.

@@ -73,8 +73,8 @@ def bochner_features(
 ) -> torch.Tensor:
     """Return sqrt(2/D) [sin(tau f), cos(tau f')] * beta (Xu et al. 2019, as in their code but for the factor).
 
-    With f = f' and beta = 1 the inner product is the mean of cos(f (t - s)), 1 for equal times; with other f' it is not
-    a function of the gap.
+    With f = f' and beta = 1 the inner product is the mean of cos(f (t - s)), 1 for equal times. It is a function of the
+    gap where a sine and its cosine have one frequency and one beta.
 
     Args:
         tau: (B, L) float64.

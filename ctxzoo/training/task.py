@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -77,9 +78,10 @@ class ZooTask(lightning.LightningModule, ABC):
     """Builds a model, trains it and logs its scores; a subclass says what loss and scores are.
 
     Logged: train/loss; train/epoch_loss, its mean over the rows of an epoch (of one resumed in the middle, over those
-    after the checkpoint); and for validation and test what the subclass computes over the whole split, never means of
-    batches. A batch is a dict of model inputs, each with the examples of the batch along its first dimension, and
-    where the data has it `row`, (B,) rows of the split, by which errors name examples and predictions are told apart.
+    after the checkpoint); the `logged_outputs` of the model, likewise; and for validation and test what the subclass
+    computes over the whole split, never means of batches. A batch is a dict of model inputs, each with the examples of
+    the batch along its first dimension, and where the data has it `row`, (B,) rows of the split, by which errors name
+    examples and predictions are told apart.
 
     Args:
         model_config: a config as a plain dict with its `model_type`.
@@ -177,10 +179,13 @@ class ZooTask(lightning.LightningModule, ABC):
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
-        loss = self.training_loss(batch)
+        with noted_outputs(self.model) as noted:
+            loss = self.training_loss(batch)
         if not torch.isfinite(loss):
             self._refuse_loss(loss, batch)
         size = len(next(iter(batch.values())))
+        for name, value in noted.items():
+            self.log(f"train/{name}", value, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
         self.log("train/epoch_loss", loss, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
         return loss
@@ -244,6 +249,23 @@ def build_model(
         return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
     refuse_missing_path(pretrained, "checkpoint")
     return load(pretrained)
+
+
+@contextmanager
+def noted_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
+    """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
+    noted: dict[str, torch.Tensor] = {}
+
+    def note(_: Any, __: Any, output: Any) -> None:
+        found = {name: getattr(output, name, None) for name in model.logged_outputs}
+        noted.update({name: value.detach() for name, value in found.items() if value is not None})
+
+    handle = model.base_model.register_forward_hook(note) if getattr(model, "logged_outputs", ()) else None
+    try:
+        yield noted
+    finally:
+        if handle is not None:
+            handle.remove()
 
 
 def model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

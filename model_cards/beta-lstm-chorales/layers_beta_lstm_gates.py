@@ -1,5 +1,6 @@
 """What a `BetaLSTM` makes of a batch, and what it tells of the gates: divergence from the prior, means, correlation."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -80,6 +81,23 @@ class Encoding:
             raise ValueError(f"cell {self.cell!r} has no Gamma variables, so no divergence from a prior")
         every = [self._ordered(self._divergence(gates), number) for number, gates in enumerate(self.gates)]
         return torch.stack(every).sum(dim=0)
+
+    @torch.no_grad()
+    def dead_fraction(self) -> torch.Tensor | None:
+        """Return which part of the alpha of all layers at real steps is below `DEAD_SHAPE`, a scalar.
+
+        None for a cell whose gates are not drawn.
+        """
+        if not CELLS[self.cell].drawn:
+            return None
+        if self.eps >= DEAD_SHAPE:
+            return self.state[0].new_zeros(())
+        limit = math.log(math.expm1(DEAD_SHAPE - self.eps))  # alpha < DEAD_SHAPE where a pre-activation is below it
+        parts = [
+            self._ordered((gates < limit).float().mean(dim=(2, 3)), place) for place, gates in enumerate(self.gates)
+        ]
+        steps = parts[0].numel() if self.mask is None else self.mask.sum().clamp(min=1)
+        return torch.stack(parts).mean(dim=0).sum() / steps
 
     @torch.no_grad()
     def statistics(self, samples: int = 200, generator: torch.Generator | None = None) -> list[GateStatistics]:

@@ -38,6 +38,7 @@ class BetaLstmModelOutput(ModelOutput):
             next steps of the sequences can be read.
         kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
             padding; where there is a prior, or gate statistics are requested.
+        dead_fraction: in training, which part of the shapes of drawn gates at real steps is below `DEAD_SHAPE`.
         gate_statistics: on request, one `GateStatistics` for each layer and direction.
         hidden_states: on request, the steps as they enter (B, n, I) and as each layer gives them (B, n, D).
         attentions: None; there is no attention.
@@ -47,6 +48,7 @@ class BetaLstmModelOutput(ModelOutput):
     pooler_output: torch.Tensor | None = None
     state: LayerStates | None = None
     kl: torch.Tensor | None = None
+    dead_fraction: torch.Tensor | None = None
     gate_statistics: tuple[GateStatistics, ...] | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
@@ -76,6 +78,7 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
 
     config: BetaLstmConfig
     base_model_prefix = "encoder"
+    logged_outputs = ("dead_fraction",)
     _is_stateful = True
 
     def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
@@ -177,6 +180,7 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
             pooler_output=_ends(states, mask, self.config.hidden_size),
             state=tuple(zip(*(each.unbind(0) for each in encoding.state), strict=True)) if use_cache else None,
             kl=encoding.divergence() if has_divergence else None,
+            dead_fraction=encoding.dead_fraction() if self.training else None,
             gate_statistics=statistics,
             hidden_states=(x, *encoding.outputs) if self.wants(output_hidden_states, "hidden_states") else None,
         )

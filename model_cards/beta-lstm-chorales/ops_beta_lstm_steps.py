@@ -24,6 +24,7 @@ from .ops_beta_lstm_triton import forward_steps as fused_forward
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
 COMPILED_FROM = 2**13
 COMPILED_ALONE_FROM = 2**17  # without draws and gradients
+TRANSPOSED_FROM = 16  # steps that pay for a copy of W_hh with which a processor's products take half as long
 
 
 def recurrent_steps(
@@ -83,6 +84,8 @@ class _Steps(torch.autograd.Function):
         advance = forward_steps(blocks, states, memories, gating, noise, scale, draws)
         # Views of every step at once: an index costs as much as a small operation.
         rows, every_state, transposed = blocks.flatten(2).unbind(0), states.unbind(0), weight.t()
+        if length >= TRANSPOSED_FROM:
+            transposed = transposed.contiguous()
         for step in range(length):
             rows[step].addmm_(every_state[step], transposed)
             advance(step)

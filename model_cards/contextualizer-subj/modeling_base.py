@@ -26,12 +26,14 @@ class ZooPreTrainedModel(PreTrainedModel):
         zoo_task: name of the problem that a head solves, such as "question-answering"; None for a base model.
         zoo_auto_map: a map from Auto class name to `module.Class`, of the config and of every head of the architecture.
         zoo_pipelines: a map from task to pipeline class; a checkpoint of this head carries their code.
+        logged_outputs: names of scalars that the base model gives in training, for training to log.
     """
 
     config: ZooConfig
     zoo_task: ClassVar[str | None] = None
     zoo_auto_map: ClassVar[dict[str, str]] = {}
     zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
+    logged_outputs: ClassVar[tuple[str, ...]] = ()
     _keys_to_ignore_on_save: Any = None
     _keys_to_ignore_on_load_missing: Any = None
 

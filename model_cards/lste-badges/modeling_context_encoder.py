@@ -96,6 +96,7 @@ class ContextEncoderPreTrainedModel(TextPreTrainedModel):
 
     config: ContextEncoderConfig
     base_model_prefix = "encoder"
+    logged_outputs = ("clamped",)
     _is_stateful = True
 
     def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:

@@ -455,9 +455,14 @@ def test_property_9_evaluation_repeats_itself_and_survives_saving(tmp_path: Any)
     ids = torch.tensor([[3, 4, 5, 6]])
     first = model(ids).last_hidden_state
     assert torch.equal(model(ids).last_hidden_state, first)
-    model.save_pretrained(tmp_path)
-    assert torch.equal(ContextEncoderModel.from_pretrained(tmp_path)(ids).last_hidden_state, first)
     noise = [block.attention.attention.kernel.evaluation_noise for block in model.blocks]
+    drawn_noise = noise[0].clone()
+    noise[0].mul_(1.5)  # what is saved, and not what the seed gives
+    changed = model(ids).last_hidden_state
+    assert not torch.equal(changed, first)
+    model.save_pretrained(tmp_path)
+    assert torch.equal(ContextEncoderModel.from_pretrained(tmp_path)(ids).last_hidden_state, changed)
+    noise[0].copy_(drawn_noise)
     assert not torch.equal(noise[0], noise[1])  # layers have their own
     another = ContextEncoderModel(ContextEncoderConfig(**sizes, attention="mikan", num_eval_samples=3))
     assert torch.equal(another.blocks[0].attention.attention.kernel.evaluation_noise, noise[0])  # a seed of the config

@@ -104,6 +104,11 @@ def test_half_precision_inputs_are_read_in_single(kind: str, causal: bool, dtype
     found, _ = layer(*half, causal=causal)
     expected, _ = layer(*(x.float() for x in half), causal=causal)
     assert torch.equal(found, expected.to(dtype))
+    layer.eval()  # in blocks of queries and keys
+    with torch.no_grad():
+        found, _ = layer(*half, causal=causal)
+        expected, _ = layer(*(x.float() for x in half), causal=causal)
+    assert torch.equal(found, expected.to(dtype))
 
 
 @torch.no_grad()
@@ -137,13 +142,16 @@ def test_how_far_random_features_are_from_softmax_attention(size: int, error: fl
 
 
 def test_autocast_leaves_attention_in_single() -> None:
-    query, key, value = tensors(40)
+    query, key, value = tensors(600)
     layer = EfficientAttention(2, 4)
-    for causal in (False, True):
-        exact, _ = layer(query, key, value, causal=causal)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            mixed, _ = layer(query, key, value, causal=causal)
-        torch.testing.assert_close(mixed, exact, rtol=1e-6, atol=1e-6)
+    for trained in (True, False):  # in evaluation in blocks
+        layer.train(trained)
+        for causal in (False, True):
+            with torch.set_grad_enabled(trained):
+                exact, _ = layer(query, key, value, causal=causal)
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    mixed, _ = layer(query, key, value, causal=causal)
+            torch.testing.assert_close(mixed, exact, rtol=1e-6, atol=1e-6)
 
 
 def test_the_model_draws_projections_outside_of_its_blocks() -> None:

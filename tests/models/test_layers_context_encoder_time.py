@@ -93,6 +93,60 @@ def test_property_7_a_shift_of_a_row_and_a_common_scale_change_nothing(name: str
     assert not torch.allclose(one(vectors, times * 4, mask), expected, atol=1e-4)  # times do count
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_property_6_after_training_too_tied_frequencies_see_the_gap_alone(tied: bool) -> None:
+    encoding = stirred(BochnerTime(16, tied=tied))
+    times = torch.tensor([[0.0, 0.4, 1.7, 3.1]], dtype=torch.float64)
+    first, later = (encoding.features(times + shift) for shift in (0.0, 5.0))
+    change = float((first @ first.mT - later @ later.mT).abs().max())
+    assert change < 1e-6 if tied else change > 0.05
+
+
+@pytest.mark.parametrize("combine", ["kernel", "multiply", "add", "concat"])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_unit_for_each_row_leaves_the_pace_of_a_row_aside(name: str, combine: str) -> None:
+    vectors, times, mask = batch()
+    vectors[1], times[1, :5] = vectors[0], 8 * times[0, :5]
+    mask[0] = mask[1]
+    one = layer(name, combine, causal=False, row_unit=True)
+    found = one(vectors, times, mask)
+    assert torch.equal(found[0, :5], found[1, :5])
+    fixed = layer(name, combine, causal=False)(vectors, times, mask)
+    assert not torch.allclose(fixed[0, :5], fixed[1, :5], atol=1e-4)
+    # A single event and events at one time have no gap: the unit of the layer is theirs.
+    times[1] = times[1, 0]
+    assert torch.equal(one(vectors, times, mask)[1], layer(name, combine, causal=False)(vectors, times, mask)[1])
+    mask[1, 1:] = False
+    assert one(vectors, times, mask)[1].isfinite().all()
+
+
+@pytest.mark.parametrize("combine", ["kernel", "add"])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_logarithms_of_times_are_what_the_encoding_reads(name: str, combine: str) -> None:
+    vectors, times, mask = batch()
+    times = times - times[:, :1]
+    found = layer(name, combine, causal=False, transform="log")(vectors, times, mask)
+    logarithms = torch.log1p(times / 5) * 5  # the layer divides by its unit, 5
+    torch.testing.assert_close(found, layer(name, combine, causal=False)(vectors, logarithms, mask))
+    assert not torch.allclose(found, layer(name, combine, causal=False)(vectors, times, mask), atol=1e-4)
+
+
+@pytest.mark.parametrize("combine", ["kernel", "add"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_autocast_leaves_times_in_single(name: str, causal: bool, combine: str) -> None:
+    vectors, times, mask = batch()
+    times = 1000 * times  # of which bfloat16 knows no phase
+    position = layer(name, combine, causal).position
+    exact = position(vectors, times, mask)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = position(vectors, times, mask)
+    if combine == "kernel":
+        torch.testing.assert_close(mixed[1].kernel, exact[1].kernel)
+    else:  # the projection alone is one of autocast
+        torch.testing.assert_close(mixed[0].float(), exact[0], atol=0.03, rtol=0.03)
+
+
 @pytest.mark.parametrize("combine", ["kernel", "multiply", "add", "concat"])
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_property_9_later_events_and_times_leave_earlier_outputs_alone(name: str, combine: str) -> None:
@@ -217,7 +271,7 @@ def test_features_of_millions_of_units_are_those_in_double(encoding: TimeEncodin
             expected = mercer_features(ELAPSED, periods, wide.weights, wide.bias)
         else:
             frequencies = (10.0**-encoding.sine_exponents).double()
-            expected = bochner_features(ELAPSED, frequencies, frequencies, wide.beta)
+            expected = bochner_features(ELAPSED, frequencies, frequencies, wide.beta.repeat(2))
         found = encoding.features(ELAPSED)
     assert found.dtype == torch.float32
     assert (found - expected).abs().max() < 1e-5

@@ -179,3 +179,14 @@ def test_a_learned_position_behind_the_last_is_refused() -> None:
 def test_configurations_that_cannot_be(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         ContextEncoderConfig(**{**SIZES, **fields})
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("attention", ["dot", "rbf", "linear", "expsin", "ika", "ikan", "mikan", "esa", "hsa"])
+def test_a_batch_of_empty_texts_gives_empty_outputs(attention: str, causal: bool) -> None:
+    config = ContextEncoderConfig(**SIZES, attention=attention, causal=causal, num_features=8)
+    none = torch.zeros(2, 0, dtype=torch.int64)
+    for trained in (True, False):
+        output = ContextEncoderModel(config).train(trained)(none)
+        assert output.last_hidden_state.shape == (2, 0, 8)
+        assert output.pooler_output.tolist() == torch.zeros(2, 8).tolist()
