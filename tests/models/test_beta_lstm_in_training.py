@@ -133,6 +133,52 @@ def test_half_weights_are_computed_with_in_single(cell: str, dtype: torch.dtype)
 
 
 @every_cell
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_weights_train_with_drawn_gates(cell: str, dtype: torch.dtype) -> None:
+    rnn, x = without_inputs(layer(cell)).train(), torch.randn(3, 7, 4)
+    outputs = []
+    for one, read in ((rnn, x), (copy.deepcopy(rnn).to(dtype), x.to(dtype))):
+        torch.manual_seed(1)
+        outputs.append(one(read)[0])
+        outputs[-1].square().sum().backward()
+        for name, parameter in one.named_parameters():
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+    assert torch.equal(outputs[1], outputs[0].to(dtype))
+
+
+def test_steps_build_no_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a torch.distributions object checks its arguments at every step")
+
+    monkeypatch.setattr(torch.distributions.Distribution, "__init__", refused)
+    for cell in CELLS:
+        rnn = layer(cell).train()
+        rnn(torch.randn(2, 3, 4))[0].sum().backward()
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_training_tells_which_part_of_the_shapes_is_dead(bidirectional: bool) -> None:
+    rnn = layer("bibeta5", 2, bidirectional=bidirectional)
+    with torch.no_grad():
+        for name, parameter in rnn.named_parameters():
+            parameter.copy_(
+                torch.linspace(-20, 5, parameter.numel()).view_as(parameter) if "bias" in name else 0 * parameter
+            )
+        rnn.weight_ih_l0.normal_(std=4)
+    mask = torch.arange(7) < torch.tensor([[7], [2], [0]])
+    encoding = rnn.encode(torch.randn(3, 7, 4), None, mask)
+    statistics = [one.dead_fraction for one in encoding.statistics(samples=1)]
+    assert len(set(statistics)) > 1
+    found = encoding.dead_fraction()
+    assert found is not None
+    assert float(found) == pytest.approx(sum(statistics) / len(statistics), abs=1e-6)
+    assert float(rnn.encode(torch.randn(3, 7, 4), None, torch.zeros(3, 7).bool()).dead_fraction()) == 0
+    assert layer("lstm").encode(torch.randn(1, 2, 4)).dead_fraction() is None
+    assert float(layer("bibeta5", gate_eps=0.01).encode(torch.randn(1, 2, 4)).dead_fraction()) == 0
+
+
+@every_cell
 def test_padded_rows_read_in_two_parts(cell: str) -> None:
     rnn = layer(cell, 2).double().eval()
     x = torch.randn(3, 7, 4).double()

@@ -154,6 +154,42 @@ def test_drift_weights_stay_positive_in_training() -> None:
         assert went_below == (constraint == "clip")  # else the test would show nothing
 
 
+def test_weight_decay_pulls_drift_weights_to_their_least() -> None:
+    model = model_of().train()
+    model.hcrnn.cell.drift.data.fill_(0.5)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=2.0)
+    sizes = []
+    for _ in range(30):
+        optimiser.zero_grad()
+        (0 * model(padded(), labels=torch.tensor([1, 2, 3])).loss).backward()
+        optimiser.step()
+        model.project_parameters()
+        weights = model.hcrnn.cell.drift_weight()
+        assert (weights >= LEAST_DRIFT).all()
+        sizes.append(float(weights.detach().max()))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 0.01
+
+
+def test_topic_scores_are_bounded_and_nearly_equal_at_the_start() -> None:
+    generator = torch.Generator().manual_seed(0)
+    theta, projected, hidden, vector = (
+        scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
+        for shape, scale in (((50, 3), 100), ((3, 4), 100), ((50, 4), 100), ((4,), 1))
+    )
+    assert topic_scores(theta, projected, hidden, vector).abs().max() <= vector.abs().sum()
+    model = HcrnnForNextItem(HcrnnConfig(**{**SIZES, "num_topics": 10, "hidden_size": 100})).eval()
+    weights = model(padded(), output_attentions=True).attentions[0][:, :2]
+    assert float((weights[weights > 0] - 0.1).abs().max()) < 0.05
+
+
+def test_labels_that_are_padding_are_refused() -> None:
+    labels = padded().clone()
+    labels[0, 1] = 0
+    with pytest.raises(ValueError, match=r"label 0"):
+        model_of()(padded(), labels=labels, every_position=True)
+
+
 def test_local_contexts_lie_between_nothing_and_the_memory() -> None:
     model = model_of(seed=3)
     context = model(padded()).local_context

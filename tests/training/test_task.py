@@ -1,0 +1,51 @@
+"""What every task logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.modeling_context_encoder import (
+    ContextEncoderForSequenceClassification,
+    ContextEncoderForTokenClassification,
+)
+from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
+from ctxzoo.training.task import noted_outputs
+
+SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_labels": 3}
+
+
+@pytest.mark.parametrize("head", [ContextEncoderForSequenceClassification, ContextEncoderForTokenClassification])
+def test_outputs_of_the_base_model_are_noted(head: Any) -> None:
+    model = head(ContextEncoderConfig(**SIZES, attention="esa", qk_norm=False)).train()
+    ids = torch.arange(2, 18).view(2, 8)
+    with noted_outputs(model) as noted:
+        model(ids)
+    assert set(noted) == {"clamped"}
+    assert not noted["clamped"].requires_grad
+    assert float(noted["clamped"]) == float(model.base_model(ids).clamped)
+    before = dict(noted)
+    model(ids.flip(1) + 5)  # outside of the block
+    assert noted == before
+    with noted_outputs(head(ContextEncoderConfig(**SIZES)).train()) as noted:
+        model(ids)
+    assert not noted  # dot products clamp nothing
+    with noted_outputs(torch.nn.Linear(2, 2)) as noted:
+        pass
+    assert not noted
+
+
+@pytest.mark.parametrize(("cell", "names"), [("bibeta5", {"train/dead_fraction"}), ("lstm", set())])
+def test_training_logs_them(cell: str, names: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"model_type": "ctxzoo_beta_lstm", "cell": cell, "hidden_size": 5, "input_size": 88, "num_labels": 88}
+    task = PolyphonicMusicTask(config)
+    logged: dict[str, float] = {}
+    monkeypatch.setattr(task, "log", lambda name, value, **_: logged.update({name: float(value)}))
+    steps = torch.randint(2, (2, 4, 88)).float()
+    batch = {"inputs_embeds": steps, "attention_mask": torch.ones(2, 4).long(), "labels": steps, "row": torch.arange(2)}
+    task.training_step(batch, 0)
+    assert set(logged) - {"train/loss", "train/epoch_loss"} == names
+    assert all(0 <= value <= 1 for name, value in logged.items() if name in names)
