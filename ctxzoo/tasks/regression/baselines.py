@@ -24,7 +24,7 @@ from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.regression.card import CARD
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import Numbers
-from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture
+from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, mixture_objective
 from ctxzoo.tasks.regression.task import RegressionScores
 
 COMPONENTS = 5  # of the spectral mixture
@@ -41,10 +41,18 @@ def _search(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, f
     return found.x, float(found.fun)
 
 
-def _searched(kernel: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64], seed: int, restarts: int = 0) -> Any:
+def _searched(
+    kernel: Any,
+    x: Numbers,
+    y: Numbers,
+    rows: npt.NDArray[np.int64],
+    seed: int,
+    restarts: int = 0,
+    search: Callable[..., tuple[Numbers, float]] = _search,
+) -> Any:
     """Return a Gaussian process on some rows, whose parameters are those of the largest likelihood that was found."""
     model = GaussianProcessRegressor(
-        kernel, optimizer=_search, n_restarts_optimizer=restarts, random_state=seed, normalize_y=True
+        kernel, optimizer=search, n_restarts_optimizer=restarts, random_state=seed, normalize_y=True
     )
     return model.fit(x[rows], y[rows])
 
@@ -71,9 +79,14 @@ def _rbf(x: Numbers, y: Numbers, seed: int) -> Any:
 
 def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
     rows, best = _rows_to_search(len(x), seed), None
+    objective = mixture_objective(x[rows], (y[rows] - y[rows].mean()) / y[rows].std())  # as normalize_y makes them
+
+    def search(_: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
+        return _search(objective, start, bounds)
+
     for start in range(STARTS):
         kernel = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start) + WhiteKernel(NOISE, (1e-6, 10.0))
-        model = _searched(kernel, x, y, rows, seed)
+        model = _searched(kernel, x, y, rows, seed, search=search)
         if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
             best = model
     return _of_all_rows(best, x, y, rows)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import approx_fprime
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import WhiteKernel
 
 from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
@@ -17,6 +19,7 @@ from ctxzoo.runs.run import execute
 from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
 from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
 from ctxzoo.tasks.regression.run import RegressionRun, RegressionSettings, regression_run
+from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
 from ctxzoo.tasks.regression.training import RegressionTraining
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
@@ -180,6 +183,23 @@ def test_the_spectral_mixture_is_its_formula_with_its_gradient() -> None:
     assert gradient.reshape(16, -1) == pytest.approx(numeric, abs=1e-4)
     assert np.linalg.eigvalsh(found).min() > -1e-9
     assert kernel.diag(x) == pytest.approx(np.diag(found))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_objective_of_a_mixture_is_that_of_scikit_learn(size: int) -> None:
+    draws = np.random.default_rng(size)
+    x, y = draws.uniform(-1, 1, (30, size)), draws.normal(size=30)
+    kernel = SpectralMixture.drawn(3, x, 1.0, 0) + WhiteKernel(0.05)
+    model = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(x, y)
+    objective = mixture_objective(x, (y - y.mean()) / y.std())
+    for theta in (kernel.theta, kernel.theta + draws.normal(size=len(kernel.theta))):
+        value, gradient = model.log_marginal_likelihood(theta, eval_gradient=True)
+        found, slopes = objective(theta)
+        assert found == pytest.approx(-value, rel=1e-9)
+        assert slopes == pytest.approx(-gradient, rel=1e-6, abs=1e-7)
+    value, slopes = objective(np.full(len(kernel.theta), 800.0))  # weights that are no floats
+    assert value == np.inf
+    assert not slopes.any()
 
 
 def test_rows_of_ones_own_go_the_whole_way(
