@@ -1,125 +1,42 @@
 """The loops of a step of the Beta-LSTM on a CPU, which Numba compiles; `ops_beta_lstm_numba` calls them.
 
 They have no branches where most of the time goes, so that a processor does eight units and more at once: logarithms,
-exponentials and the draws themselves are written out. A Gamma variable is drawn by the rejection method of Marsaglia
-and Tsang (2000), exactly, from a counter-based generator, Philox 4x32 with seven rounds (Salmon et al. 2011).
-
-All that is compiled is in this file: Numba keeps the code until the file changes.
+exponentials (`ops_compiled_math`) and the draws themselves are written out. A Gamma variable is drawn by the rejection
+method of Marsaglia and Tsang (2000), exactly, from a counter-based generator, Philox 4x32 with seven rounds (Salmon et
+al. 2011).
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numpy as np
+from typing import Any
 
 from .ops_beta_lstm_gamma import PER_UNIT, SHAPES, VALUES
 from .ops_beta_lstm_gates import CLOSEST
+from .ops_compiled_math import (
+    HALF,
+    ONE,
+    TWO,
+    ZERO,
+    empty,
+    exponential,
+    f32,
+    i32,
+    logarithm,
+    part,
+    sigmoid,
+    softplus,
+    tangent,
+    u32,
+    u64,
+    whole,
+)
 
-try:  # so that a checkpoint's code does not ask for it
-    import numba
-    from llvmlite import ir
-    from numba.core import types
-    from numba.extending import intrinsic
-except ImportError as error:
-    raise ImportError(f"the compiled steps of the Beta-LSTM need Numba: pip install numba ({error})") from error
-
-# Sums keep their order, and what is no number stays so.
-OPTIONS: dict[str, Any] = {"fastmath": {"contract", "arcp", "nsz"}, "error_model": "numpy", "boundscheck": False}
 LIKE_LSTM, COUPLED, KUMARASWAMY, BETA, BIBETA3, BIBETA5 = range(6)  # kinds of gates
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def part(function: Function) -> Function:
-    """Compile a function into those that call it."""
-    return cast(Function, numba.njit(forceinline=True, **OPTIONS)(function))
-
-
-def whole(function: Callable[..., Any]) -> Any:
-    """Compile a function that runs outside the interpreter's lock, and keep its code where a folder can be written."""
-    try:
-        return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True, **OPTIONS)(function)
-
-
-f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
-ZERO, HALF, ONE, TWO, NINE = f32(0), f32(0.5), f32(1), f32(2), f32(9)
+NINE = f32(9)
 TWO_THIRDS = f32(2 / 3)
-LEAST = f32(np.finfo(np.float32).tiny)
+LEAST = f32(2.0**-126)  # the least normal number
 INFINITE = f32(math.inf)
 PI_TIMES_2 = f32(2 * math.pi)
 CLOSE, FAR = f32(CLOSEST), f32(1 - CLOSEST)
-
-
-def _as_bits(context: Any, value: Any) -> Any:
-    """Return the bits of a float32 as an int32."""
-    return types.int32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
-
-
-def _as_number(context: Any, value: Any) -> Any:
-    """Return the float32 with the bits of an int32."""
-    return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
-
-
-as_bits: Any = intrinsic(_as_bits)
-as_number: Any = intrinsic(_as_number)
-
-# e^x = 2^n e^r with |r| <= ln 2 / 2, of which e^r is a polynomial.
-HIGHEST, LOWEST = f32(88.0), f32(-87.0)
-LOG2_E, ROUNDER = f32(math.log2(math.e)), f32(1.5 * 2**23)  # adding the rounder leaves a whole number
-LN2_HIGH, LN2_LOW = f32(0.693359375), f32(math.log(2) - 0.693359375)
-E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
-
-
-@part
-def exponential(x: Any) -> Any:
-    x = HIGHEST if x > HIGHEST else x
-    x = LOWEST if x < LOWEST else x
-    rounded = x * LOG2_E + ROUNDER
-    whole_part = rounded - ROUNDER
-    r = x - whole_part * LN2_HIGH
-    r = r - whole_part * LN2_LOW
-    y = ((((E6 * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r + ONE
-    return y * as_number(i32((as_bits(rounded) << 23) + i32(127 << 23)))
-
-
-# ln x = e ln 2 + ln m, m from 1 / sqrt 2 to sqrt 2; ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose series in s^2
-# is as exact as a float after six terms.
-ROOT_HALF = i32(0x3F3504F3)
-A1, A2, A3, A4, A5, A6, A7 = (f32(2 / (2 * power + 1)) for power in range(1, 8))
-
-
-@part
-def two_artanh(s: Any) -> Any:
-    z = s * s
-    return ((((((A7 * z + A6) * z + A5) * z + A4) * z + A3) * z + A2) * z + A1) * z * s + TWO * s
-
-
-@part
-def logarithm(x: Any) -> Any:
-    """Return ln x of a normal number above 0; of other x something."""
-    bits = as_bits(x)
-    exponent = i32(i32(bits - ROOT_HALF) >> 23)
-    m = as_number(i32(bits - (exponent << 23)))
-    e = f32(exponent)
-    return e * LN2_HIGH + (e * LN2_LOW + two_artanh((m - ONE) / (m + ONE)))
-
-
-@part
-def sigmoid(x: Any) -> Any:
-    return ONE / (ONE + exponential(-x))
-
-
-@part
-def tangent(x: Any) -> Any:
-    return ONE - TWO / (exponential(TWO * x) + ONE)
-
-
-@part
-def softplus(x: Any) -> Any:
-    y = exponential(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
-    return (ZERO if x < ZERO else x) + two_artanh(y / (TWO + y))
 
 
 S1, S3, S5, S7, S9, S11 = (f32((-1) ** (power // 2) / math.factorial(power)) for power in (1, 3, 5, 7, 9, 11))
@@ -267,9 +184,9 @@ def forward(
     """Compute c_t and h_t of a step."""
     batch, count, size = blocks.shape[1:]
     gates = count - 2
-    weights, drawn = np.empty(gates * size, f32), np.empty(gates * size, f32)
-    room, left = np.empty((5, gates * size), f32), np.empty(gates * size, i32)
-    write, keep = np.empty(size, f32), np.empty(size, f32)
+    weights, drawn = empty(gates * size, f32), empty(gates * size, f32)
+    room, left = empty((5, gates * size), f32), empty(gates * size, i32)
+    write, keep = empty(size, f32), empty(size, f32)
     key0, key1 = u32(seed & LOW), u32(seed >> HALF_WORD)
     for row in range(batch):
         u = blocks[step, row].reshape(count * size)
@@ -341,7 +258,7 @@ def gamma_slopes(
         across[element], down[element] = place - f32(whole_place), row - f32(whole_row)
         corners[element] = whole_row * columns + whole_place
     for element in range(len(alphas)):
-        corner = np.intp(corners[element])
+        corner = corners[element]
         above = table[corner] + across[element] * (table[corner + 1] - table[corner])
         corner += columns
         below = table[corner] + across[element] * (table[corner + 1] - table[corner])
@@ -373,11 +290,11 @@ def backward(
     """Compute the gradient of the pre-activations of a step; that of c_t becomes that of c_(t-1), in place."""
     batch, count, size = blocks.shape[1:]
     gates = count - 2
-    alphas, weights = np.empty(gates * size, f32), np.empty(gates * size, f32)
-    across, down, log_draws = np.empty(gates * size, f32), np.empty(gates * size, f32), np.empty(gates * size, f32)
-    corners = np.empty(gates * size, i32)
-    write, keep = np.empty(size, f32), np.empty(size, f32)
-    hidden, of_write, of_keep = np.empty(size, f32), np.empty(size, f32), np.empty(size, f32)
+    alphas, weights = empty(gates * size, f32), empty(gates * size, f32)
+    across, down, log_draws = empty(gates * size, f32), empty(gates * size, f32), empty(gates * size, f32)
+    corners = empty(gates * size, i32)
+    write, keep = empty(size, f32), empty(size, f32)
+    hidden, of_write, of_keep = empty(size, f32), empty(size, f32), empty(size, f32)
     for row in range(batch):
         u, result = blocks[step, row].reshape(count * size), slopes[step, row].reshape(count * size)
         before, after = memories[step, row], memories[step + 1, row]

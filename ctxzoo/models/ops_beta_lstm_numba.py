@@ -8,13 +8,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 
 from .ops_beta_lstm_gamma import SHAPES, VALUES, slope_table
 from .ops_beta_lstm_gates import CELLS, SIGMOID_TEMPERATURE, Gating
 from .ops_beta_lstm_loops import BETA, BIBETA3, BIBETA5, COUPLED, KUMARASWAMY, LIKE_LSTM, backward, forward
 from .ops_beta_lstm_plain import backward_steps as plain_backward_steps
+from .ops_compiled_math import f32, u64
 
 KINDS = {
     "lstm": LIKE_LSTM,
@@ -53,8 +53,8 @@ def forward_steps(
         *(x.numpy() for x in (blocks, states, memories)),
         *_arrays((noise, 4), (scale, 3), (draws, 4)),
     )
-    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, np.float32(gating.eps), _temperature(gating)
-    seed = np.uint64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
+    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _temperature(gating)
+    seed = u64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
     kind = KINDS[gating.cell]
 
     def advance(step: int) -> None:
@@ -80,7 +80,7 @@ def backward_steps(
     table, columns = slope_table()
     before: tuple[Any, ...] = blocks.numpy(), memories.numpy(), *_arrays((noise, 4), (scale, 3), (draws, 4))
     after: tuple[Any, ...] = *_arrays((of_memories, 3), (of_gates, 4)), slopes.numpy(), table.numpy(), columns
-    how: tuple[Any, ...] = draws is not None, np.float32(gating.eps), _temperature(gating)
+    how: tuple[Any, ...] = draws is not None, f32(gating.eps), _temperature(gating)
     kind = KINDS[gating.cell]
 
     def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
@@ -96,12 +96,12 @@ def _in_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
 
 
 def _temperature(gating: Gating) -> Any:
-    return np.float32(SIGMOID_TEMPERATURE if gating.cell == "g2" else 1.0)
+    return f32(SIGMOID_TEMPERATURE if gating.cell == "g2" else 1.0)
 
 
 def _arrays(*given: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
     """Return an array for each tensor of so many dimensions; one of no steps where there is none."""
     return tuple(
-        np.empty((0,) * dimensions, np.float32) if tensor is None else tensor.contiguous().numpy()
+        torch.empty((0,) * dimensions).numpy() if tensor is None else tensor.contiguous().numpy()
         for tensor, dimensions in given
     )

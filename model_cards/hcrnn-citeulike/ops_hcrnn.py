@@ -26,6 +26,7 @@ import torch
 from torch.nn import functional as F
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
+COMPILED_FROM = 2**16  # numbers of it in a step of training from which compiled loops pay
 
 
 class CellWeights(NamedTuple):
@@ -205,20 +206,37 @@ def topic_scores(
     if torch.compiler.is_compiling():
         return torch.sigmoid(theta.unsqueeze(-1) * projected + hidden.unsqueeze(-2)) @ vector
     rows = theta.shape[:-1]
+    trained = torch.is_grad_enabled() and any(x.requires_grad for x in (theta, projected, hidden, vector))
     scores: torch.Tensor = _TopicScores.apply(  # type: ignore[no-untyped-call]
-        theta.reshape(-1, theta.size(-1)), projected, hidden.reshape(-1, hidden.size(-1)), vector
+        theta.reshape(-1, theta.size(-1)), projected, hidden.reshape(-1, hidden.size(-1)), vector, trained
     )
     return scores.view(*rows, -1)
 
 
 class _TopicScores(torch.autograd.Function):
-    """The sigmoids, K H for each row and the largest tensor of the model, are computed again for the gradient."""
+    """The sigmoids, K H for each row and the largest tensor of the model, are computed again for the gradient.
+
+    In training on a CPU both passes are compiled loops (`ops_hcrnn_loops`), where Numba is there.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
+        ctx: Any,
+        theta: torch.Tensor,
+        projected: torch.Tensor,
+        hidden: torch.Tensor,
+        vector: torch.Tensor,
+        trained: bool,
     ) -> torch.Tensor:
-        ctx.save_for_backward(theta, projected, hidden, vector)
+        given = theta, projected, hidden, vector
+        ctx.save_for_backward(*given)
+        ctx.gradients = None
+        if trained and len(theta) * projected.numel() >= COMPILED_FROM:
+            loops = _compiled_loops(theta)
+            if loops is not None:
+                compiled_scores, ctx.gradients = loops
+                found: torch.Tensor = compiled_scores(*(x.contiguous() for x in given))
+                return found
         scores = torch.empty_like(theta)
         for rows in _pieces(len(theta), projected.numel()):
             torch.matmul(_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
@@ -226,8 +244,11 @@ class _TopicScores(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
-    def backward(ctx: Any, of_scores: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def backward(ctx: Any, of_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         theta, projected, hidden, vector = ctx.saved_tensors
+        if ctx.gradients is not None:
+            found: tuple[torch.Tensor, ...] = ctx.gradients(*(x.contiguous() for x in (*ctx.saved_tensors, of_scores)))
+            return *found, None
         of_theta, of_hidden = torch.empty_like(theta), torch.empty_like(hidden)
         of_projected, of_vector = torch.zeros_like(projected), torch.zeros_like(vector)
         weighted = (projected * vector).unsqueeze(2)
@@ -240,7 +261,18 @@ class _TopicScores(torch.autograd.Function):
             of_hidden[rows] = slopes.sum(dim=1)
             of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()
             of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)
-        return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector
+        return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector, None
+
+
+def _compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
+    """Return what makes scores and gradients of tensors like this one by compiled loops, where they can be run."""
+    if like.device.type != "cpu" or like.dtype != torch.float32:
+        return None
+    try:
+        from .ops_hcrnn_loops import compiled_gradients, compiled_scores
+    except ImportError:  # without Numba
+        return None
+    return compiled_scores, compiled_gradients
 
 
 def _gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:

@@ -20,6 +20,7 @@ from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
 
 numba = pytest.importorskip("numba")
+math = pytest.importorskip("ctxzoo.models.ops_compiled_math")
 compiled = pytest.importorskip("ctxzoo.models.ops_beta_lstm_numba")
 loops = pytest.importorskip("ctxzoo.models.ops_beta_lstm_loops")
 
@@ -280,7 +281,7 @@ def test_a_checkpoints_code_does_not_ask_for_numba() -> None:
 
 def test_functions_are_as_exact_as_floats() -> None:
     def applied(function: Any, values: np.ndarray) -> np.ndarray:
-        @numba.njit(**loops.OPTIONS)
+        @numba.njit(**math.OPTIONS)
         def every(x: Any, y: Any) -> None:
             for place in range(len(x)):
                 y[place] = function(x[place])

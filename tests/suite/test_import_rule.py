@@ -126,6 +126,7 @@ def test_recipes_keep_the_rule() -> None:
         ("tokenization_x", "from .modeling_base import X", "must not import modeling_base"),
         ("modeling_this", "from . import ops_span", "only `from .sibling"),
         ("ops_a", "import triton", "triton is optional"),
+        ("ops_a", "from numba.core import types", "numba is optional"),
         ("ops_a", "try:\n    import triton\nexcept ValueError:\n    pass", "triton is optional"),
         ("modeling_this", "from .. import models", "only `from .sibling"),
         ("modeling_this", "from ..models.ops_span import X", "only `from .sibling"),
@@ -162,6 +163,8 @@ def test_reader_allows_what_models_need() -> None:
     assert violations_in_models("registration", "from transformers import AutoConfig", SIBLINGS) == []
     optional = "try:\n    import triton\n    import triton.language as tl\nexcept ImportError:\n    triton = None\n"
     assert violations_in_models("ops_a", optional, SIBLINGS) == []
+    compiled = "try:\n    import numba\n    import numpy as np\n    from llvmlite import ir\nexcept ImportError:\n    raise\n"
+    assert violations_in_models("ops_a", compiled, SIBLINGS) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 TRAVELLING_PACKAGES = {"torch", "transformers", "tokenizers", "huggingface_hub"}
 # Allowed under `try: … except ImportError`; the loader on the Hub side does not ask for what stands there.
-OPTIONAL_TRAVELLING_PACKAGES = {"triton"}
+OPTIONAL_TRAVELLING_PACKAGES = {"triton", "numba", "llvmlite"}
 OPTIONAL_PACKAGES = {"gensim", "matplotlib", "onnx", "onnxruntime", "onnxscript", "tensorboard", "wandb"}
 NETWORK_MODULES = {"ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 
@@ -111,6 +111,8 @@ def violations_in_models(stem: str, source: str, siblings: set[str]) -> list[str
                     found.append(f"{where}: {top} is optional; import it under `try: … except ImportError`")
             elif top in NETWORK_MODULES:
                 found.append(f"{where}: imports {top}; models know nothing of the network")
+            elif top == "numpy" and _may_be_missing(ast.parse(source), node.lineno):
+                continue  # beside numba, which brings it
             elif top == "importlib" or (top not in TRAVELLING_PACKAGES and top not in sys.stdlib_module_names):
                 found.append(
                     f"{where}: imports {top}; allowed: {', '.join(sorted(TRAVELLING_PACKAGES))}, standard library"

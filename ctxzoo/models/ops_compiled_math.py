@@ -1,0 +1,124 @@
+"""What compiled loops are made of: how Numba compiles them, and functions of float32 numbers without branches.
+
+A processor computes eight and more of them at once in a loop. Numba keeps the code of a loop until the file of the loop
+changes: after a change of this one delete the `__pycache__` beside it. Importing this file needs Numba.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+try:  # so that a checkpoint's code does not ask for them
+    import numba
+    import numpy as np
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+except ImportError as error:
+    raise ImportError(f"compiled loops need Numba: pip install numba ({error})") from error
+
+# Sums keep their order, and what is no number stays so.
+OPTIONS: dict[str, Any] = {"fastmath": {"contract", "arcp", "nsz"}, "error_model": "numpy", "boundscheck": False}
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def part(function: Function) -> Function:
+    """Compile a function into those that call it."""
+    return cast(Function, numba.njit(forceinline=True, **OPTIONS)(function))
+
+
+def whole(function: Callable[..., Any]) -> Any:
+    """Compile a function that runs outside the interpreter's lock, and keep its code where a folder can be written."""
+    try:
+        return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, **OPTIONS)(function)
+
+
+f32, i32, u32, u64, empty = np.float32, np.int32, np.uint32, np.uint64, np.empty
+ZERO, HALF, ONE, TWO = f32(0), f32(0.5), f32(1), f32(2)
+
+
+def _as_bits(context: Any, value: Any) -> Any:
+    """Return the bits of a float32 as an int32."""
+    return types.int32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
+
+
+def _as_number(context: Any, value: Any) -> Any:
+    """Return the float32 with the bits of an int32."""
+    return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
+
+
+as_bits: Any = intrinsic(_as_bits)
+as_number: Any = intrinsic(_as_number)
+
+# e^x = 2^n e^r with |r| <= ln 2 / 2, of which e^r is a polynomial.
+HIGHEST, LOWEST = f32(88.0), f32(-87.0)
+LOG2_E, ROUNDER = f32(math.log2(math.e)), f32(1.5 * 2**23)  # adding the rounder leaves a whole number
+LN2_HIGH, LN2_LOW = f32(0.693359375), f32(math.log(2) - 0.693359375)
+E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
+
+
+@part
+def exponential(x: Any) -> Any:
+    x = HIGHEST if x > HIGHEST else x
+    x = LOWEST if x < LOWEST else x
+    rounded = x * LOG2_E + ROUNDER
+    whole_part = rounded - ROUNDER
+    r = x - whole_part * LN2_HIGH
+    r = r - whole_part * LN2_LOW
+    y = ((((E6 * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r + ONE
+    return y * as_number(i32((as_bits(rounded) << 23) + i32(127 << 23)))
+
+
+# ln x = e ln 2 + ln m, m from 1 / sqrt 2 to sqrt 2; ln m = 2 artanh(s), s = (m - 1) / (m + 1), whose series in s^2
+# is as exact as a float after six terms.
+ROOT_HALF = i32(0x3F3504F3)
+A1, A2, A3, A4, A5, A6, A7 = (f32(2 / (2 * power + 1)) for power in range(1, 8))
+
+
+@part
+def two_artanh(s: Any) -> Any:
+    z = s * s
+    return ((((((A7 * z + A6) * z + A5) * z + A4) * z + A3) * z + A2) * z + A1) * z * s + TWO * s
+
+
+@part
+def logarithm(x: Any) -> Any:
+    """Return ln x of a normal number above 0; of other x something."""
+    bits = as_bits(x)
+    exponent = i32(i32(bits - ROOT_HALF) >> 23)
+    m = as_number(i32(bits - (exponent << 23)))
+    e = f32(exponent)
+    return e * LN2_HIGH + (e * LN2_LOW + two_artanh((m - ONE) / (m + ONE)))
+
+
+@part
+def sigmoid(x: Any) -> Any:
+    return ONE / (ONE + exponential(-x))
+
+
+@part
+def tangent(x: Any) -> Any:
+    return ONE - TWO / (exponential(TWO * x) + ONE)
+
+
+@part
+def softplus(x: Any) -> Any:
+    y = exponential(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
+    return (ZERO if x < ZERO else x) + two_artanh(y / (TWO + y))
+
+
+def in_any_order(function: Function) -> Function:
+    """Compile as `part`, but with sums in any order, which only functions without `exponential` may have."""
+    options = {**OPTIONS, "fastmath": {*OPTIONS["fastmath"], "reassoc"}}
+    return cast(Function, numba.njit(forceinline=True, **options)(function))
+
+
+@in_any_order
+def total(numbers: Any) -> Any:
+    """Return the sum of a vector."""
+    result = ZERO
+    for place in range(len(numbers)):
+        result += numbers[place]
+    return result

@@ -1,0 +1,76 @@
+"""The attention over topics of HCRNN on a CPU, forward and backward, as loops that Numba compiles.
+
+One pass over the K H sigmoids of a row, each in a nanosecond or less, where torch makes a tensor of each operation.
+Importing this file needs Numba, which is optional.
+"""
+
+from typing import Any
+
+import torch
+
+from .ops_compiled_math import ONE, empty, f32, sigmoid, total, whole
+
+
+@whole
+def forward(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -> None:
+    """Write v . sigmoid(theta_k P_k + q); arrays as the tensors of `topic_scores`."""
+    (rows, topics), size = theta.shape, hidden.shape[1]
+    terms = empty(size, f32)
+    for row in range(rows):
+        for topic in range(topics):
+            share = theta[row, topic]
+            for unit in range(size):
+                terms[unit] = vector[unit] * sigmoid(share * projected[topic, unit] + hidden[row, unit])
+            scores[row, topic] = total(terms)
+
+
+@whole
+def backward(
+    theta: Any,
+    projected: Any,
+    hidden: Any,
+    vector: Any,
+    of_scores: Any,
+    of_theta: Any,
+    of_projected: Any,
+    of_hidden: Any,
+    of_vector: Any,
+) -> None:
+    """Write the gradients of all four; those that are sums over rows are to be 0 before."""
+    (rows, topics), size = theta.shape, hidden.shape[1]
+    terms, of_row = empty(size, f32), empty(size, f32)
+    for row in range(rows):
+        of_row[:] = 0
+        for topic in range(topics):
+            share, upstream = theta[row, topic], of_scores[row, topic]
+            for unit in range(size):
+                gate = sigmoid(share * projected[topic, unit] + hidden[row, unit])
+                slope = upstream * vector[unit] * gate * (ONE - gate)
+                of_vector[unit] += upstream * gate
+                of_row[unit] += slope
+                of_projected[topic, unit] += share * slope
+                terms[unit] = slope * projected[topic, unit]
+            of_theta[row, topic] = total(terms)
+        of_hidden[row] = of_row
+
+
+def compiled_scores(
+    theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
+) -> torch.Tensor:
+    """Return (n, K) scores, of contiguous float32 tensors; see `ops_hcrnn.topic_scores`."""
+    scores = torch.empty_like(theta)
+    forward(*(x.numpy() for x in (theta, projected, hidden, vector, scores)))
+    return scores
+
+
+def compiled_gradients(
+    theta: torch.Tensor,
+    projected: torch.Tensor,
+    hidden: torch.Tensor,
+    vector: torch.Tensor,
+    of_scores: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the gradients of the four, of those of the scores."""
+    found = torch.empty_like(theta), torch.zeros_like(projected), torch.empty_like(hidden), torch.zeros_like(vector)
+    backward(*(x.numpy() for x in (theta, projected, hidden, vector, of_scores, *found)))
+    return found
