@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from ctxzoo.models.ops_beta_lstm_steps import COMPILED_FROM
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.training.trainer import LAST
@@ -20,15 +21,22 @@ EPOCHS, STEPS_PER_EPOCH = 3, 5
 CHANGES = {"kl_annealing": "linear", "kl_annealing_epochs": 3, "weight_dropout": 0.1, "divide_after": 0}
 
 
-def training(folder: Path, cell: str) -> MusicRun:
-    one = run(folder, cell, epochs=EPOCHS, **CHANGES)
+def training(folder: Path, cell: str, hidden_size: int) -> MusicRun:
+    one = run(folder, cell, epochs=EPOCHS, hidden_size=hidden_size, **CHANGES)
     return replace(one, trainer=replace(one.trainer, checkpoint_every=2))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", ["bibeta5_prior", "kumaraswamy", "g2", "noisin"])
-def test_killed_and_resumed_it_is_the_same_bit_for_bit(cell: str, tmp_path: Path) -> None:
-    whole, killed = training(tmp_path / "whole", cell), training(tmp_path / "killed", cell)
+@pytest.mark.parametrize(
+    ("cell", "hidden_size"), [("bibeta5_prior", 6), ("kumaraswamy", 6), ("g2", 6), ("noisin", 6), ("bibeta5_prior", 64)]
+)
+def test_killed_and_resumed_it_is_the_same_bit_for_bit(cell: str, hidden_size: int, tmp_path: Path) -> None:
+    whole, killed = (training(tmp_path / name, cell, hidden_size) for name in ("whole", "killed"))
+    if hidden_size > 6:  # by compiled steps
+        pytest.importorskip("numba")
+        data = whole.build_data()
+        data.setup()
+        assert all(batch["labels"][..., 0].numel() * hidden_size >= COMPILED_FROM for batch in data.train_dataloader())
     assert execute_apart(whole) == 0
     expected = what_is_left(whole)
     assert expected["last.ckpt global_step"] == EPOCHS * STEPS_PER_EPOCH

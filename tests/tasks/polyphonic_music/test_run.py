@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,10 +24,10 @@ from tests.hub.test_card import python_blocks
 NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
 
 
-def run(folder: Path, cell: str = "bibeta5_prior", epochs: int = 1, **changes) -> MusicRun:
+def run(folder: Path, cell: str = "bibeta5_prior", epochs: int = 1, hidden_size: int = 6, **changes: Any) -> MusicRun:
     settings = MusicSettings(
         epochs=epochs,
-        hidden_size=6,
+        hidden_size=hidden_size,
         batch_size=20,
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
