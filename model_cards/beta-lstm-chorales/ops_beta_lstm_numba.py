@@ -31,10 +31,10 @@ KINDS = {
 def can_run(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool:
     """Return whether the loops can run a cell on x.
 
-    They need a CPU and float32. The means of Kumaraswamy variables, which only an evaluation takes, are not
-    written out, and a generator of a caller's own has torch's draws.
+    They need numbers in memory, which a fake tensor has not, a CPU and float32. The means of Kumaraswamy variables,
+    which only an evaluation takes, are not written out, and a generator of a caller's own has torch's draws.
     """
-    if x.device.type != "cpu" or x.dtype != torch.float32 or x.numel() == 0:
+    if type(x) is not torch.Tensor or x.device.type != "cpu" or x.dtype != torch.float32 or x.numel() == 0:
         return False
     return gating.generator is None and not (gating.cell == "kumaraswamy" and noise is None)
 

@@ -266,7 +266,7 @@ class _TopicScores(torch.autograd.Function):
 
 def _compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
     """Return what makes scores and gradients of tensors like this one by compiled loops, where they can be run."""
-    if like.device.type != "cpu" or like.dtype != torch.float32:
+    if type(like) is not torch.Tensor or like.device.type != "cpu" or like.dtype != torch.float32:
         return None
     try:
         from .ops_hcrnn_loops import compiled_gradients, compiled_scores

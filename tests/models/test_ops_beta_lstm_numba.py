@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from transformers.dynamic_module_utils import get_imports
 
 from ctxzoo.models import ops_beta_lstm_plain as plain
@@ -263,6 +264,15 @@ def test_small_layers_and_predictions_do_without(monkeypatch: pytest.MonkeyPatch
     assert not taken
     layer(torch.zeros(300, 2, 4))
     assert taken
+
+
+def test_tensors_without_numbers_are_for_plain_steps(always: list[int]) -> None:
+    with FakeTensorMode():
+        inputs, state = torch.zeros(5, 2, 6, 3, requires_grad=True), torch.zeros(2, 3)
+        states = recurrent_steps(inputs, torch.zeros(18, 3), state, state, Gating("beta", EPS))[0]
+    assert isinstance(states, FakeTensor)
+    assert states.shape == (5, 2, 3)
+    assert not always
 
 
 def test_without_numba_the_steps_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
