@@ -18,7 +18,6 @@ from ctxzoo.results.table_parts import (
     metric,
     refuse_mixtures,
     refuse_repeats,
-    seconds_column,
     with_commands,
 )
 
@@ -47,7 +46,6 @@ DOCUMENT_COLUMNS = (
     metric("validation accuracy", "validation/accuracy"),
     metric("test accuracy", "test/accuracy"),
     best_epoch_column("accuracy", higher=True),
-    seconds_column(),
     PARAMETERS_COLUMN,
 )
 
