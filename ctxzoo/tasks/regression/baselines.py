@@ -85,7 +85,9 @@ def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
         return _search(objective, start, bounds)
 
     for start in range(STARTS):
-        kernel = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start) + WhiteKernel(NOISE, (1e-6, 10.0))
+        reach = 1 - start / (STARTS - 1)  # time series have fast waves, rows of several features hardly any
+        mixture = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start, reach)
+        kernel = mixture + WhiteKernel(NOISE, (1e-6, 10.0))
         model = _searched(kernel, x, y, rows, seed, search=search)
         if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
             best = model

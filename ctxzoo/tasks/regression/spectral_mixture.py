@@ -40,19 +40,25 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         self.parameter_bounds = parameter_bounds
 
     @classmethod
-    def drawn(cls, components: int, x: Numbers, variance: float, seed: int) -> SpectralMixture:
-        """Return a kernel whose frequencies are drawn up to half a turn between neighbouring values.
+    def drawn(cls, components: int, x: Numbers, variance: float, seed: int, reach: float = 1.0) -> SpectralMixture:
+        """Return a kernel whose frequencies are drawn up to one of `reach`.
 
         Args:
             components: Q.
-            x: (n, D) of the training rows.
+            x: (n, D) of the training rows, at least two different ones.
             variance: of the target, which the weights share.
             seed: of the draw.
+            reach: 0: half a turn over the span of a feature; 1: half a turn between neighbouring values, from where a
+                search in several dimensions seldom finds a smooth function; between, as powers.
         """
         draws = np.random.default_rng(seed)
         spans = np.ptp(x, axis=0)
-        steps = np.array([np.median(np.diff(np.unique(column))) for column in x.T])
-        highest = 0.5 / np.maximum(steps, spans / len(x))
+        spans = np.where(spans > 0, spans, 1.0)
+        steps = np.array(
+            [np.median(np.diff(np.unique(column))) if len(np.unique(column)) > 1 else 1.0 for column in x.T]
+        )
+        slow, fast = 0.5 / spans, 0.5 / np.maximum(steps, spans / len(x))
+        highest = slow * (fast / slow) ** reach
         means = draws.random((components, x.shape[1])) * highest
         deviations = 1 / np.maximum(np.abs(draws.normal(size=means.shape)) * spans, 1e-3)
         weights = np.full(components, variance / components)

@@ -202,6 +202,23 @@ def test_the_objective_of_a_mixture_is_that_of_scikit_learn(size: int) -> None:
     assert not slopes.any()
 
 
+def test_frequencies_of_a_mixture_reach_from_slow_to_fast() -> None:
+    x = np.linspace(0, 10, 101).reshape(-1, 1) * [1.0, 2.0, 0.0] + [0.0, 0.0, 5.0]  # the last says nothing
+    for reach, highest in ((0.0, [0.05, 0.025]), (1.0, [5.0, 2.5]), (0.5, [0.5, 0.25])):
+        means = np.reshape(SpectralMixture.drawn(400, x, 1.0, 0, reach).means, (400, 3))
+        assert means.max(axis=0)[:2] == pytest.approx(highest, rel=0.02)
+        assert np.isfinite(means).all()
+
+
+def test_a_mixture_finds_a_smooth_function_of_several_features() -> None:
+    draws = np.random.default_rng(0)
+    x = draws.uniform(-1, 1, (80, 4))
+    y = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2]
+    model = BASELINES["gp_sm"](x[:60], y[:60], 0)
+    error = np.sqrt(np.mean((model.predict(x[60:]) - y[60:]) ** 2))
+    assert error < 0.3 * y[60:].std()
+
+
 def test_rows_of_ones_own_go_the_whole_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
