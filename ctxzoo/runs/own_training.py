@@ -222,14 +222,14 @@ class ZooTraining(OwnTraining):
             spec=self.spec(request, preset, splits, trial),
             config={"model_type": f"ctxzoo_{preset.architecture}", **preset.config},
             pretrained=request.init_from,
-            data={**preset.data, **self.columns(), "dataset": str(splits.folder), "seed": request.seed},
+            data={**preset.data, **self.columns(splits), "dataset": str(splits.folder), "seed": request.seed},
             task=dict(preset.task),
             trainer=trainer,
             push_to=request.push_to if trial is None or trial.score == "test" else None,
             **preset.run,
         )
 
-    def columns(self) -> dict[str, str]:
+    def columns(self, splits: OwnSplits) -> dict[str, str]:
         """Return the arguments of the DataModule that name columns of the written rows."""
         return {}
 

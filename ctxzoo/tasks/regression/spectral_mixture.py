@@ -54,9 +54,8 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         draws = np.random.default_rng(seed)
         spans = np.ptp(x, axis=0)
         spans = np.where(spans > 0, spans, 1.0)
-        steps = np.array(
-            [np.median(np.diff(np.unique(column))) if len(np.unique(column)) > 1 else 1.0 for column in x.T]
-        )
+        gaps = [np.diff(np.unique(column)) for column in x.T]
+        steps = np.array([np.median(gap) if len(gap) else 1.0 for gap in gaps])
         slow, fast = 0.5 / spans, 0.5 / np.maximum(steps, spans / len(x))
         highest = slow * (fast / slow) ** reach
         means = draws.random((components, x.shape[1])) * highest
@@ -134,7 +133,6 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
     number, size = x.shape
     first, second = torch.triu_indices(number, number, offset=1)
     gaps = rows[first] - rows[second]
-
     pieces = [slice(begin, begin + PIECE) for begin in range(0, len(gaps), PIECE)]
 
     def objective(theta: Numbers) -> tuple[float, Numbers]:

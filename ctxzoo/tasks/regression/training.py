@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, joined_groups
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.own_training import Trial, ZooTraining
+from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
@@ -57,10 +57,8 @@ class RegressionTraining(ZooTraining):
         sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if preset.config else {}
         return replace(preset, config={**preset.config, **sizes}, trainer={**preset.trainer, "epochs": 2})
 
-    def run(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None) -> ZooRun:
-        run = super().run(request, preset, splits, trial)
-        target = pq.read_schema(splits.folder / "train.parquet").names[-1]  # where `read` has put it
-        return replace(run, data={**run.data, "target_column": target})
+    def columns(self, splits: OwnSplits) -> dict[str, str]:
+        return {"target_column": pq.read_schema(splits.folder / "train.parquet").names[-1]}  # where `read` has put it
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         def load(source: str) -> Loaded:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import datasets
 
-from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
+from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.own_training import ZooTraining
@@ -59,7 +59,7 @@ class TaggerTraining(ZooTraining):
         config = {name: TINY.get(name, value) for name, value in preset.config.items()}
         return replace(preset, config=config, trainer={**preset.trainer, "epochs": 1})
 
-    def columns(self) -> dict[str, str]:
+    def columns(self, splits: OwnSplits) -> dict[str, str]:
         return {"tag_column": TAGS}
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
