@@ -17,8 +17,9 @@ from transformers.dynamic_module_utils import get_imports
 from ctxzoo.models import ops_beta_lstm_plain as plain
 from ctxzoo.models import ops_beta_lstm_steps as steps
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from tests.support.beta_lstm_layers import Case, RepeatedDraws
 
 numba = pytest.importorskip("numba")
 math = pytest.importorskip("ctxzoo.models.ops_compiled_math")
@@ -50,37 +51,6 @@ def always(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
-class Case:
-    """A layer of random numbers in float64, and gradients of all that it gives."""
-
-    def __init__(self, cell: str, length: int = LENGTH, batch: int = BATCH, size: int = SIZE) -> None:
-        draw = torch.Generator().manual_seed(length + batch + size)
-        blocks = CELLS[cell].blocks + 2
-        shapes = [(length, batch, blocks, size), (blocks * size, size), (batch, size), (batch, size)]
-        self.inputs = [
-            scale * torch.randn(shape, generator=draw, dtype=torch.float64)
-            for shape, scale in zip(shapes, (2.0, 0.3, 1.0, 1.0), strict=True)
-        ]
-        self.gradients = [
-            torch.randn(shape, generator=draw, dtype=torch.float64)
-            for shape in ((length, batch, size), (length, batch, size), (length, batch, blocks - 2, size))
-        ]
-        self.noise: torch.Tensor | None = None
-        self.scale: torch.Tensor | None = None
-        if cell == "kumaraswamy":
-            self.noise = log_uniform((length, batch, 2, size), self.inputs[0].float(), draw).double()
-        if cell == "noisin":
-            self.scale = noisin_scale((length, batch, size), self.inputs[0], draw)
-
-    def run(self, gating: Gating, kind: torch.dtype) -> list[torch.Tensor]:
-        """Return h, c, pre-activations, and the gradients of all inputs."""
-        inputs = [tensor.to(kind).requires_grad_() for tensor in self.inputs]
-        noise, scale = (None if x is None else x.to(kind) for x in (self.noise, self.scale))
-        outputs = recurrent_steps(*inputs, gating, noise, scale)
-        gradients = torch.autograd.grad(outputs, inputs, [gradient.to(kind) for gradient in self.gradients])
-        return [tensor.detach().double() for tensor in (*outputs, *gradients)]
-
-
 def close(found: torch.Tensor, expected: torch.Tensor, tolerance: float) -> None:
     size = max(1.0, float(expected.abs().max()))
     torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance * size)
@@ -98,28 +68,20 @@ def test_values_and_gradients_are_those_of_plain_steps_in_float64(
     expected = case.run(gating, torch.float64)
     assert not always  # float64 has no compiled steps
     for one, other in zip(found, expected, strict=True):
-        close(one, other, 1e-5)
+        close(one.double(), other, 1e-5)
 
 
 @every_gamma_cell
 def test_drawn_gates_and_their_gradients_are_those_of_plain_steps_with_the_same_draws(cell: str) -> None:
-    case, gating, number = Case(cell), Gating(cell, EPS, draw_gammas=True), CELLS[cell].blocks
+    case, gating, number = Case(cell, LENGTH, BATCH, SIZE), Gating(cell, EPS, draw_gammas=True), CELLS[cell].blocks
     blocks = case.inputs[0].float()
     states, memories = torch.zeros(LENGTH + 1, BATCH, SIZE), torch.zeros(LENGTH + 1, BATCH, SIZE)
     memories[0] = case.inputs[3]
     draws = torch.empty(LENGTH, BATCH, number, SIZE)
     advance = compiled.forward_steps(blocks, states, memories, gating, None, None, draws)
-    expected_states, expected_memories, again = states.clone(), memories.clone(), iter(draws)
-
-    class Repeating:
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def __call__(self, alpha: torch.Tensor) -> torch.Tensor:
-            return next(again)
-
+    expected_states, expected_memories = states.clone(), memories.clone()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(plain, "GammaSampler", Repeating)
+        patched.setattr(plain, "GammaSampler", lambda *_: RepeatedDraws(draws))
         advance_plainly = plain.forward_steps(blocks, expected_states, expected_memories, gating, None, None, None)
         for step in range(LENGTH):
             advance(step)
@@ -183,14 +145,14 @@ def test_a_seed_of_torch_decides_all_draws() -> None:
 
 
 def test_a_generator_of_a_callers_own_has_the_draws_of_torch(always: list[int]) -> None:
-    case = Case("bibeta5")
+    case = Case("bibeta5", LENGTH, BATCH, SIZE)
     case.run(Gating("bibeta5", EPS, True, torch.Generator().manual_seed(0)), torch.float32)
     assert not always
 
 
 @every_cell
 def test_extreme_pre_activations_stay_finite(cell: str, always: list[int]) -> None:
-    case = Case(cell)
+    case = Case(cell, LENGTH, BATCH, SIZE)
     case.inputs[0] = 40 * case.inputs[0]
     values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas), torch.float32)
     assert always
@@ -223,7 +185,7 @@ def test_outside_the_table_the_derivatives_are_torchs(
         return plain.backward_steps(*arguments)
 
     monkeypatch.setattr(compiled, "plain_backward_steps", noticing)
-    case = Case("bibeta5")
+    case = Case("bibeta5", LENGTH, BATCH, SIZE)
     case.run(Gating("bibeta5", EPS, True), torch.float32)
     assert not called
     case.inputs[0] = case.inputs[0] + shift
@@ -276,7 +238,7 @@ def test_tensors_without_numbers_are_for_plain_steps(always: list[int]) -> None:
 
 
 def test_without_numba_the_steps_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, gating = Case("bibeta3"), Gating("bibeta3", EPS)
+    case, gating = Case("bibeta3", LENGTH, BATCH, SIZE), Gating("bibeta3", EPS)
     expected = case.run(gating, torch.float32)
     monkeypatch.setattr(steps, "COMPILED_FROM", 0)
     monkeypatch.setitem(sys.modules, "ctxzoo.models.ops_beta_lstm_numba", None)  # importing it is an ImportError

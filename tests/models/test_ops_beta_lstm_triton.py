@@ -21,10 +21,11 @@ from transformers.dynamic_module_utils import get_imports
 from ctxzoo.models import ops_beta_lstm_plain as plain
 from ctxzoo.models import ops_beta_lstm_steps as steps
 from ctxzoo.models import ops_beta_lstm_triton as ops
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
 from ctxzoo.models.ops_beta_lstm_triton import available, forward_step
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
+from tests.support.beta_lstm_layers import Case, RepeatedDraws
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -48,32 +49,8 @@ EPS = 1e-3
 GAMMAS = [name for name, cell in CELLS.items() if cell.gammas]
 
 
-class Case:
-    """A layer of random numbers, and gradients of all that it gives."""
-
-    def __init__(self, cell: str, length: int, batch: int, size: int, device: str) -> None:
-        generator = torch.Generator().manual_seed(length + batch + size)
-        blocks = CELLS[cell].blocks + 2
-        shapes = [(length, batch, blocks, size), (blocks * size, size), (batch, size), (batch, size)]
-        self.inputs = [
-            torch.randn(shape, generator=generator).mul_(scale).to(device)
-            for shape, scale in zip(shapes, (2.0, 0.3, 1.0, 1.0), strict=True)
-        ]
-        self.gradients = [
-            torch.randn(shape, generator=generator).to(device)
-            for shape in ((length, batch, size), (length, batch, size), (length, batch, blocks - 2, size))
-        ]
-        self.noise, self.scale = None, None
-        if cell == "kumaraswamy":
-            self.noise = log_uniform((length, batch, 2, size), self.inputs[0].cpu(), generator).to(device)
-        if cell == "noisin":
-            self.scale = noisin_scale((length, batch, size), self.inputs[0].cpu(), generator).to(device)
-
-    def run(self, gating: Gating) -> list[torch.Tensor]:
-        """Return h, c, pre-activations, and the gradients of all inputs."""
-        inputs = [tensor.clone().requires_grad_() for tensor in self.inputs]
-        outputs = recurrent_steps(*inputs, gating, self.noise, self.scale)
-        return [*(tensor.detach() for tensor in outputs), *torch.autograd.grad(outputs, inputs, self.gradients)]
+def case_of(cell: str, length: int, batch: int, size: int, device: str) -> Case:
+    return Case(cell, length, batch, size, device, torch.float32)
 
 
 def equal(found: list[torch.Tensor], expected: list[torch.Tensor], tolerance: float = 2e-5) -> None:
@@ -104,7 +81,7 @@ def test_under_the_interpreter() -> None:
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize(("length", "batch", "size"), [(1, 1, 1), (5, 3, 50)])
 def test_cells_without_gamma_draws_equal_the_plain_steps(cell, length, batch, size, device, monkeypatch) -> None:
-    case, gating = Case(cell, length, batch, size, device), Gating(cell, EPS)
+    case, gating = case_of(cell, length, batch, size, device), Gating(cell, EPS)
     assert available(case.inputs[0], gating, case.noise)
     fused = case.run(gating)
     monkeypatch.setattr(steps, "available", lambda *_: False)
@@ -114,7 +91,7 @@ def test_cells_without_gamma_draws_equal_the_plain_steps(cell, length, batch, si
 @on_device
 @pytest.mark.parametrize("cell", GAMMAS)
 def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatch) -> None:
-    case, gating = Case(cell, 5, 3, 50, device), Gating(cell, EPS, draw_gammas=True)
+    case, gating = case_of(cell, 5, 3, 50, device), Gating(cell, EPS, draw_gammas=True)
     written: list[torch.Tensor] = []
 
     def noticing(blocks: torch.Tensor, *arguments: object) -> None:
@@ -124,16 +101,8 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
     monkeypatch.setattr(ops, "forward_step", noticing)
     fused = case.run(gating)
     assert len(written) == 5
-
-    class Repeating:
-        def __init__(self, *_: object) -> None:
-            self.draws = iter(written)
-
-        def __call__(self, alpha: torch.Tensor) -> torch.Tensor:
-            return next(self.draws)
-
     monkeypatch.setattr(steps, "available", lambda *_: False)
-    monkeypatch.setattr(plain, "GammaSampler", Repeating)
+    monkeypatch.setattr(plain, "GammaSampler", lambda *_: RepeatedDraws(written))
     equal(fused, case.run(gating))
 
 
@@ -168,7 +137,7 @@ def test_draws_have_the_distribution(cell, device) -> None:
 
 @on_device
 def test_a_seed_of_torch_repeats_a_training_step(device) -> None:
-    case, gating = Case("bibeta5", 4, 2, 20, device), Gating("bibeta5", EPS, draw_gammas=True)
+    case, gating = case_of("bibeta5", 4, 2, 20, device), Gating("bibeta5", EPS, draw_gammas=True)
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
@@ -180,7 +149,7 @@ def test_a_seed_of_torch_repeats_a_training_step(device) -> None:
 @on_device
 def test_extreme_pre_activations_stay_finite(device) -> None:
     for cell in CELLS:
-        case = Case(cell, 3, 2, 10, device)
+        case = case_of(cell, 3, 2, 10, device)
         case.inputs[0] = 40 * case.inputs[0]
         values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas))
         assert all(bool(tensor.isfinite().all()) for tensor in values), cell
