@@ -53,7 +53,7 @@ class Case:
 
 
 class RepeatedDraws:
-    """In the place of `GammaSampler`: gives draws of an earlier pass, one for each step.
+    """It stands in the place of `GammaSampler` and gives the draws of an earlier pass, one for each step.
 
     Args:
         draws: of the steps.
