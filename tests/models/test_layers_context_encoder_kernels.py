@@ -258,13 +258,12 @@ def test_property_6_halves_have_opposite_means_and_mirrored_noise_a_symmetric_se
         network.evaluation_noise[1] = -network.evaluation_noise[0]
     positive, negative = network(summary).first.chunk(2, dim=-2)
     assert torch.equal(negative, -positive)
-    network = plain_density()
+    network = plain_density(copula="gaussian")
     with torch.no_grad():
         network.evaluation_noise[1] = network.evaluation_noise[0]
-    positive, negative = network(summary).first.chunk(2, dim=-2)
-    assert not torch.allclose(negative, -positive)
-    spread = (positive + negative) / 2  # std e, and mu is what is left
-    torch.testing.assert_close(positive - spread, spread - negative)
+    positive, negative = network(summary).first.squeeze(2).chunk(2, dim=-2)
+    mean = parts_of(network, summary)[0].unsqueeze(2)
+    torch.testing.assert_close((positive - negative) / 2, mean.expand_as(positive))
 
 
 @pytest.mark.parametrize("copula", ["none", "gaussian", "authors"])
@@ -309,6 +308,10 @@ def test_property_7_the_copula_is_a_correlation_and_keeps_the_marginals() -> Non
     torch.testing.assert_close(correlation.diagonal(dim1=-2, dim2=-1), torch.ones(1, 1, 4, 3).double())
     assert torch.linalg.eigvalsh(correlation).min() > 0
     assert (correlation - torch.eye(3)).abs().max() > 0.2
+    # Directions at their bounds, +1 and -1, leave the heads apart: the factor's diagonal is 3^-1/2 at least.
+    extreme = copula_factor(drawn(20, 3, 1, 4).sign(), unit_rows=True)
+    assert extreme.diagonal(dim1=-2, dim2=-1).min() > 3**-0.5 - 1e-9
+    assert torch.linalg.eigvalsh(extreme @ extreme.transpose(-1, -2)).min() > 0.05
     noise = drawn(1, 3, 1, 100_000, 4, seed=7)
     draws = join_heads(factor, noise)[0, :, 0]  # (h, K, d)
     for dimension in range(4):
@@ -642,7 +645,13 @@ def test_the_linear_kernel_equals_its_formula() -> None:
     query, key = drawn(1, 1, 3, 4), drawn(1, 1, 5, 4, seed=1)
     cosines = torch.nn.functional.cosine_similarity(query.unsqueeze(3), key.unsqueeze(2), dim=-1)
     found = LinearKernel()(query, key).exp()
-    torch.testing.assert_close(found, (1 + cosines) / 2, rtol=0, atol=2e-5)
+    torch.testing.assert_close(found, (1 + cosines) / 2 + 1e-5)
+    opposite = query.clone().requires_grad_()
+    least = LinearKernel()(opposite, -query).diagonal(dim1=-2, dim2=-1)
+    torch.testing.assert_close(least, torch.full_like(least, math.log(1e-5)))
+    least.sum().backward()
+    assert opposite.grad is not None
+    assert opposite.grad.isfinite().all()
 
 
 def test_the_periodic_kernel_equals_its_formula() -> None:
@@ -675,6 +684,20 @@ def test_case_floor_of_the_similarity_is_not_lost() -> None:
         assert torch.equal(inside.weights, aux.weights)
         single = attention(query.float(), key.float(), value.float(), output_attentions=True)[1]
         assert torch.equal(single.weights, aux.weights)
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_case_half_precision_inputs_are_compared_in_single_where_no_weights_are_asked_for(name: str) -> None:
+    """Energies are in the tens: rounded to bfloat16 they would be off by tenths, and so the output."""
+    query, key, value = (scale * drawn(1, 3, 6, 4, seed=seed) for seed, scale in enumerate((5, 5, 1)))
+    inputs = query.bfloat16(), key.bfloat16(), value.bfloat16()
+    attention = attention_of(name).float()
+    expected = attention(*(x.float() for x in inputs))[0]
+    found = attention(*inputs)[0]
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), expected, rtol=0, atol=0.02)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(attention(*inputs)[0].float(), expected, rtol=0, atol=0.02)
 
 
 def test_case_phases_of_large_inputs_are_kept() -> None:

@@ -17,6 +17,7 @@ from ctxzoo.models.layers_context_encoder_triples import ORDER_TYPES, HigherOrde
 from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
 from ctxzoo.models.ops_context_encoder_triples import CONTEXTS
 from recipes.long_context_esa import PAIRS, OneLayer, marked_products
+from tests.support.result_shapes import ResultShapes
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
 KINDS: list[dict[str, Any]] = [
@@ -172,10 +173,10 @@ def test_the_context_and_what_it_multiplies_are_there_on_request() -> None:
 def test_pairs_of_a_long_text_are_refused_without_a_window(order_type: str) -> None:
     *heads, hidden = tensors()
     layer = HigherOrderAttention(2, 4, 8, order_type=order_type, max_exact_length=6)
-    with pytest.raises(
-        ValueError, match=r"7 tokens, more than max_exact_length = 6: set a `window`, .*'contextual'.*'f"
-    ):
+    message = r"7 tokens, more than max_exact_length = 6: set a `window`, .*'contextual'.*'factorised'"
+    with ResultShapes() as shapes, pytest.raises(ValueError, match=message):
         layer(*heads, hidden_states=hidden)
+    assert shapes.total() < 7**3  # no pair was formed
     HigherOrderAttention(2, 4, 8, order_type=order_type, max_exact_length=6, window=2)(*heads, hidden_states=hidden)
 
 

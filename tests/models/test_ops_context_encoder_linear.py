@@ -128,6 +128,18 @@ def test_02_the_hyperbolic_map_has_less_variance_than_favor() -> None:
     assert deviations[1] < 0.8 * deviations[0]
 
 
+def test_02_the_variance_of_favor_grows_with_the_exponential_of_the_length_of_both() -> None:
+    """Of one feature, relative to the squared kernel: exp(||x' + y'||^2) - 1."""
+    generator = torch.Generator().manual_seed(8)
+    projection = torch.randn(400_000, 1, 4, generator=generator, dtype=torch.float64)
+    for length in (0.4, 0.7, 1.0):
+        x = length * torch.tensor([[1.0, 0, 0, 0], [0.6, 0.8, 0, 0]], dtype=torch.float64)
+        phi_x, phi_y = (feature_values(feature_map(z.expand(1, 400_000, 1, 4), "favor", projection)) for z in x)
+        products = (phi_x * phi_y).flatten()
+        both = float(x.sum(dim=0).square().sum()) / math.sqrt(4)
+        assert float(products.var() / products.mean() ** 2) == pytest.approx(math.expm1(both), rel=0.1)
+
+
 def test_03_favor_approaches_softmax_attention_as_the_root_of_the_features() -> None:
     query, key, value = inputs(length=32, size=16, scale=0.5)
     exact = softmax_attention(query, key, value)
@@ -206,7 +218,7 @@ def test_06_a_changed_token_changes_no_output_before_it_by_a_single_bit(kind: st
     for place in (1, 5, LENGTH - 1):
         changed = [tensor.clone() for tensor in (query, key, value)]
         for tensor in changed:
-            # So large a key is the new maximum of all log-features.
+            # So large a key is, with most maps, the new maximum of all log-features.
             tensor[:, :, place] = 40 * torch.randn(tensor[:, :, place].shape, dtype=torch.float64)
         after = attended(*changed, kind, causal=True, chunk_size=size)
         assert torch.equal(after[:, :, :place], before[:, :, :place])

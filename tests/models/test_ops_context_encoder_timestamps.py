@@ -89,6 +89,8 @@ def test_the_unit_of_a_row_is_its_median_gap_and_falls_back_where_there_is_none(
     assert row_units(times.double(), mask, 60.0).flatten().tolist() == [3.0, 2.0, 60.0, 60.0]
     assert row_units(times[:1, :3].double(), mask[:1, :3], 60.0).item() == 4.5  # the mean of the middle two
     assert row_units(times[:, :1].double(), mask[:, :1], 60.0).flatten().tolist() == [60.0] * 4
+    # With the gap to the padding it would be 3.5.
+    assert row_units(times[1:2, :3].double(), mask[1:2, :3], 60.0).item() == 2.0
 
 
 def test_compressed_times_keep_their_sign_and_order() -> None:
@@ -103,6 +105,9 @@ def test_property_7_a_shift_and_a_common_scale_change_nothing(reference: str, ro
     found = relative(times, MASK, unit=8.0, row_unit=row_unit, reference=reference)
     shifted = relative(times + 2.0**20, MASK, unit=8.0, row_unit=row_unit, reference=reference)
     assert torch.equal(found, shifted)
+    # Below 0, where padding is the latest time.
+    earlier = relative(times - 2.0**20, MASK, unit=8.0, row_unit=row_unit, reference=reference)
+    assert torch.equal(found, earlier)
     scaled = relative(times * 1024, MASK, unit=8.0 * 1024, row_unit=row_unit, reference=reference)
     assert torch.equal(found, scaled)
 
