@@ -688,16 +688,16 @@ def test_case_floor_of_the_similarity_is_not_lost() -> None:
 
 @pytest.mark.parametrize("name", ANY)
 def test_case_half_precision_inputs_are_compared_in_single_where_no_weights_are_asked_for(name: str) -> None:
-    """Energies are in the tens: rounded to bfloat16 they would be off by tenths, and so the output."""
-    query, key, value = (scale * drawn(1, 3, 6, 4, seed=seed) for seed, scale in enumerate((5, 5, 1)))
+    """Energies of bfloat16 would move the outputs of kernels by .017 to .2; rounding the output alone, by .005."""
+    query, key, value = (scale * drawn(1, 3, 6, 4, seed=seed) for seed, scale in enumerate((2, 2, 1)))
     inputs = query.bfloat16(), key.bfloat16(), value.bfloat16()
     attention = attention_of(name).float()
     expected = attention(*(x.float() for x in inputs))[0]
     found = attention(*inputs)[0]
     assert found.dtype == torch.bfloat16
-    torch.testing.assert_close(found.float(), expected, rtol=0, atol=0.02)
+    torch.testing.assert_close(found.float(), expected, rtol=0, atol=0.008)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        torch.testing.assert_close(attention(*inputs)[0].float(), expected, rtol=0, atol=0.02)
+        torch.testing.assert_close(attention(*inputs)[0].float(), expected, rtol=0, atol=0.008)
 
 
 def test_case_phases_of_large_inputs_are_kept() -> None:
