@@ -47,13 +47,15 @@ def test_gradients_of_dot_products(biased: bool) -> None:
     assert torch.autograd.gradcheck(function, (query, key, bias, value))
 
 
+@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("pairs", [1, 7, 13, 40, 2**18])
 @pytest.mark.parametrize("mask", [None, MASK])
 def test_squared_products_equal_the_reference(
-    mask: torch.Tensor | None, pairs: int, monkeypatch: pytest.MonkeyPatch
+    mask: torch.Tensor | None, pairs: int, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many pairs are computed at a time: blocks of one query, of several, of several heads."""
+    """However many pairs are computed at a time, of one query, of several, of several heads; and kept or not."""
     monkeypatch.setattr(pairwise, "CPU_PAIRS", pairs)
+    monkeypatch.setattr(pairwise, "KEPT_PAIRS", 2 * 3 * 4 * 5 if kept else 2 * 3 * 4 * 5 - 1)
     query, key, importance, value = (x.requires_grad_() for x in four())
     visible = visible_keys(mask, 4, 5, False, CPU)
     energy = log_squared_product(query, key) + importance.unsqueeze(-2)
@@ -118,6 +120,7 @@ def test_values_in_half_precision_are_summed_in_single() -> None:
 @pytest.mark.parametrize("kind", ["dot", "squared"])
 def test_no_table_of_all_pairs_is_made(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairwise, "CPU_PAIRS", 2000)
+    monkeypatch.setattr(pairwise, "KEPT_PAIRS", 2000)
     number = 300
     query, key, value = (torch.randn(1, 2, number, 4, requires_grad=True) for _ in range(3))
     importance = torch.randn(1, 2, number, requires_grad=True)
@@ -129,6 +132,22 @@ def test_no_table_of_all_pairs_is_made(kind: str, monkeypatch: pytest.MonkeyPatc
             output = fused_attention(query, key, value, mask, False, key_bias=importance)
         output.sum().backward()
     assert 0 < shapes.largest() < number * number / 4
+
+
+def test_products_are_kept_for_a_backward_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairwise, "CPU_PAIRS", 2000)
+    query, key, value = (torch.randn(1, 2, 300, 4, requires_grad=True) for _ in range(3))
+    importance = torch.randn(1, 2, 300)
+    table = 2 * 300 * 300
+    with ResultShapes() as shapes:
+        output = squared_product_attention(query, key, importance, value, None)
+    assert shapes.largest() == table
+    first = torch.autograd.grad(output.sum(), (query, key, value), retain_graph=True)
+    again = torch.autograd.grad(output.sum(), (query, key, value))  # what was kept is as it was
+    assert all(map(torch.equal, first, again))
+    with torch.no_grad(), ResultShapes() as shapes:
+        torch.testing.assert_close(squared_product_attention(query, key, importance, value, None), output)
+    assert shapes.largest() < table / 4
 
 
 def test_a_compiled_program_needs_no_blocks() -> None:
