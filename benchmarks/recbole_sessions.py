@@ -17,9 +17,11 @@ an epoch, the mean over epochs.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,17 @@ def peer_settings(settings: SessionSettings, model: str, folder: Path) -> dict[s
     }
 
 
+@contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    """Work in a folder meanwhile: RecBole leaves its logs where it is started."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str, Value]:
     """Train RecBole's model to the end of its patience, and return its row."""
     for dropped, kept in (("float_", np.float64), ("complex_", np.complex128), ("unicode_", np.str_)):
@@ -153,7 +166,11 @@ def measure(settings: SessionSettings, data: SessionDataModule, work: Path, comm
     predictions = sum(len(session) - 1 for session in data.sequences("train"))
     for model in MODELS:
         for side in (OURS, PEER):
-            row = train_ours(settings, model, data, commit) if side == OURS else train_peer(settings, model, folder)
+            if side == OURS:
+                row = train_ours(settings, model, data, commit)
+            else:
+                with inside(work):
+                    row = train_peer(settings, model, folder)
             print(f"{side}, {model}: {row}", flush=True)
             yield {"model": model, "side": side, "predictions": predictions, **row}
 

@@ -18,11 +18,15 @@ def kept_places(kept: int | torch.Tensor, number: int, device: torch.device) -> 
     """Return the places (K,) int64 of the steps to keep among `number`: the last so many, or any that are given.
 
     Raises:
-        ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers.
+        ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers below it.
     """
     if isinstance(kept, torch.Tensor):
         if kept.dim() != 1 or kept.is_floating_point() or kept.dtype == torch.bool:
             raise ValueError(f"steps to keep are {tuple(kept.shape)} of {kept.dtype}: expected places (K,) of int64")
+        if not torch.compiler.is_compiling() and kept.numel():
+            first, last = int(kept.min()), int(kept.max())
+            if first < 0 or last >= number:
+                raise ValueError(f"steps to keep are places {first} to {last}: expected 0 to {number - 1}")
         return kept.to(device=device, dtype=torch.int64)
     if not 1 <= kept <= number:
         raise ValueError(f"steps to keep are the last {kept} of {number}: expected 1 to {number}, or 0 for all")

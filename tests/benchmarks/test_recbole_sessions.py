@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.recbole_sessions import OURS, PEER, main, peer_settings, write_interactions
+from benchmarks.recbole_sessions import OURS, PEER, inside, main, peer_settings, write_interactions
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import read_rows
 from ctxzoo.tasks.session_recommendation.data import SessionDataModule
@@ -24,6 +24,14 @@ def test_its_files_hold_every_prediction_of_ours(tmp_path: Path) -> None:
     first = [str(item) for item in sessions[0]]
     assert read[: len(first) - 1] == [(first[:step], first[step]) for step in range(1, len(first))]
     assert (tmp_path / "sessions" / "sessions.valid.inter").exists()
+
+
+def test_what_it_leaves_beside_it_lies_in_the_folder_of_the_run(tmp_path: Path) -> None:
+    before = Path.cwd()
+    with inside(tmp_path):
+        Path("log_tensorboard").mkdir()
+    assert (tmp_path / "log_tensorboard").is_dir()
+    assert Path.cwd() == before
 
 
 def test_its_settings_follow_ours(tmp_path: Path) -> None:

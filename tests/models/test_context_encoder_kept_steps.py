@@ -120,6 +120,8 @@ def test_words_with_times_keep_steps() -> None:
         (torch.tensor([[1, 2]]), r"\(1, 2\) of torch.int64: expected places"),
         (torch.tensor([True, False]), "of torch.bool"),
         (torch.tensor([0.5]), "of torch.float32"),
+        (torch.tensor([2, 7]), "places 2 to 7: expected 0 to 6"),
+        (torch.tensor([3, -1]), "places -1 to 3: expected 0 to 6"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(kept: int | torch.Tensor, message: str) -> None:
