@@ -6,6 +6,7 @@ A cell is the test accuracy in percent, mean and sample standard deviation over 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
@@ -89,8 +90,14 @@ def runs_of(results: Sequence[RunResult], variant: str, probe: str, length: int)
 def _of_place(results: Sequence[RunResult], recipe: str, variant: str, tag: str) -> Runs:
     found = [run for run in results if (run.recipe, run.variant, run.tag) == (recipe, variant, tag)]
     refuse_repeats(found)
-    refuse_mixtures(found)
+    refuse_mixtures([_of_any_seed(run) for run in found])
     return found
+
+
+def _of_any_seed(run: RunResult) -> RunResult:
+    """Return a run whose data, where they are drawn with the run's own seed, are called alike for all seeds."""
+    drawn = run.data["fingerprint"].removesuffix(f", drawn with seed {run.seed}")
+    return replace(run, data={**run.data, "fingerprint": drawn})
 
 
 def documents(results: Runs) -> str:

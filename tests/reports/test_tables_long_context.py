@@ -67,3 +67,13 @@ def test_seeds_that_were_made_otherwise_are_refused() -> None:
     ]
     with pytest.raises(ValueError, match="steps"):
         lookups(mixed)
+
+
+def test_seeds_whose_sequences_are_drawn_with_them_are_one_mean() -> None:
+    def drawn(seed: int, with_seed: int) -> RunResult:
+        data = {"source": "sample", "fingerprint": f"copy, drawn with seed {with_seed}"}
+        return made("dot", "copy-n64", 99.0 + seed, seed, data=data)
+
+    assert rows(lookups([drawn(0, 0), drawn(1, 1)]))["softmax attention"]["copy, n = 64"] == "99.5 ± 0.7"
+    with pytest.raises(ValueError, match="data"):
+        lookups([drawn(0, 0), drawn(1, 0)])
