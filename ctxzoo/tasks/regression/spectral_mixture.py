@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryK
 Numbers = npt.NDArray[np.float64]
 BOUNDS = (1e-5, 1e5)
 JITTER = 1e-10  # what scikit-learn adds to the diagonal
-PIECE = 2**12  # pairs of rows whose kernel is computed at once: what stays in a processor's cache
+TINY = 1e-200  # added to cosines, it changes none but 0
+PIECE = 2**13  # pairs of rows whose kernel is computed at once: what stays in a processor's cache
 
 
 class SpectralMixture(StationaryKernelMixin, Kernel):
@@ -119,7 +120,8 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
     """Return -log p(y), and its gradient, as a function of the parameters of `SpectralMixture` plus a `WhiteKernel`.
 
     The same numbers as scikit-learn's `log_marginal_likelihood` gives, which makes an (n, n) table for each parameter;
-    here gradients are summed as they are made, over each pair of rows once.
+    here gradients are summed as they are made, over each pair of rows once. Cosines of differences follow from sines
+    and cosines of rows, cos(a - b) = cos a cos b + sin a sin b.
 
     Args:
         x: (n, D).
@@ -129,40 +131,90 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
         Of theta, the logarithms of the parameters in scikit-learn's order: deviations, means, weights and noise.
         Where the kernel is not positive definite, infinity and zeros.
     """
-    rows, targets = torch.from_numpy(np.ascontiguousarray(x)), torch.from_numpy(np.ascontiguousarray(y))
+    columns, targets = torch.from_numpy(np.ascontiguousarray(x.T)), torch.from_numpy(np.ascontiguousarray(y))
     number, size = x.shape
-    first, second = torch.triu_indices(number, number, offset=1)
-    gaps = rows[first] - rows[second]
-    pieces = [slice(begin, begin + PIECE) for begin in range(0, len(gaps), PIECE)]
 
     def objective(theta: Numbers) -> tuple[float, Numbers]:
-        logarithms = torch.from_numpy(theta.copy()).requires_grad_()
-        values = logarithms.exp()
+        values = torch.from_numpy(theta).exp()
         components = (len(theta) - 1) // (2 * size + 1)
         deviations, means = values[: 2 * components * size].view(2, components, size)
         weights, noise = values[-components - 1 : -1], values[-1]
-        diagonal = weights.sum() + noise
-        with torch.no_grad():
-            pairs = torch.cat([_kernel_of(gaps[piece], weights, means, deviations) for piece in pieces])
-            kernel = torch.zeros(number, number, dtype=torch.float64)
-            kernel[first, second] = pairs
-            kernel = kernel + kernel.T + torch.eye(number, dtype=torch.float64) * (diagonal + JITTER)
-            factor, failed = torch.linalg.cholesky_ex(kernel)
-            if failed:
-                return math.inf, np.zeros_like(theta)
-            solved = torch.cholesky_solve(targets.unsqueeze(1), factor)
-            of_kernel = (torch.cholesky_inverse(factor) - solved @ solved.T) / 2
-            value = targets @ solved.squeeze(1) / 2 + factor.diagonal().log().sum()
-            value += number * math.log(2 * math.pi) / 2
-        of_pairs = 2 * of_kernel[first, second]
-        torch.autograd.backward(diagonal, of_kernel.trace(), retain_graph=True)
-        for piece in pieces:
-            part = _kernel_of(gaps[piece], weights, means, deviations)
-            torch.autograd.backward(part, of_pairs[piece], retain_graph=True)
-        assert logarithms.grad is not None
-        return float(value), logarithms.grad.numpy()
+        turns = 2 * math.pi * means.unsqueeze(2) * columns
+        waves = _Waves(columns, turns.cos(), turns.sin())
+        blocks = list(_blocks(number))
+        kernel = torch.empty(number, number, dtype=torch.float64)  # of which the lower half is read
+        all_decays = [_decays(waves.gaps(block).square(), deviations) for block in blocks]
+        for block, decays in zip(blocks, all_decays, strict=True):
+            products = torch.stack([waves.cosines(q, block).prod(dim=0) for q in range(components)])
+            kernel[block.start :, block] = torch.tensordot(weights, decays * products, dims=1).T
+        kernel.diagonal().add_(noise + JITTER)
+        factor, failed = torch.linalg.cholesky_ex(kernel)
+        if failed:
+            return math.inf, np.zeros_like(theta)
+        solved = torch.cholesky_solve(targets.unsqueeze(1), factor)
+        value = targets @ solved.squeeze(1) / 2 + factor.diagonal().log().sum() + number * math.log(2 * math.pi) / 2
+        of_kernel = (torch.cholesky_inverse(factor) - solved @ solved.T) / 2
+        of_noise = noise * of_kernel.trace()
+        of_kernel = 2 * of_kernel.tril(-1) + torch.diag(of_kernel.diagonal())  # each pair once
+        slopes = torch.zeros(2, components, size, dtype=torch.float64)  # by logarithms of deviations and means
+        of_weights = torch.zeros(components, dtype=torch.float64)
+        for block, decays in zip(blocks, all_decays, strict=True):
+            gaps = waves.gaps(block)
+            squares = gaps.square()
+            decays *= of_kernel[block.start :, block].T
+            for q in range(components):
+                cosines = waves.cosines(q, block).add_(TINY)  # each is taken out of the product again
+                parts = weights[q] * (decays[q] * cosines.prod(dim=0)).flatten()
+                tangents = waves.sines(q, block).div_(cosines).mul_(gaps)
+                slopes[0, q] -= 4 * math.pi**2 * deviations[q].square() * (squares.flatten(1) @ parts)
+                slopes[1, q] -= 2 * math.pi * means[q] * (tangents.flatten(1) @ parts)
+                of_weights[q] += parts.sum()
+        return float(value), torch.cat([slopes.flatten(), of_weights, of_noise.view(1)]).numpy()
 
     return objective
+
+
+class _Waves(NamedTuple):
+    """Rows of which a block is compared with itself and all that follow: (D, b, m), m rows from the block's first on.
+
+    Attributes:
+        columns: x, (D, n).
+        of_cosine, of_sine: (Q, D, n), of 2 pi x_d m_qd.
+    """
+
+    columns: torch.Tensor
+    of_cosine: torch.Tensor
+    of_sine: torch.Tensor
+
+    def gaps(self, block: slice) -> torch.Tensor:
+        """Return the differences of features."""
+        return self.columns[:, block, None] - self.columns[:, None, block.start :]
+
+    def cosines(self, q: int, block: slice) -> torch.Tensor:
+        """Return the cosines of the differences of the q-th component's angles."""
+        cosine, sine = self.of_cosine[q], self.of_sine[q]
+        first = cosine[:, block, None] * cosine[:, None, block.start :]
+        return first.addcmul_(sine[:, block, None], sine[:, None, block.start :])
+
+    def sines(self, q: int, block: slice) -> torch.Tensor:
+        """Return the sines of the same differences."""
+        cosine, sine = self.of_cosine[q], self.of_sine[q]
+        first = sine[:, block, None] * cosine[:, None, block.start :]
+        return first.addcmul_(cosine[:, block, None], sine[:, None, block.start :], value=-1)
+
+
+def _decays(squares: torch.Tensor, deviations: torch.Tensor) -> torch.Tensor:
+    """Return exp(-2 pi^2 sum_d t_d^2 v_qd^2), (Q, b, m), of squared differences (D, b, m) and deviations (Q, D)."""
+    return torch.exp(-2 * math.pi**2 * torch.tensordot(deviations.square(), squares, dims=1))
+
+
+def _blocks(number: int) -> Iterator[slice]:
+    """Yield blocks of rows, which have about `PIECE` pairs with themselves and all that follow."""
+    begin = 0
+    while begin < number:
+        end = min(number, begin + max(1, PIECE // (number - begin)))
+        yield slice(begin, end)
+        begin = end
 
 
 def _kernel_of(
