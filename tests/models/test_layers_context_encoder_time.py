@@ -110,7 +110,7 @@ def test_a_unit_for_each_row_leaves_the_pace_of_a_row_aside(name: str, combine: 
     mask[0] = mask[1]
     one = layer(name, combine, causal=False, row_unit=True)
     found = one(vectors, times, mask)
-    assert torch.equal(found[0, :5], found[1, :5])
+    torch.testing.assert_close(found[0, :5], found[1, :5])  # products round one row of a batch as no other
     fixed = layer(name, combine, causal=False)(vectors, times, mask)
     assert not torch.allclose(fixed[0, :5], fixed[1, :5], atol=1e-4)
     # A single event and events at one time have no gap: the unit of the layer is theirs.
