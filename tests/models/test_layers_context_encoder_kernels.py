@@ -262,6 +262,7 @@ def test_property_6_halves_have_opposite_means_and_mirrored_noise_a_symmetric_se
     with torch.no_grad():
         network.evaluation_noise[1] = network.evaluation_noise[0]
     positive, negative = network(summary).first.squeeze(2).chunk(2, dim=-2)
+    assert not torch.allclose(negative, -positive)
     mean = parts_of(network, summary)[0].unsqueeze(2)
     torch.testing.assert_close((positive - negative) / 2, mean.expand_as(positive))
 

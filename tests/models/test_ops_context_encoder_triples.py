@@ -411,8 +411,17 @@ def test_distinct_attention_to_one_token_is_zero_and_so_is_attention_to_padding_
         assert (windowed_pair_attention(*inputs, (2, 2), mask, score=score, distinct=True) == 0).all()  # type: ignore[arg-type]
 
 
-def test_distinct_denominators_that_rounding_makes_negative_are_clamped() -> None:
+def test_distinct_denominators_that_are_rounding_are_clamped() -> None:
     # One key has nearly all of every feature: what is left for pairs of different keys is rounding.
+    key = torch.full((1, 1, 4, 2), 1e-5)
+    key[..., 0, :] = 1000.0
+    value = torch.ones(1, 1, 4, 1)
+    found, _ = factorised_attention(torch.ones(1, 1, 1, 2), [key, key], [value, value], distinct=True)
+    assert found.isfinite().all()
+    assert float(found.abs().max()) < 2
+
+
+def test_distinct_denominators_that_rounding_makes_negative_are_clamped() -> None:
     generator = torch.Generator().manual_seed(0)
     keys = [torch.full((1, 2000, 4, 1), 1e-5) for _ in range(3)]
     for key in keys:
