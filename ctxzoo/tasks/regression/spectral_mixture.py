@@ -204,7 +204,7 @@ class _Waves(NamedTuple):
 
 
 def _decays(squares: torch.Tensor, deviations: torch.Tensor) -> torch.Tensor:
-    """Return exp(-2 pi^2 sum_d t_d^2 v_qd^2), (Q, b, m), of squared differences (D, b, m) and deviations (Q, D)."""
+    """Return exp(-2 pi^2 sum_d t_d^2 v_qd^2), (Q, ...), of squared differences (D, ...) and deviations (Q, D)."""
     return torch.exp(-2 * math.pi**2 * torch.tensordot(deviations.square(), squares, dims=1))
 
 
@@ -221,6 +221,5 @@ def _kernel_of(
     gaps: torch.Tensor, weights: torch.Tensor, means: torch.Tensor, deviations: torch.Tensor
 ) -> torch.Tensor:
     """Return (P,) the kernel of gaps (P, D), by components (Q,) and (Q, D)."""
-    decays = torch.exp(-2 * math.pi**2 * (gaps.square() @ deviations.square().T))
-    waves = [torch.cos(gaps * (2 * math.pi * mean)).prod(dim=1) for mean in means]
-    return (decays * torch.stack(waves, dim=1)) @ weights
+    waves = torch.stack([torch.cos(gaps * (2 * math.pi * mean)).prod(dim=1) for mean in means])
+    return weights @ (_decays(gaps.T.square(), deviations) * waves)
