@@ -11,16 +11,19 @@ dropout, Adam, rate, and patience (epochs without better validation Recall@20) a
 a batch, padded to 100 items, and has its own initial weights. Its NARM scores items as ours does; its GRU4Rec scores
 them by the products with the item vectors, ours by a matrix of their own. A session has the scores of RecBole's own
 evaluation, in which items that tie are taken in any order. Seconds are those of the processor for the training part of
-an epoch, the mean over epochs.
+one epoch; both sides of a model are timed one after the other before anything is trained to its end, which takes hours
+(`--processes 2`: on two cores). The machine should do nothing else until the seconds of all models are printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,8 +106,8 @@ def inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str, Value]:
-    """Train RecBole's model to the end of its patience, and return its row."""
+def peer_trainer(settings: SessionSettings, model: str, folder: Path) -> tuple[Any, ...]:
+    """Return RecBole's trainer of a new model, and its loaders of training, validation and test."""
     for dropped, kept in (("float_", np.float64), ("complex_", np.complex128), ("unicode_", np.str_)):
         setattr(np, dropped, kept)  # names that NumPy 2 has no more, and RecBole has
     from recbole.config import Config
@@ -114,26 +117,45 @@ def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str,
 
     config = Config(MODELS[model], folder.name, config_dict=peer_settings(settings, model, folder))
     init_seed(0, reproducibility=True)
-    train, valid, test = data_preparation(config, create_dataset(config))
-    built = get_model(MODELS[model])(config, train.dataset)
+    loaders = data_preparation(config, create_dataset(config))
+    return Trainer(config, get_model(MODELS[model])(config, loaders[0].dataset)), *loaders
 
-    epochs: list[float] = []
 
-    class Timed(Trainer):  # type: ignore[misc]
-        def _train_epoch(self, *arguments: Any, **options: Any) -> Any:
-            started = time.process_time()
-            loss = super()._train_epoch(*arguments, **options)
-            epochs.append(time.process_time() - started)
-            return loss
+def seconds_of_peer(settings: SessionSettings, model: str, folder: Path) -> float:
+    """Return the processor's seconds for the training part of RecBole's first epoch."""
+    with inside(folder.parent):
+        trainer, train, _, _ = peer_trainer(settings, model, folder)
+        trainer.eval_collector.data_collect(train)  # as its `fit` does before
+        started = time.process_time()
+        trainer._train_epoch(train, 0)
+        return time.process_time() - started
 
-    trainer = Timed(config, built)
-    _, valid_scores = trainer.fit(train, valid, verbose=False, show_progress=False)
-    # RecBole's own loading lacks `weights_only`, which its file, written a moment ago, needs.
-    built.load_state_dict(torch.load(trainer.saved_model_file, weights_only=False)["state_dict"])
-    scores = trainer.evaluate(test, load_best_model=False, show_progress=False)
+
+def seconds_of_ours(settings: SessionSettings, model: str, data: SessionDataModule) -> float:
+    """Return the processor's seconds for an epoch of ours, in the batches that its recipe takes."""
+    fields = {name: getattr(settings, name) for name in ("embedding_size", "hidden_size")}
+    kind = {**SessionBaselineConfig.variants[model], **fields}
+    torch.manual_seed(0)
+    fresh = SessionBaselineForNextItem(SessionBaselineConfig(**kind, **data.model_sizes()))  # type: ignore[arg-type]
+    return seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sequences("train")))
+
+
+def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str, Value]:
+    """Train RecBole's model to the end of its patience, and return its scores."""
+    epochs: list[int] = []
+
+    def told(epoch: int, score: float) -> None:
+        epochs.append(epoch)
+        print(f"{PEER}, {model}: epoch {epoch + 1}, validation Recall@20 {100 * score:.2f}", flush=True)
+
+    with inside(folder.parent):
+        trainer, train, valid, test = peer_trainer(settings, model, folder)
+        _, valid_scores = trainer.fit(train, valid, verbose=False, show_progress=False, callback_fn=told)
+        # RecBole's own loading lacks `weights_only`, which its file, written a moment ago, needs.
+        trainer.model.load_state_dict(torch.load(trainer.saved_model_file, weights_only=False)["state_dict"])
+        scores = trainer.evaluate(test, load_best_model=False, show_progress=False)
     return {
-        "parameters": sum(one.numel() for one in built.parameters()),
-        "seconds": sum(epochs) / len(epochs),
+        "parameters": sum(one.numel() for one in trainer.model.parameters()),
         "epochs": len(epochs),
         "validation_recall": 100 * float(valid_scores["recall@20"]),
         "recall": 100 * float(scores["recall@20"]),
@@ -141,17 +163,11 @@ def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str,
     }
 
 
-def train_ours(settings: SessionSettings, model: str, data: SessionDataModule, commit: str) -> dict[str, Value]:
-    """Train our model as its recipe does, time one epoch of the same batches, and return its row."""
-    run = session_run(settings, data.dataset, "session_baseline", model, seed=0, recipe=NAME, commit=commit)
-    result = execute(run)
-    fields = {name: getattr(settings, name) for name in ("embedding_size", "hidden_size")}
-    kind = {**SessionBaselineConfig.variants[model], **fields}
-    torch.manual_seed(0)
-    fresh = SessionBaselineForNextItem(SessionBaselineConfig(**kind, **data.model_sizes()))  # type: ignore[arg-type]
+def train_ours(settings: SessionSettings, model: str, dataset: str, commit: str) -> dict[str, Value]:
+    """Train our model as its recipe does, and return its scores."""
+    result = execute(session_run(settings, dataset, "session_baseline", model, seed=0, recipe=NAME, commit=commit))
     return {
         "parameters": result.parameters["total"],
-        "seconds": seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sequences("train"))),
         "epochs": int(result.metrics["epochs"]),
         "validation_recall": result.metrics["validation/recall_at_20"],
         "recall": result.metrics["test/recall_at_20"],
@@ -159,31 +175,47 @@ def train_ours(settings: SessionSettings, model: str, data: SessionDataModule, c
     }
 
 
-def measure(settings: SessionSettings, data: SessionDataModule, work: Path, commit: str) -> Iterator[dict[str, Value]]:
-    """Yield a row for each model and side."""
+def one_thread() -> None:
+    torch.set_num_threads(1)
+    keep_freed_memory()  # as every training does
+
+
+def measure(
+    settings: SessionSettings, data: SessionDataModule, work: Path, commit: str, processes: int
+) -> list[dict[str, Value]]:
+    """Return a row for each model and side: seconds first, one after the other, and then the trainings."""
     folder = work / "sessions"
     write_interactions(data, folder)
     predictions = sum(len(session) - 1 for session in data.sequences("train"))
+    seconds: dict[tuple[str, str], float] = {}
     for model in MODELS:
-        for side in (OURS, PEER):
-            if side == OURS:
-                row = train_ours(settings, model, data, commit)
-            else:
-                with inside(work):
-                    row = train_peer(settings, model, folder)
-            print(f"{side}, {model}: {row}", flush=True)
-            yield {"model": model, "side": side, "predictions": predictions, **row}
+        seconds[model, OURS] = seconds_of_ours(settings, model, data)
+        seconds[model, PEER] = seconds_of_peer(settings, model, folder)
+        print(f"{model}: {seconds[model, OURS]:.1f} s an epoch, {PEER} {seconds[model, PEER]:.1f} s", flush=True)
+
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=one_thread) as pool:
+        # The peer's first: they take longer.
+        trainings = {(model, PEER): pool.submit(train_peer, settings, model, folder) for model in MODELS}
+        for model in MODELS:
+            trainings[model, OURS] = pool.submit(train_ours, settings, model, data.dataset, commit)
+        return [
+            {"model": model, "side": side, "predictions": predictions, "seconds": seconds[model, side]}
+            | trainings[model, side].result()
+            for model in MODELS
+            for side in (OURS, PEER)
+        ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--processes", type=int, default=1, help="trainings side by side, behind the timed part")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
     options = parser.parse_args(arguments)
     commit = git_commit()
-    torch.set_num_threads(1)
-    keep_freed_memory()  # as every training does
+    one_thread()
     source = "sample" if options.quick else SESSION_DATASETS["citeulike"]
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
@@ -193,7 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         if options.quick:
             settings.epochs = QUICK_EPOCHS
-        rows = [{"data": source, **row} for row in measure(settings, data, Path(work), commit)]
+        measured = measure(settings, data, Path(work), commit, options.processes)
+    rows = [{"data": source, **row} for row in measured]
     write_rows(options.out, rows, commit)
 
 
