@@ -10,6 +10,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
+from tests.support.session_prefixes import check_every_position
 
 KINDS = ("gru4rec", "narm", "stamp")
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
@@ -93,18 +94,8 @@ def test_equals_the_reference(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_position_equals_separate_prefixes(kind: str) -> None:
-    model = model_of(kind)
-    ids = torch.tensor([[0, 3, 7, 7, 1, 12], [5, 0, 0, 0, 0, 0], [2, 0, 2, 9, 0, 4]])
-    labels = torch.randint(1, 13, ids.shape)  # those at padding do not count
-    found = model(ids, labels=labels, every_position=True)
-    losses = []
-    for row, step in (ids > 0).nonzero().tolist():
-        alone = model(ids[row : row + 1, : step + 1], labels=labels[row, step].view(1))
-        torch.testing.assert_close(found.logits[row, step], alone.logits[0], **CLOSE)
-        losses.append(alone.loss)
-    assert len(losses) == 10
-    torch.testing.assert_close(found.loss, torch.stack(losses).mean(), **CLOSE)
+def test_every_position_equals_separate_prefixes_in_values_and_gradients(kind: str) -> None:
+    check_every_position(model_of(kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)

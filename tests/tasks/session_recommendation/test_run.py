@@ -15,9 +15,11 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.session_recommendation import evaluate, recommend
 from ctxzoo.tasks.session_recommendation.run import SessionRun, SessionSettings, session_run
+from ctxzoo.tasks.session_recommendation.sample import sample_sessions
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
 from tests.support.subprocesses import run_python
+from tests.tasks.session_recommendation.test_training import COLUMNS, events
 
 
 def run(folder: Path, model: str = "hcrnn3_bi", epochs: int = 1, **changes: object) -> SessionRun:
@@ -99,7 +101,6 @@ def test_commands(finished: tuple[SessionRun, RunResult], tmp_path: Path, capsys
     command = ["evaluate", checkpoint, "--dataset", "sample", "--output", str(scores)]
     assert main(command) == 0
     assert json.loads(scores.read_text())["metrics"]["mrr_at_20"] == pytest.approx(result.metrics["test/mrr_at_20"])
-    assert main([*command, "--ties", "optimistic"]) == 0
     capsys.readouterr()
     assert main(["predict", checkpoint, "--history", "tea 1 | tea 2", "--top", "3", "--only_new", "yes"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -114,6 +115,24 @@ def test_commands(finished: tuple[SessionRun, RunResult], tmp_path: Path, capsys
     assert first["recommended"] == [list(pair) for pair in recommend(checkpoint, ["tea 1", "tea 2"], k=2)]
     assert (first["session_id"], first["left_out"]) == ("1", 1)
     assert second == {"session_id": "2", "left_out": 1, "recommended": []}
+
+
+@pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
+def test_events_in_a_file_are_read_as_their_sessions(
+    finished: tuple[SessionRun, RunResult], tmp_path: Path, name: str
+) -> None:
+    one, result = finished
+    checkpoint, sessions = str(one.spec.checkpoint), sample_sessions()["test"]["items"]
+    file, out = events(tmp_path / name, sessions), tmp_path / "out.json"
+    options = [*COLUMNS, "--output", str(out)]
+    assert main(["evaluate", checkpoint, "--dataset", str(file), "--split", "train", *options]) == 0
+    for score, value in json.loads(out.read_text())["metrics"].items():
+        assert value == pytest.approx(result.metrics[f"test/{score}"], rel=1e-5), score
+    events(file, sessions[:4])
+    assert main(["predict", checkpoint, "--file", str(file), "--top", "2", *options]) == 0
+    told = {row["session_id"]: row["recommended"] for row in json.loads(out.read_text())}
+    expected = [[list(pair) for pair in recommend(checkpoint, items, k=2)] for items in sessions[:4]]
+    assert [told[str(user)] for user in range(4)] == expected
 
 
 @pytest.mark.parametrize(

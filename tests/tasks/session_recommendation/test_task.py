@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -7,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from ctxzoo.cli.main import main
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
@@ -80,13 +83,39 @@ def test_the_objective_is_the_sum_over_a_session_and_the_mean_over_sessions(data
     assert float(task.training_loss(batch)) == pytest.approx(total / 3, rel=1e-5)
 
 
-def test_ties_count_as_requested(data: SessionDataModule) -> None:
-    model = task_of(data).model
+@pytest.fixture
+def undecided(data: SessionDataModule) -> SessionRecommendationTask:
+    """Its model gives every item the same score."""
+    task = task_of(data)
     with torch.no_grad():
-        model.head.bilinear.weight.zero_()  # every item has the same score
+        task.model.head.bilinear.weight.zero_()
+    return task
+
+
+def test_ties_count_as_requested(undecided: SessionRecommendationTask) -> None:
+    model = undecided.model
     scores = {ties: evaluate(model, "sample", ties=ties, progress=False, accelerator="cpu") for ties in TIES}
     assert scores["pessimistic"]["recall_at_20"] == 0
     assert scores["optimistic"]["mrr_at_20"] == pytest.approx(100)
+
+
+def test_ties_are_pessimistic_unless_requested_otherwise(
+    undecided: SessionRecommendationTask, data: SessionDataModule
+) -> None:
+    model = undecided.model
+    assert evaluate(model, "sample", progress=False, accelerator="cpu")["recall_at_20"] == 0
+    assert all(session.recall_at_20 == 0 for session in session_scores(model, data, accelerator="cpu"))
+    scores = score_splits(undecided, data, ("test",), accelerator="cpu", progress=False)["test"]
+    assert scores["recall_at_20"] == 0
+
+
+def test_the_command_counts_ties_as_requested(undecided: SessionRecommendationTask, tmp_path: Path) -> None:
+    undecided.model.save_pretrained(tmp_path)
+    command = ["evaluate", str(tmp_path), "--dataset", "sample", "--output", str(tmp_path / "scores.json")]
+    for options, expected in (([], 0), (["--ties", "optimistic"], 100)):
+        assert main([*command, *options]) == 0
+        told = json.loads((tmp_path / "scores.json").read_text())
+        assert told["metrics"]["mrr_at_20"] == pytest.approx(expected)
 
 
 def test_parameters_are_put_back_behind_every_step(data: SessionDataModule, monkeypatch: pytest.MonkeyPatch) -> None:

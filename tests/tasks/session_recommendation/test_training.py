@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from ctxzoo.cli.main import main
@@ -16,22 +21,25 @@ from ctxzoo.tasks.session_recommendation.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation.training import SessionTraining
 
 TRAINING = SessionTraining()
+COLUMNS = ("--user_column", "who", "--item_column", "what", "--time_column", "when")  # of `events`
 CONFIGS: dict[str, type[ZooConfig]] = {"hcrnn": HcrnnConfig, "session_baseline": SessionBaselineConfig}
 
 
-def events(path: Path, users: int) -> Path:
-    lines = ["who,what,when"]
-    for user, items in enumerate(sample_sessions(train=users)["train"]["items"]):
-        lines += [f"{user},{item},{time}" for time, item in enumerate(items)]
-    path.write_text("\n".join(lines) + "\n")
+def events(path: Path, sessions: Sequence[Sequence[str]], columns: Sequence[str] = ("who", "what", "when")) -> Path:
+    """Write a row for each item of each session, the last one first, as .csv or .parquet."""
+    rows = [(user, item, time) for user, items in enumerate(sessions) for time, item in enumerate(items)]
+    table = pa.table(dict(zip(columns, zip(*reversed(rows), strict=True), strict=True)))
+    write: Any = pyarrow.csv.write_csv if path.suffix == ".csv" else pyarrow.parquet.write_table
+    write(table, path)
     return path
 
 
-def test_equal_sessions_stay_together(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("user,item,time\n1,a,1\n1,b,2\n2,b,1\n2,a,2\n3,a,7\n3,b,9\n")
+@pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
+def test_equal_sessions_stay_together(tmp_path: Path, name: str) -> None:
+    path = events(tmp_path / name, ["ab", "ba", "ab"], ("user", "item", "time"))
     request = TrainingRequest(data=str(path), columns={"user_column": None, "item_column": None, "time_column": None})
     rows = TRAINING.read(request, tmp_path)
+    assert rows.splits["train"]["items"] == [["a", "b"], ["b", "a"], ["a", "b"]]
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("sessions", "equal sessions")
 
@@ -49,19 +57,19 @@ def test_every_setting_makes_a_model(settings: str, architecture: str) -> None:
     assert preset.settings()["max_length"] == (100 if settings == "paper" else 50)
 
 
+@pytest.mark.parametrize("name", ["own.csv", pytest.param("own.parquet", marks=pytest.mark.slow)])
 def test_events_of_ones_own_go_the_whole_way(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    events(tmp_path / "own.csv", 30)
-    command = ["train", "session-recommendation", "--data", "own.csv", "--tiny"]
-    columns = ["--user_column", "who", "--item_column", "what", "--time_column", "when"]
-    assert main([*command, *columns]) == 0
+    events(tmp_path / name, sample_sessions(train=30)["train"]["items"])
+    command = ["train", "session-recommendation", "--data", name, "--tiny"]
+    assert main([*command, *COLUMNS]) == 0
     said = capsys.readouterr().out
-    assert "own.csv: 30 sessions: 24 train, 3 validation, 3 test (" in said
+    assert f"{name}: 30 sessions: 24 train, 3 validation, 3 test (" in said
     assert '--history "one item | another"' in said
     (checkpoint,) = Path("runs").rglob("checkpoint")
     assert main(["predict", str(checkpoint), "--history", "tea 1", "--top", "2"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert main([*command, "--user_column", "whom"]) == 2
-    assert "own.csv: no column 'whom'" in capsys.readouterr().err
+    assert f"{name}: no column 'whom'" in capsys.readouterr().err
