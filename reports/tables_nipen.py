@@ -38,8 +38,8 @@ FLOOR_LABELS = {
     "tfidf_party": "TF-IDF, a logistic regression for each party",
 }
 LABELS = {
-    "ideal_point": "ideal point, one dimension",
-    "ideal_point_network": "ideal point, one dimension, with network",
+    "ideal_point": "ideal point",
+    "ideal_point_network": "ideal point with network",
     "autorec": "AutoRec",
     "cdae": "CDAE",
     "trust_svd": "TrustSVD",

@@ -107,7 +107,9 @@ def load_splits(
     if not Path(source).is_dir() and is_own_name(source):
         raise DatasetUnavailableError(_not_built(name, data_dir) + generated)
     try:
-        return _load(source, config, cache_dir) if Path(source).is_dir() else _load_from_hub(source, config, cache_dir)
+        if Path(source).is_dir():
+            return _load(source, config, cache_dir or _cache_of_folder(Path(source)))
+        return _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
         told = _empty(source) if Path(source).is_dir() else _unavailable(name, data_dir, str(error))
         raise DatasetUnavailableError(told + generated) from error
@@ -182,6 +184,22 @@ def _can_be_hub_id(name: str) -> bool:
 
 def _load(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     return datasets.DatasetDict(datasets.load_dataset(source, config, cache_dir=cache_dir))
+
+
+def _cache_of_folder(folder: Path) -> str | None:
+    """Return where `datasets` keeps what it reads of a folder as it is now; None: where it keeps all.
+
+    By itself it tells folders whose README.md has `configs` apart by their names alone: what it read of another folder,
+    or of this one before its files changed, would be taken for it.
+    """
+    if not (folder / "README.md").is_file():
+        return None
+    digest = hashlib.sha256(str(folder.resolve()).encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        place, state = path.relative_to(folder), path.stat()
+        if not any(part.startswith(".") for part in place.parts):
+            digest.update(f"{place}:{state.st_size}:{state.st_mtime_ns};".encode())
+    return str(Path(datasets.config.HF_DATASETS_CACHE) / f"ctxzoo-{digest.hexdigest()[:16]}")
 
 
 def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:

@@ -13,7 +13,7 @@ from .layers_vote_table import Table
 from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
 from .layers_vote_trust import TrustNetwork
 from .ops_dropout import dropout
-from .ops_vote import sum_of_squares, together, wide
+from .ops_vote import signed_votes, sum_of_squares, together, wide
 
 START = 0.1  # deviation of factors
 
@@ -37,7 +37,7 @@ class Bills(NamedTuple):
 class IdealPoint(nn.Module):
     """Points of legislators and bills: logits = x_u . a_d + b_d, plus what the others vote, weighed by trust.
 
-    `parts` is U, D and K; `trust` the network, or None.
+    `parts` is U, D and K.
     """
 
     def __init__(self, parts: tuple[int, int, int], ridge: float, rate: float) -> None:
@@ -47,6 +47,18 @@ class IdealPoint(nn.Module):
         self.bills = Table(bills, size, deviation=START)
         self.bias = Table(bills)
         self.ridge, self.rate = ridge, rate
+
+    @torch.no_grad()
+    def start_from(self, votes: torch.Tensor) -> None:
+        """Start the legislators from the principal components of votes (D, U), 1, 0 or NaN, and the bills from 0.
+
+        From drawn points of one dimension, of either side, some trainings end with part of a chamber on the wrong one.
+        """
+        signs, seen = signed_votes(votes.double()), ~votes.isnan()
+        centred = (signs - signs.sum(1, keepdim=True) / seen.sum(1, keepdim=True).clamp(min=1)) * seen
+        components = torch.linalg.eigh(centred.t() @ centred).eigenvectors.flip(1)[:, : self.legislators.weight.size(1)]
+        self.legislators.weight[:, : components.size(1)] = components * (START * len(components) ** 0.5)
+        self.bills.weight.zero_()
 
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""

@@ -66,8 +66,11 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
 
     def set_observed(self, votes: torch.Tensor) -> None:
         super().set_observed(votes)
-        if isinstance(self.votes, TrustSvd):
-            self.votes.set_observed(votes)
+        for module in self.votes.modules():
+            if isinstance(module, TrustSvd):
+                module.set_observed(~votes.isnan())
+            elif isinstance(module, IdealPoint):
+                module.start_from(votes)
 
     def forward(
         self,

@@ -75,6 +75,17 @@ def test_load_splits_reads_configurations(tmp_path):
         load_splits(str(tmp_path), config="absent")
 
 
+def test_folders_of_one_name_and_files_that_change_are_told_apart(tmp_path):
+    for place, rows in (("a", 5), ("b", 2), ("a", 4)):
+        folder = tmp_path / place / "thing"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "README.md").write_text(
+            "---\nconfigs:\n- config_name: one\n  data_files:\n  - split: test\n    path: rows.parquet\n---\n"
+        )
+        _dataset(rows).to_parquet(folder / "rows.parquet")
+        assert len(load_splits(str(folder))["test"]) == rows
+
+
 def test_a_damaged_file_is_named(tmp_path):
     _dataset().to_parquet(tmp_path / "train.parquet")
     _dataset().to_parquet(tmp_path / "test.parquet")

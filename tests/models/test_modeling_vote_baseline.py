@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,8 +17,13 @@ KINDS = ("ideal_point", "autorec", "cdae", "trust_svd", "cdl")
 
 
 def model_of(kind: str, **fields: Any) -> Any:
+    """A model in float64 and evaluation mode, away from where it starts: biases would be 0."""
     torch.manual_seed(0)
-    return VoteBaselineForVotePrediction(VoteBaselineConfig(**{**SIZES, "kind": kind, **fields})).double().eval()
+    model = VoteBaselineForVotePrediction(VoteBaselineConfig(**{**SIZES, "kind": kind, **fields})).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return model
 
 
 def batch_of() -> dict[str, torch.Tensor]:
@@ -30,53 +36,68 @@ def batch_of() -> dict[str, torch.Tensor]:
     }
 
 
-def test_ideal_point() -> None:
-    model, batch = model_of("ideal_point", ridge=0.5), batch_of()
-    x, a, b = model.votes.legislators.weight, model.votes.bills.weight, model.votes.bias.weight
+def signs_of(votes: torch.Tensor) -> torch.Tensor:
+    return (2 * votes - 1).nan_to_num()
+
+
+def nats_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.softplus((1 - 2 * labels) * logits).nansum()
+
+
+def squares(*tensors: torch.Tensor) -> torch.Tensor:
+    return torch.stack([each.square().sum() for each in tensors]).sum()
+
+
+@pytest.mark.parametrize("with_network", [False, True])
+def test_ideal_point(with_network: bool) -> None:
+    model, batch = model_of("ideal_point", ridge=0.5, trust_ridge=0.3, with_network=with_network), batch_of()
+    points = model.votes.points if with_network else model.votes
+    x, a, b = points.legislators.weight, points.bills.weight, points.bias.weight
     logits = torch.stack([(x * a[bill]).sum(dim=1) + b[bill] for bill in (4, 1)])
+    penalty = 0.5 * (squares(a[[4, 1]], b[[4, 1]]) + 2 / 6 * squares(x))
+    if with_network:
+        tau = model.votes.trust.weight
+        logits = logits + signs_of(batch["votes"]) @ (tau * ~torch.eye(4, dtype=torch.bool)).t()
+        penalty = penalty + 0.3 * 2 / 6 * squares(tau)
     found = model(**batch)
     torch.testing.assert_close(found.logits, logits)
-    nats = sum(
-        torch.nn.functional.softplus(-logit if vote else logit)
-        for logit, vote in zip(logits.flatten(), batch["labels"].flatten(), strict=True)
-        if vote == vote
-    )
-    penalty = a[[4, 1]].square().sum() + b[[4, 1]].square().sum() + 2 / 6 * x.square().sum()
-    torch.testing.assert_close(found.loss, (nats + 0.25 * penalty) / 5)
-
-
-def test_ideal_point_with_network_reads_the_votes_of_others() -> None:
-    model, batch = model_of("ideal_point", with_network=True), batch_of()
-    alone = model(**{name: x for name, x in batch.items() if name != "votes"}).logits
-    tau = model.votes.trust.weight * ~torch.eye(4, dtype=torch.bool)
-    signs = (2 * batch["votes"] - 1).nan_to_num()
-    torch.testing.assert_close(model(**batch).logits, alone + signs @ tau.t())
+    torch.testing.assert_close(found.loss, (nats_of(logits, batch["labels"]) + 0.5 * penalty) / 5)
 
 
 def test_autorec() -> None:
     model, batch = model_of("autorec"), batch_of()
-    hidden = (2 * batch["votes"] - 1).nan_to_num()
+    hidden = signs_of(batch["votes"])
     layers = [*model.votes.autoencoder.encoder, *model.votes.autoencoder.decoder]
     for layer in layers[:-1]:
         hidden = torch.relu(layer(hidden))
     found = model(**batch)
     torch.testing.assert_close(found.logits, layers[-1](hidden))
     errors = (found.logits.sigmoid() - batch["labels"]).square().nansum()
-    weights = sum(parameter.square().sum() for parameter in model.parameters())
-    torch.testing.assert_close(found.loss, 0.5 * (errors + 2 / 6 * weights) / 5)
+    torch.testing.assert_close(found.loss, 0.5 * (errors + 2 / 6 * squares(*model.parameters())) / 5)
 
 
-def test_cdae() -> None:
-    model, batch = model_of("cdae"), batch_of()
-    signs = (2 * batch["votes"] - 1).nan_to_num()
-    hidden = torch.sigmoid(model.votes.inner(signs) + model.votes.bills.weight[[4, 1]])
-    torch.testing.assert_close(model(**batch).logits, model.votes.outer(hidden))
+@pytest.mark.parametrize("training", [False, True])
+def test_cdae(training: bool) -> None:
+    """In training some of the votes that it reads are left out, none of those that it is to predict."""
+    model, batch = model_of("cdae", ridge=0.5, corruption_level=0.8).train(training), batch_of()
+    parts, read = model.votes, []
+    parts.inner.register_forward_hook(lambda _module, inputs, _output: read.append(inputs[0]))
+    found = model(**batch)
+    signs = signs_of(batch["votes"])
+    assert ((read[0] == signs) | (read[0] == 0)).all()
+    assert torch.equal(read[0], signs) != training
+    of_bill = parts.bills.weight[[4, 1]]
+    hidden = torch.sigmoid(read[0] @ parts.inner.weight.t() + parts.inner.bias + of_bill)
+    torch.testing.assert_close(found.logits, hidden @ parts.outer.weight.t() + parts.outer.bias)
+    penalty = 2 / 6 * squares(*parts.inner.parameters(), *parts.outer.parameters()) + squares(of_bill)
+    nats = nats_of(found.logits, batch["labels"])
+    torch.testing.assert_close(found.loss, (nats + 0.5 * 0.5 * penalty) / 5)
 
 
 def test_trust_svd() -> None:
-    model, batch = model_of("trust_svd", ridge=0, trust_ridge=0.3), batch_of()
+    model, batch = model_of("trust_svd", ridge=0.5, trust_ridge=0.3), batch_of()
     voted = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 0], *[[0, 0, 0, 0]] * 3, [0, 0, 0, 1]]).bool()
-    model.set_observed(voted)
+    model.set_observed(torch.where(voted, 1.0, NAN))
     parts = model.votes
     assert parts.mask.tolist() == [
         [False, True, False, False],
@@ -89,10 +110,13 @@ def test_trust_svd() -> None:
         [p[0] + y[0] + w[1], p[1] + (y[0] + y[1] + w[0] + w[2]) / 2**0.5, p[2] + y[1] + w[1], p[3] + y[5]]
     )
     found = model(**batch)
-    torch.testing.assert_close(found.logits, q[[4, 1]] @ known.t())
+    mu, of_user, of_bill = (table.weight for table in (parts.mean, parts.legislator_bias, parts.bill_bias))
+    biases = torch.stack([mu + of_user + of_bill[bill] for bill in (4, 1)])
+    torch.testing.assert_close(found.logits, biases + q[[4, 1]] @ known.t())
     trust = sum((1 - (w[other] @ p[one])) ** 2 for one, other in ((0, 1), (1, 0), (1, 2), (2, 1)))
     errors = (found.logits.sigmoid() - batch["labels"]).square().nansum()
-    torch.testing.assert_close(found.loss, 0.5 * (errors + 2 / 6 * 0.3 * trust) / 5)
+    penalty = 2 / 6 * squares(p, w, y, of_user) + squares(q[[4, 1]], of_bill[[4, 1]])
+    torch.testing.assert_close(found.loss, 0.5 * (errors + 0.5 * penalty + 2 / 6 * 0.3 * trust) / 5)
 
 
 def test_cdl_reads_texts_of_new_bills() -> None:
@@ -107,6 +131,25 @@ def test_cdl_reads_texts_of_new_bills() -> None:
     assert model.reads_new_bills
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_cdl_makes_the_whole_texts_again(training: bool) -> None:
+    """Also in training, where a part of what it reads of them is left out."""
+    fields = {"ridge": 0.5, "text_weight": 0.3, "corruption_level": 0.8}
+    model, batch = model_of("cdl", **fields).train(training), batch_of()
+    parts, seen = model.votes, []
+    parts.autoencoder.register_forward_hook(lambda _module, inputs, output: seen.append((inputs[0], output[2])))
+    found = model(**batch)
+    ((dirty, rebuilt),) = seen
+    text = batch["bag_of_words"].log1p()
+    assert ((dirty == text) | (dirty == 0)).all()
+    assert torch.equal(dirty, text) != training
+    errors = (found.logits.sigmoid() - batch["labels"]).square().nansum()
+    shared = squares(parts.legislators.weight, *parts.autoencoder.parameters())
+    penalty = 2 / 6 * shared + squares(parts.bills.weight[[4, 1]])
+    expected = 0.5 * (errors + 0.5 * penalty + 0.3 * squares(rebuilt - text)) / 5
+    torch.testing.assert_close(found.loss, expected)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_votes_that_are_not_known_count_for_nothing(kind: str) -> None:
     model, batch = model_of(kind, ridge=0, trust_ridge=0, text_weight=0), batch_of()
@@ -117,6 +160,18 @@ def test_votes_that_are_not_known_count_for_nothing(kind: str) -> None:
     only = torch.full_like(batch["labels"], NAN)
     only[0, 0] = 1
     torch.testing.assert_close(5 * whole, 4 * rest + model(**seen, labels=only).loss)
+
+
+@pytest.mark.parametrize(("kind", "fields"), [*((kind, {}) for kind in KINDS), ("ideal_point", {"with_network": True})])
+def test_without_a_vote_the_loss_is_the_penalty(kind: str, fields: dict[str, Any]) -> None:
+    """It is divided by 1: what each of two sets of votes has beside their errors, which both together have once."""
+    model, batch = model_of(kind, **fields), batch_of()
+    first, second, none = (torch.full_like(batch["labels"], NAN) for _ in range(3))
+    first[0], second[1] = batch["labels"]
+    lost = [model(**{**batch, "labels": labels}).loss for labels in (batch["labels"], first, second, none)]
+    torch.testing.assert_close(lost[3], 3 * lost[1] + 2 * lost[2] - 5 * lost[0])
+    model.train()(**{**batch, "labels": none}).loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cdl"])
@@ -139,3 +194,26 @@ def test_new_bills_are_refused(kind: str) -> None:
 def test_configs_that_cannot_be(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         VoteBaselineConfig(**{**SIZES, **fields})
+
+
+def test_ideal_points_start_from_the_principal_components_of_the_votes() -> None:
+    drawn = torch.manual_seed(3)
+    votes = (torch.rand(6, 4, generator=drawn) < 0.5).float()
+    votes[torch.rand(6, 4, generator=drawn) < 0.2] = NAN
+    model = model_of("ideal_point", factors=2)
+    model.set_observed(votes)
+    array = 2 * votes.double().numpy() - 1
+    centred = np.nan_to_num(array - np.nanmean(array, axis=1, keepdims=True))
+    expected = np.linalg.svd(centred)[2][:2]
+    found = model.votes.legislators.weight.detach().numpy().T
+    assert np.abs(np.sum(expected * found, axis=1)) == pytest.approx([0.1 * 4**0.5] * 2)
+    assert np.linalg.norm(found, axis=1) == pytest.approx([0.1 * 4**0.5] * 2)
+
+
+def test_more_factors_than_legislators_and_bills_without_votes_start_too() -> None:
+    model = model_of("ideal_point", factors=5)
+    before = model.votes.legislators.weight.detach().clone()
+    model.set_observed(torch.full((6, 4), NAN))
+    after = model.votes.legislators.weight
+    assert after.isfinite().all()
+    assert torch.equal(after[:, 4], before[:, 4])

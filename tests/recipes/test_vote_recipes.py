@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
+from recipes import roll_call_nipen
 from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.recipe_here import recipe_here
 
@@ -15,18 +18,36 @@ NIPEN, FLOORS = "roll_call_nipen", "roll_call_floors"
 
 @pytest.mark.slow
 def test_models_are_trained_and_resume_keeps_them(tmp_path: Path) -> None:
-    models = ("pgm_sdae_low_rank", "tensor_alone", "ideal_point_network", "cdl")
-    options = (*TINY, "--processes", "1", "--models", *models)
+    options = (*TINY, "--processes", "1")
     run = recipe(tmp_path, *options, name=NIPEN)
     assert run.returncode == 0, run.stdout + run.stderr
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
-    assert sorted(results) == sorted(models)
+    assert sorted(results) == sorted(roll_call_nipen.MODELS)
     assert all("test/log_likelihood" in one.metrics for one in results.values())
     assert results["tensor_alone"].settings["network_structure"] == "without_network"
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / RESULTS_DIR).rglob("*.json")}
     again = recipe(tmp_path, *options, "--resume", name=NIPEN)
     assert again.returncode == 0, again.stderr
     assert all(file.stat().st_mtime_ns == time for file, time in before.items())
+
+
+def test_settings_for_new_bills(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: dict[str, Any] = {}
+    monkeypatch.setattr(roll_call_nipen, "run_all", lambda runs, *_: planned.update(runs))
+    names = ["pgm_vae", "pgm_sdae_alone", "cdl"]
+    settings = roll_call_nipen.Settings(dataset=["roll_call", "roll_call_new_bills"], models=names)
+    roll_call_nipen.main(settings)
+    for name, chosen in (("pgm_vae", (12, 1e-2)), ("pgm_sdae_alone", (12, 1e-2)), ("cdl", (10, 1e-3))):
+        (run,), (usual,) = (planned[f"{dataset}, {name}"] for dataset in settings.dataset[::-1])
+        assert run.data["configuration"] == "votes_new_bills"
+        assert (run.trainer.epochs, run.task["learning_rate"]) == chosen
+        assert (usual.trainer.epochs, usual.task["learning_rate"]) != chosen
+        read = (run.config.get("amortized_bills"), run.config.get("new_bill_rate"))
+        assert read == ((None, None) if name == "cdl" else (True, 1.0))
+        assert "amortized_bills" not in usual.config
+    roll_call_nipen.main(replace(settings, epochs=3, learning_rate=0.5))
+    (run,) = planned["roll_call_new_bills, pgm_vae"]
+    assert (run.trainer.epochs, run.task["learning_rate"]) == (3, 0.5)
 
 
 @pytest.mark.slow

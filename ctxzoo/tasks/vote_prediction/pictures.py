@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,8 @@ def draw_ideal_points(
         found = correlation(points.tolist(), theirs.tolist())
         both = np.isfinite(theirs)
         points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)
-    for number, group in enumerate(sorted(set(groups))):
+    for group, colour in _colours(groups).items():
         rows = np.flatnonzero(np.array(groups) == group)
-        colour = COLOURS.get(group, OTHERS[number % len(OTHERS)])
         heights = rows if theirs is None else theirs[rows]
         axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
     axes.set_xlabel("ideal point: first principal component")
@@ -136,9 +136,8 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     groups = np.array(reader.config.legislator_groups or [""] * len(yeas))
     figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
-    for number, group in enumerate(sorted(set(groups.tolist()))):
+    for group, colour in _colours(groups.tolist()).items():
         rows = np.flatnonzero(groups == group)
-        colour = COLOURS.get(group, OTHERS[number % len(OTHERS)])
         axes.scatter(
             points[rows], yeas[rows], s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0
         )
@@ -150,3 +149,11 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     axes.set_title(shown or f"bill {bill}", loc="left", fontsize=9, parse_math=False)
     axes.legend(fontsize=8)
     save_figure(figure, Path(out))
+
+
+def _colours(groups: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each group, sorted by name; one that a group of `COLOURS` has is no other's."""
+    names = sorted(set(groups))
+    taken = {COLOURS[name] for name in names if name in COLOURS}
+    free = cycle(colour for colour in OTHERS if colour not in taken)
+    return {name: COLOURS[name] if name in COLOURS else next(free) for name in names}

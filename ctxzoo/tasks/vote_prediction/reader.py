@@ -156,19 +156,20 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         _first(numbers, together.column(column).combine_chunks(), len(names))
         for names, numbers, column in ((legislators, of_legislator, GROUP), (bills, of_bill, TEXT))
     )
-    found, start = {}, 0
-    for name, table in splits.items():
-        part = slice(start, start + table.num_rows)
-        found[name] = Votes(of_legislator[part], of_bill[part], votes[part])
-        start += table.num_rows
-        cells = found[name].bills * len(legislators) + found[name].legislators
-        values, first = np.unique(cells, return_index=True)
-        if len(values) < len(cells):
-            row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-            raise TextFormatError(
-                f"{origin}, split {name!r}, row {row}: {legislators[found[name].legislators[row]]!r} votes a second "
-                f"time on {bills[found[name].bills[row]]!r}; leave one of them out"
-            )
+    ends = np.cumsum([table.num_rows for table in splits.values()])
+    starts = ends - [table.num_rows for table in splits.values()]
+    _, first = np.unique(of_bill * len(legislators) + of_legislator, return_index=True)
+    if len(first) < len(votes):
+        row = int(np.setdiff1d(np.arange(len(votes)), first)[0])
+        split = int(np.searchsorted(ends, row, side="right"))
+        raise TextFormatError(
+            f"{origin}, split {list(splits)[split]!r}, row {row - starts[split]}: {legislators[of_legislator[row]]!r} "
+            f"votes a second time on {bills[of_bill[row]]!r}; leave one of them out, in whichever split"
+        )
+    found = {
+        name: Votes(of_legislator[start:end], of_bill[start:end], votes[start:end])
+        for name, start, end in zip(splits, starts, ends, strict=True)
+    }
     return VoteSplits(legislators, groups, bills, texts, found, fingerprint)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 
 from ctxzoo.hub.task_card import TaskCard
@@ -41,7 +40,7 @@ class VoteRun(ZooRun):
     def build_task(self, data: VoteDataModule, processes: int) -> VotePredictionTask:
         task = VotePredictionTask(**self.start(data), **self.schedule(data, processes), **self.task)
         if self.pretrained is None:
-            task.model.set_observed(torch.from_numpy(~np.isnan(data.observed[data.bill_ids >= 0])))
+            task.model.set_observed(torch.from_numpy(data.observed[data.bill_ids >= 0]))
         return task
 
 

@@ -57,6 +57,31 @@ def test_scores_count_each_known_vote() -> None:
     assert found["mae"] == pytest.approx((p - labels).abs().mean().item())
 
 
+def test_votes_count_alike_in_batches_of_any_size() -> None:
+    logits, labels = torch.linspace(-3, 4, 7), torch.tensor([1.0, 0, 0, 1, 1, 0, 1])
+    whole, parts = VoteScores(), VoteScores()
+    whole.update(logits, labels)
+    for part in (slice(1), slice(1, 5), slice(5, 7)):
+        parts.update(logits[part], labels[part])
+    assert parts.compute() == pytest.approx(whole.compute())
+
+
+def test_a_probability_of_one_half_counts_as_a_nay() -> None:
+    for vote, accuracy in ((1.0, 0), (0.0, 100)):
+        scores = VoteScores()
+        scores.update(torch.zeros(1), torch.tensor([vote]))
+        assert scores.compute()["accuracy"] == accuracy
+
+
+def test_the_calibration_error_is_that_of_fifteen_bins() -> None:
+    """With 14 bins the first three votes would be in one, with 16 the second would be with the third."""
+    scores = VoteScores()
+    for probabilities, votes in (([0.05, 0.065, 0.07, 0.9], [0.0, 1, 0, 1]), ([0.92, 0.95], [0.0, 1])):
+        scores.update(torch.logit(torch.tensor(probabilities)), torch.tensor(votes))
+    bins = (2 * (1 / 2 - 0.0575), 0.07 - 0, 2 * (0.91 - 1 / 2), 1 - 0.95)
+    assert scores.compute()["calibration_error"] == pytest.approx(sum(bins) / 6, abs=1e-6)
+
+
 def test_the_sample_repeats_itself_and_can_be_learned() -> None:
     assert sample_votes()["train"][:5] == sample_votes()["train"][:5]
     assert len(sample_votes()["train"]) > 1500

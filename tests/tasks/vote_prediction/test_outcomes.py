@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import datasets
 import numpy as np
 import pytest
+import torch
 
 from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.ops_vote import words_of
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule
 from ctxzoo.tasks.vote_prediction.reader import BILL_COLUMNS, LEGISLATOR_COLUMNS
+from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
 from ctxzoo.tasks.vote_prediction.vocabulary import OUTCOME_WORDS, vocabulary_of
-from tests.tasks.vote_prediction.test_reader import chamber
+from tests.tasks.vote_prediction.test_reader import ROWS, as_sample, chamber, written
+
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 OUTCOMES = (
     "yea_count",
@@ -45,10 +50,17 @@ def assert_same(one: VoteDataModule, other: VoteDataModule) -> None:
 def test_no_column_of_outcomes_is_read(tmp_path: Path) -> None:
     assert not set(OUTCOMES) & {*BILL_COLUMNS, *LEGISLATOR_COLUMNS}
     plain = read(chamber(tmp_path / "a"))
-    other = read(
-        chamber(tmp_path / "other", yea_count=[99, 0], vote_result=["Rejected", "Passed"], nominate_mid_1=[9.0, 9.0])
-    )
-    assert_same(plain, other)
+    of_bills = {"yea_count": [99, 0], "vote_result": ["Rejected", "Passed"], "nominate_mid_1": [9.0, 9.0]}
+    of_legislators = {"nominate_dim1": [-0.9, None], "num_votes": [7, 900]}
+    assert_same(plain, read(chamber(tmp_path / "other", of_legislators, **of_bills)))
+
+
+def test_no_further_column_of_a_long_table_is_read(tmp_path: Path) -> None:
+    named, *votes = ROWS.splitlines()
+    results = ("Passed,9,0.5", "Rejected,0,-1", "Passed,7,")
+    further = [f"{vote},{result}" for vote, result in zip(votes, results, strict=True)]
+    other = "\n".join([f"{named},vote_result,yea_count,nominate_dim1", *further])
+    assert_same(read(written(tmp_path / "a.csv", ROWS)), read(written(tmp_path / "b.csv", other)))
 
 
 def test_other_splits_are_no_inputs(tmp_path: Path) -> None:
@@ -58,6 +70,34 @@ def test_other_splits_are_no_inputs(tmp_path: Path) -> None:
     assert batch["votes"].tolist()[0][0] == 1
     assert batch["votes"].isnan().tolist() == [[False, True]]
     assert batch["labels"].isnan().tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "variant"),
+    [("nipen", "pgm_sdae"), ("vote_baseline", "ideal_point_network"), ("vote_baseline", "trust_svd")],
+)
+def test_a_model_starts_from_votes_of_the_training_alone(
+    monkeypatch: pytest.MonkeyPatch, architecture: str, variant: str
+) -> None:
+    """Neither how others vote nor who votes on what tells its points, its trust or what it knows to be observed."""
+    train = "Al b1 1, Bo b1 0, Al b2 0, Bo b2 1, Bo b3 1, Cy b3 0"
+    run = vote_run(VoteSettings(tiny=True), "sample", architecture, variant, seed=0, recipe="trial", commit="")
+
+    def start(**splits: str) -> dict[str, torch.Tensor]:
+        as_sample(monkeypatch, **splits)
+        data = run.build_data()
+        data.setup()
+        torch.manual_seed(0)
+        return run.build_task(data, 1).model.state_dict()
+
+    first = start(train=train, test="Al b3 1, Cy b1 0")
+    (mask,) = (value for name, value in first.items() if name.endswith("mask"))
+    assert mask.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    for test, validation in (("Al b3 0, Cy b1 1", "Cy b2 1"), ("Cy b2 1", "Al b3 1")):
+        for name, value in start(train=train, test=test, validation=validation).items():
+            assert torch.equal(value, first[name]), name
+    other = start(train=f"{train}, Cy b1 1", test="Al b3 1")
+    assert any(not torch.equal(value, first[name]) for name, value in other.items())
 
 
 def test_words_that_tell_how_a_vote_ended_are_left_out() -> None:
@@ -92,3 +132,14 @@ def test_outcomes_of_the_senate_change_nothing(tmp_path: Path) -> None:
     sizes = [int((~np.isnan(one.cells(split))).sum()) for split in ("train", "validation", "test")]
     assert sizes == [583872, 72733, 72477]
     assert not set(one.words or ()) & OUTCOME_WORDS
+
+
+@pytest.mark.data
+def test_texts_of_the_senate_tell_how_votes_ended() -> None:
+    """docs/models/nipen.md has these counts."""
+    data = read("ctxzoo-data/roll_call")
+    texts = data.loaded().texts
+    told = re.compile(r"SENATE (AGREED|REJECTED|TABLED|PASSED|FAILED|CONFIRMED)\b")
+    assert (sum(bool(told.search(text)) for text in texts), len(texts)) == (603, 7554)
+    rates = [np.nanmean(data.observed[bill]) for bill, text in enumerate(texts) if "confirmed" in words_of(text)]
+    assert (sum(rate > 0.5 for rate in rates), len(rates)) == (43, 44)

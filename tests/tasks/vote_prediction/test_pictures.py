@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
@@ -62,6 +64,39 @@ def test_words_of_topics_are_those_that_the_decoder_makes_likelier() -> None:
     assert model.training
     with pytest.raises(ValueError, match="has no topics with words"):
         topic_words(VoteBaselineForVotePrediction(VoteBaselineConfig(**SIZES, kind="cdl")))
+
+
+def marks(figure: Figure) -> dict[str, tuple[Any, Any]]:
+    """The colour of each party and where its legislators stand, but for those with nothing to compare with."""
+    (axes,) = figure.axes
+    return {
+        str(each.get_label()): (to_rgb(each.get_facecolor()[0]), np.ma.compress_rows(each.get_offsets()))
+        for each in axes.collections
+    }
+
+
+def test_parties_stand_where_their_points_and_votes_are_in_a_colour_of_their_own(
+    tmp_path: Path, drawn: list[Figure]
+) -> None:
+    model = model_of()
+    points = ideal_points(model)
+    others = {"Ada": 0.5, "Ben": -2.0, "$Dot$": 0.1}
+    heights = np.array([others.get(name, np.nan) for name in SIZES["legislator_names"]])
+    agreement = draw_ideal_points(model, tmp_path / "points.png", others=others)
+    draw_votes(model, "a road", tmp_path / "votes.png")
+    seen = np.isfinite(heights)
+    signed = np.corrcoef(points[seen], heights[seen])[0, 1]
+    assert agreement == pytest.approx(abs(signed))
+    assert drawn[0].axes[0].get_title(loc="left") == f"ideal points beside NOMINATE, |r| = {abs(signed):.3f}"
+    yeas = np.array([yea for _, yea in model.predict_votes("a road")])
+    for figure, x, y in ((drawn[0], points * np.sign(signed), heights), (drawn[1], points, yeas)):
+        found = marks(figure)
+        for party in ("Democrat", "Republican", "Own"):
+            rows = (np.array(SIZES["legislator_groups"]) == party) & np.isfinite(y)
+            np.testing.assert_allclose(found[party][1], np.stack([x[rows], y[rows]], axis=1), rtol=1e-6)
+        assert found["Democrat"][0] == to_rgb("tab:blue")
+        assert found["Republican"][0] == to_rgb("tab:red")
+        assert len({colour for colour, _ in found.values()}) == 3
 
 
 def test_pictures(tmp_path: Path) -> None:

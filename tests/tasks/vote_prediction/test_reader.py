@@ -8,7 +8,10 @@ import pytest
 
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.tasks.vote_prediction import reader
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
+
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 ROWS = "legislator,bill,vote\nBo,b2,1\nAl,b2,0\nAl,b10,1\n"
 
@@ -16,6 +19,16 @@ ROWS = "legislator,bill,vote\nBo,b2,1\nAl,b2,0\nAl,b10,1\n"
 def written(path: Path, text: str) -> str:
     path.write_text(text)
     return str(path)
+
+
+def as_sample(patch: pytest.MonkeyPatch, texts: dict[str, str] | None = None, **splits: str) -> None:
+    """Make these votes, each "who bill vote", those of "sample"."""
+    tables = {}
+    for name, votes in splits.items():
+        legislators, bills, yeas = zip(*map(str.split, votes.split(", ")), strict=True)
+        columns = {"legislator": legislators, "bill": bills, "vote": [int(yea) for yea in yeas]}
+        tables[name] = datasets.Dataset.from_dict({**columns, "text": [(texts or {}).get(bill, "") for bill in bills]})
+    patch.setattr(reader, "sample_votes", lambda: tables)
 
 
 def cells(data: VoteSplits, split: str = "train") -> dict[tuple[str, str], int]:
@@ -41,6 +54,25 @@ def test_a_long_table(tmp_path: Path) -> None:
     assert cells(read_votes(tabs)) == expected
 
 
+def test_a_long_table_of_parquet(tmp_path: Path) -> None:
+    """Its columns have types: numbers are names too, booleans votes, and a text may be missing."""
+    columns = {"legislator": ["Bo", "Al", "Al"], "bill": [2, 2, 10], "vote": [True, False, True]}
+    table = datasets.Dataset.from_dict({**columns, "text": ["a road", "a road", None], "party": ["x", None, None]})
+    table.to_parquet(tmp_path / "a.parquet")
+    data = read_votes(str(tmp_path / "a.parquet"))
+    assert cells(data) == {("Bo", "2"): 1, ("Al", "2"): 0, ("Al", "10"): 1}
+    assert (data.bills, data.texts) == (["2", "10"], ["a road", ""])
+    assert (data.legislators, data.groups) == (["Al", "Bo"], ["", "x"])
+    datasets.Dataset.from_dict({"bill": [10, 2], "text": ["a sea", None]}).to_parquet(tmp_path / "texts.parquet")
+    assert read_votes(str(tmp_path / "a.parquet"), texts=str(tmp_path / "texts.parquet")).texts == ["", "a sea"]
+    table.remove_columns("vote").to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(TextFormatError, match="no column 'vote'"):
+        read_votes(str(tmp_path / "b.parquet"))
+    written(tmp_path / "c.parquet", ROWS)
+    with pytest.raises(DatasetFileError, match=r"c\.parquet cannot be read"):
+        read_votes(str(tmp_path / "c.parquet"))
+
+
 def test_texts_in_a_file_of_their_own(tmp_path: Path) -> None:
     texts = written(tmp_path / "texts.csv", 'bill,text\nb2,"Roads, and bridges"\nb7,Seas\n')
     data = read_votes(written(tmp_path / "a.csv", ROWS), texts=texts)
@@ -52,8 +84,8 @@ def test_texts_in_a_file_of_their_own(tmp_path: Path) -> None:
         read_votes(str(tmp_path / "a.csv"), texts=other)
 
 
-def chamber(folder: Path, **bills: list[Any]) -> str:
-    """A dataset of ids with tables of bills and legislators, whose columns of outcomes `bills` may change."""
+def chamber(folder: Path, further: dict[str, list[Any]] | None = None, **bills: list[Any]) -> str:
+    """A dataset of ids with tables of bills and legislators, whose columns `bills` and `further` may change."""
     folder.mkdir()
     splits = "".join(f"  - split: {name}\n    path: {name}.parquet\n" for name in ("train", "test"))
     tables = "".join(
@@ -73,6 +105,7 @@ def chamber(folder: Path, **bills: list[Any]) -> str:
         "party": ["Red", "Red"],
         "state": ["X", "X"],
         "nominate_dim1": [0.1, 0.2],
+        **(further or {}),
     }
     datasets.Dataset.from_dict(people).to_parquet(folder / "legislators.parquet")
     columns: dict[str, list[Any]] = {"bill_id": [5, 6], "text": ["a road", None], "yea_count": [1, 2], **bills}
@@ -117,3 +150,10 @@ def test_votes_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
 def test_files_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(DatasetFileError, match=r"a\.json is no \.csv, \.tsv, \.parquet file"):
         read_votes(written(tmp_path / "a.json", "{}"))
+
+
+def test_the_same_vote_in_two_splits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its outcome would be known where it is to be predicted."""
+    as_sample(monkeypatch, train="Al b1 1, Bo b1 0", validation="Al b2 1", test="Bo b2 0, Al b1 0")
+    with pytest.raises(TextFormatError, match=r"split 'test', row 1: 'Al' votes a second time on 'b1'"):
+        read_votes("sample")
