@@ -45,19 +45,21 @@ ANY, OF_NIPEN = "*", "nipen: *"
 # "nipen: " before their names), whether it is for new bills alone, and what is set there. Later rows win.
 SCHEDULES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     (ANY, False, {"epochs": 12, "learning_rate": 3e-2}),
-    (f"*{ALONE}", False, {"epochs": 30}),
+    (f"*{ALONE}", False, {"epochs": 40, "learning_rate": 0.2}),
     ("nipen: pgm_sdae_low_rank", False, {"epochs": 30}),
-    ("ideal_point*", False, {"epochs": 40, "learning_rate": 4e-2}),
+    ("ideal_point", False, {"epochs": 40, "learning_rate": 0.2}),
+    ("ideal_point_network", False, {"epochs": 40, "learning_rate": 4e-2}),
     ("autorec", False, {"epochs": 30, "learning_rate": 1e-3}),
     ("cdae", False, {"epochs": 40, "learning_rate": 1e-2}),
     ("trust_svd", False, {"epochs": 40, "learning_rate": 4e-2}),
+    ("cdl", False, {"epochs": 40, "learning_rate": 0.1}),
     (ANY, True, {"epochs": 12, "learning_rate": 1e-2}),
     ("cdl", True, {"epochs": 10, "learning_rate": 1e-3}),
 )
 WEIGHTS: tuple[tuple[str, bool, dict[str, Any]], ...] = (  # in place of the published ones
     (OF_NIPEN, False, {"trust_lambda": 500, "ideal_lambda": 20, "text_lambda": 10}),
     (OF_NIPEN, False, {"topic_lambda": 10, "bias_lambda": 5, "num_topics": 3}),
-    (f"nipen: *{ALONE}", False, {"ideal_lambda": 5, "topic_lambda": 1, "bias_lambda": 1}),
+    (f"nipen: *{ALONE}", False, {"ideal_lambda": 25, "topic_lambda": 1, "bias_lambda": 1, "num_topics": 10}),
     ("nipen: *low_rank*", False, {"trust_lambda": 30}),
     ("nipen: *tensor*", False, {"weight_lambda": 0.1, "tensor_lambda": 1}),
     (OF_NIPEN, True, {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}),
