@@ -32,7 +32,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         return ()
 
     def set_observed(self, votes: torch.Tensor) -> None:
-        """Tell a new model where there are votes in the training, (D, U) booleans; some have no use for it.
+        """Tell a new model the votes of the training, (D, U): 1 yea, 0 nay, NaN none; some have no use for them.
 
         Two legislators who never voted on the same bill are kept apart in a trust network.
 
@@ -46,7 +46,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
             )
         for module in self.modules():
             if isinstance(module, TrustNetwork):
-                module.set_mask(together(votes))
+                module.set_mask(together(~votes.isnan()))
 
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
