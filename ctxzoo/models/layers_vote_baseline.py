@@ -52,7 +52,7 @@ class IdealPoint(nn.Module):
     def start_from(self, votes: torch.Tensor) -> None:
         """Start the legislators from the principal components of votes (D, U), 1, 0 or NaN, and the bills from 0.
 
-        From drawn points of one dimension, of either side, some trainings end with part of a chamber on the wrong one.
+        From drawn points of one dimension some trainings end far below the others.
         """
         signs, seen = signed_votes(votes.double()), ~votes.isnan()
         centred = (signs - signs.sum(1, keepdim=True) / seen.sum(1, keepdim=True).clamp(min=1)) * seen

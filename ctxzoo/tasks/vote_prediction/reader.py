@@ -156,8 +156,9 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         _first(numbers, together.column(column).combine_chunks(), len(names))
         for names, numbers, column in ((legislators, of_legislator, GROUP), (bills, of_bill, TEXT))
     )
-    ends = np.cumsum([table.num_rows for table in splits.values()])
-    starts = ends - [table.num_rows for table in splits.values()]
+    sizes = np.array([table.num_rows for table in splits.values()])
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
     _, first = np.unique(of_bill * len(legislators) + of_legislator, return_index=True)
     if len(first) < len(votes):
         row = int(np.setdiff1d(np.arange(len(votes)), first)[0])
