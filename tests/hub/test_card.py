@@ -16,8 +16,9 @@ from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_config, tiny_model, tiny_result, tiny_tokenizer
+from tests.support.warm_python import run_warm
 
 EXAMPLE = {"question": QUESTION, "context": CONTEXT, "answer": "Oda", "score": 0.25, "start": 4, "end": 7}
 reader_card = partial(build_card, task=QUESTION_ANSWERING)
@@ -171,14 +172,14 @@ def test_snippets_run_and_print_what_the_card_says(whole_checkpoint: Path, tmp_p
     card = (whole_checkpoint / "README.md").read_text()
     example, with_package, without_package, as_pipeline = python_blocks(with_repo_id(card, str(whole_checkpoint)))
     expected = ask(tiny_model(), tiny_tokenizer())
-    environment = {"PATH": "", "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    environment = offline()
 
-    ours = run_python(f"{example}\n{with_package}").stdout
+    ours = run_warm(f"{example}\n{with_package}", env=environment).stdout
     assert ours.strip() in CONTEXT
     assert ours.strip()
-    theirs = run_python(f"{example}\n{without_package}", without_ctxzoo=True, env=environment).stdout
+    theirs = run_warm(f"{example}\n{without_package}", without_ctxzoo=True, env=environment).stdout
     assert theirs.startswith("tensor([[")
-    piped = run_python(f"{example}\n{as_pipeline}", without_ctxzoo=True, env=environment).stdout
+    piped = run_warm(f"{example}\n{as_pipeline}", without_ctxzoo=True, env=environment).stdout
     # The card shows four significant digits of the same answer.
     shown = ast.literal_eval(re.findall(r"^# (\{.*\})$", as_pipeline, flags=re.MULTILINE)[0])
     printed = ast.literal_eval(piped.splitlines()[-1])

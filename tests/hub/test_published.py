@@ -25,8 +25,9 @@ from ctxzoo.tasks import card_of
 from tests.hub.test_card import python_blocks
 from tests.support import doors_reader
 from tests.support.doors import offline
-from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
+from tests.support.warm_python import run_warm
 from tests.tasks.next_event import test_three_doors as doors_events
 from tests.tasks.polyphonic_music import test_three_doors as doors_music
 from tests.tasks.session_recommendation import test_three_doors as doors_sessions
@@ -147,9 +148,9 @@ def check_doors_and_card(folder: Path, tmp_path: Path) -> None:
         return
     tag = str(task.pipeline_tag)
     doors = DOORS[tag]
-    package = doors.open_with(doors.MODEL, folder, tmp_path, "import ctxzoo", "{}")
-    remote = doors.open_with(doors.MODEL, folder, tmp_path, options='{"trust_remote_code": True}')
-    pipeline = doors.open_with(doors.PIPELINE, folder, tmp_path)
+    package = doors.open_with(doors.MODEL, folder, "import ctxzoo", "{}")
+    remote = doors.open_with(doors.MODEL, folder, options='{"trust_remote_code": True}')
+    pipeline = doors.open_with(doors.PIPELINE, folder)
     assert package["ctxzoo"] is True
     assert remote["result"] == package["result"]
     here = predictions_here(folder, tag, doors.TEXTS)
@@ -163,7 +164,7 @@ def check_doors_and_card(folder: Path, tmp_path: Path) -> None:
 
     example, *_, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     program = example.replace("path/to/this/folder", str(folder)) + "\n" + as_pipeline
-    found = only(eval(run_python(program, env=offline(tmp_path), without_ctxzoo=True).stdout.splitlines()[-1]))
+    found = only(eval(run_warm(program, env=offline(), without_ctxzoo=True).stdout.splitlines()[-1]))
     said = only(eval(as_pipeline.splitlines()[-1].removeprefix("# ")))
     assert_same(found, said, abs=1e-3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ from safetensors.torch import save_file
 
 import ctxzoo
 from tests.suite.subjects import Subject, named_tensors
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
 # {load} are the keyword arguments of from_pretrained. Every head is loaded from the one checkpoint, compared with the
 # outputs of the parent process, saved again, and loaded from there.
@@ -80,10 +80,8 @@ def _run(subject: Subject, folder: Path, *, remote: bool) -> dict[str, str]:
         heads=heads,
         load="trust_remote_code=True" if remote else "",
     )
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "home")}
-    if not remote:
-        environment["PYTHONPATH"] = str(Path(ctxzoo.__file__).parents[1])
-    finished = run_python(code, env=environment, without_ctxzoo=remote, cwd=folder)
+    environment = {**offline(), "PYTHONPATH": str(Path(ctxzoo.__file__).parents[1])}
+    finished = run_warm(code, env=environment, without_ctxzoo=remote, cwd=folder)
     line = next(line for line in finished.stdout.splitlines() if line.startswith("REPORT "))
     report: dict[str, str] = json.loads(line.removeprefix("REPORT "))
     return report

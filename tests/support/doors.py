@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import tempfile
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
 
-from tests.support.subprocesses import run_python
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
+from tests.support.warm_python import run_warm
 
 _MODEL = """
 import json, sys, torch
@@ -43,7 +44,7 @@ def open_all(source: str, env: dict[str, str]) -> dict[str, dict[str, Any]]:
         "pipeline": _PIPELINE.format(**texts),
     }
     return {
-        door: json.loads(run_python(program, env=env, without_ctxzoo=door != "package").stdout.splitlines()[-1])
+        door: json.loads(run_warm(program, env=env, without_ctxzoo=door != "package").stdout.splitlines()[-1])
         for door, program in programs.items()
     }
 
@@ -70,6 +71,14 @@ def assert_same_as_here(found: dict[str, dict[str, Any]], seed: int = 2) -> None
         assert found[door]["module"].startswith("transformers_modules.")
 
 
-def offline(home: Path) -> dict[str, str]:
-    """An environment without the Hub and without what this process has cached."""
-    return {"PATH": "", "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+def offline() -> dict[str, str]:
+    """An environment without the Hub and without what this process has cached, one for all tests.
+
+    What transformers keeps of the code of checkpoints is told apart by its content.
+    """
+    return {"PATH": "", "HF_HOME": _empty_home().name, "HF_HUB_OFFLINE": "1"}
+
+
+@cache
+def _empty_home() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()

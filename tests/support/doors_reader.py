@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION
+from tests.support.warm_python import run_warm
 
 TEXTS = [
     {"question": QUESTION, "context": CONTEXT},
@@ -41,9 +41,9 @@ print(json.dumps({{"module": type(reader.model).__module__, "result": result, "c
 """
 
 
-def open_with(program: str, source: Path, home: Path, first: str = "", options: str = "") -> Any:
+def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    return json.loads(run_python(text, env=offline(home), without_ctxzoo=not first).stdout.splitlines()[-1])
+    return json.loads(run_warm(text, env=offline(), without_ctxzoo=not first).stdout.splitlines()[-1])
 
 
 def scores_of(logits: list[list[list[float]]], tokenizer: Any) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 
 WITH_PACKAGE = """
 from ctxzoo.models.{module} import {head}
@@ -46,34 +46,33 @@ class HeadDoors:
     head: str
     found: str
 
-    def opened(self, folder: Path, home: Path) -> list[Any]:
+    def opened(self, folder: Path) -> list[Any]:
         """Return what is found with the package, and without it by the code that the checkpoint carries."""
         answers = []
         for program, hidden in ((WITH_PACKAGE, False), (WITHOUT_PACKAGE, True)):
             text = (program + PRINT).format(module=self.module, head=self.head, source=str(folder), found=self.found)
-            told = json.loads(run_python(text, env=offline(home), without_ctxzoo=hidden).stdout.splitlines()[-1])
+            told = json.loads(run_warm(text, env=offline(), without_ctxzoo=hidden).stdout.splitlines()[-1])
             assert told["ctxzoo"] is not hidden
             assert told["module"].startswith("transformers_modules." if hidden else f"ctxzoo.models.{self.module}")
             answers.append(told["found"])
         return answers
 
 
-def command_output(arguments: list[str], home: Path) -> str:
+def command_output(arguments: list[str]) -> str:
     """Return what `ctxzoo` prints, run in a process of its own."""
-    return run_python(COMMAND.format(arguments=arguments), env=offline(home)).stdout
+    return run_warm(COMMAND.format(arguments=arguments), env=offline()).stdout
 
 
-def check_card(folder: Path, home: Path, without_package: str = "{program}") -> None:
+def check_card(folder: Path, without_package: str = "{program}") -> None:
     """Assert that a card says what its programs print.
 
     Args:
         folder: of the checkpoint.
-        home: for what transformers caches.
         without_package: the card's program without the package, `{program}`, and what must follow it to print that.
     """
     card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
     example, with_package, without = python_blocks(card)
     said = with_package.splitlines()[-1].removeprefix("# ")
     for program, hidden in ((with_package, False), (without_package.replace("{program}", without), True)):
-        printed = run_python(f"{example}\n{program}", env=offline(home), without_ctxzoo=hidden).stdout
+        printed = run_warm(f"{example}\n{program}", env=offline(), without_ctxzoo=hidden).stdout
         assert printed.splitlines()[-1] == said

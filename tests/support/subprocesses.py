@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 REPOSITORY_ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +18,7 @@ TAIL_CHARACTERS = 8000
 _RUN_PROGRAM = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 
 # A finder in front of all others also hides an installed, an editable and a current-folder ctxzoo.
-_HIDE_CTXZOO = """
+HIDE_CTXZOO = """
 import sys
 from importlib.abc import MetaPathFinder
 
@@ -28,6 +30,22 @@ class HideCtxzoo(MetaPathFinder):
 
 sys.meta_path.insert(0, HideCtxzoo())
 """
+
+
+@contextmanager
+def scratch_program(
+    code: str, cwd: str | os.PathLike[str] | None, without_ctxzoo: bool
+) -> Iterator[tuple[Path, str | os.PathLike[str]]]:
+    """Yield a file with the program, in a folder that ends with it, and where it runs, as `run_python` says."""
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch, "program.py")
+        program.write_text(textwrap.dedent(code), encoding="utf-8")
+        if cwd is None:
+            cwd = REPOSITORY_ROOT
+            if without_ctxzoo:
+                cwd = Path(scratch, "empty")
+                cwd.mkdir()
+        yield program, cwd
 
 
 def run_python(
@@ -56,24 +74,26 @@ def run_python(
         AssertionError: the exit status is not 0; the message ends with the output.
         subprocess.TimeoutExpired: it ran longer than `timeout` and was killed.
     """
-    with tempfile.TemporaryDirectory() as scratch:
-        program = Path(scratch, "program.py")
-        program.write_text(textwrap.dedent(code), encoding="utf-8")
-        if cwd is None:
-            cwd = REPOSITORY_ROOT
-            if without_ctxzoo:
-                cwd = Path(scratch, "empty")
-                cwd.mkdir()
+    with scratch_program(code, cwd, without_ctxzoo) as (program, folder):
         finished = subprocess.run(
-            [sys.executable, "-c", (_HIDE_CTXZOO if without_ctxzoo else "") + _RUN_PROGRAM, str(program)],
+            [sys.executable, "-c", (HIDE_CTXZOO if without_ctxzoo else "") + _RUN_PROGRAM, str(program)],
             env={**(os.environ if env is None else env), "OMP_NUM_THREADS": "1"},
-            cwd=cwd,
+            cwd=folder,
             timeout=timeout,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
             check=False,
         )
+    return check_finished(finished)
+
+
+def check_finished(finished: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return it if its exit status is 0.
+
+    Raises:
+        AssertionError: it is not; the message ends with the output.
+    """
     if finished.returncode != 0:
         raise AssertionError(
             f"the Python subprocess ended with status {finished.returncode}\n"

@@ -11,7 +11,7 @@ from ctxzoo.runs.run import execute
 from ctxzoo.tasks.language_modelling.continuation import continue_text
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 from tests.tasks.language_modelling.test_run import run
 
 COMMAND = """
@@ -31,10 +31,10 @@ def test_it_opens_in_three_ways(tmp_path: Path) -> None:
     said = with_package.splitlines()[-1].removeprefix("# ")
     assert len(said.split()) >= 3
     for program, hidden in ((with_package, False), (without_package, True)):
-        printed = run_python(f"{example}\n{program}", env=offline(tmp_path), without_ctxzoo=hidden).stdout
+        printed = run_warm(f"{example}\n{program}", env=offline(), without_ctxzoo=hidden).stdout
         assert printed.splitlines()[-1] == said
 
     model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForCausalLM, AutoTokenizer))
     arguments = ["predict", str(folder), "--text", "the baker", "--words", "8", "--draw_seed", "3"]
-    printed = run_python(COMMAND.format(arguments=arguments), env=offline(tmp_path)).stdout
+    printed = run_warm(COMMAND.format(arguments=arguments), env=offline()).stdout
     assert printed.strip() == f"the baker {continue_text(model, tokenizer, 'the baker', 8, seed=3)}"

@@ -16,14 +16,14 @@ DOORS = HeadDoors(
 )
 
 
-def check_doors(folder: Path, home: Path) -> None:
+def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, and the card says what its programs print."""
     expected = next_events(folder, EVENTS, TIMES, k=LISTED)
-    for found in DOORS.opened(folder, home):
+    for found in DOORS.opened(folder):
         assert [name for name, _ in found] == [name for name, _ in expected]
         assert [value for _, value in found] == pytest.approx([value for _, value in expected], rel=1e-4)
     config = load_saved_model(str(folder))[0].config
     typed = " | ".join(f"{config.name_of(event)} @ {time}" for event, time in zip(EVENTS, TIMES, strict=True))
-    printed = command_output(["predict", str(folder), "--history", typed, "--top", str(LISTED)], home).splitlines()
+    printed = command_output(["predict", str(folder), "--history", typed, "--top", str(LISTED)]).splitlines()
     assert printed[-LISTED:] == [f"{probability:.4f}  {name}" for name, probability in expected]
-    check_card(folder, home)
+    check_card(folder)

@@ -19,7 +19,7 @@ from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
 from tests.support.doors import offline
 from tests.support.head_doors import check_card, command_output
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 from tests.tasks.polyphonic_music.test_run import run
 
 NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
@@ -38,22 +38,22 @@ print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), 
 """
 
 
-def open_with(source: Path, home: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
+def open_with(source: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
     """What a program that loads the checkpoint prints of its model; without `first` ctxzoo cannot be imported."""
     values = {"first": first, "options": options, "source": str(source), "notes": NOTES, "steps": len(NOTES)}
-    printed = run_python(MODEL.format(**values), env=offline(home), without_ctxzoo=not first).stdout
+    printed = run_warm(MODEL.format(**values), env=offline(), without_ctxzoo=not first).stdout
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 
 
-def check_doors(folder: Path, home: Path) -> None:
+def check_doors(folder: Path, scratch: Path) -> None:
     """Each door gives what the model gives here, and the card says what its programs print."""
     model = AutoModelForTokenClassification.from_pretrained(folder)
     prompt = roll_of_notes(NOTES)
     with torch.no_grad():
         logits = model(inputs_embeds=torch.from_numpy(prompt).float().unsqueeze(0)).logits
-    package = open_with(folder, home, "import ctxzoo")
-    remote = open_with(folder, home, options='{"trust_remote_code": True}')
+    package = open_with(folder, "import ctxzoo")
+    remote = open_with(folder, options='{"trust_remote_code": True}')
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]
     assert (package["module"], package["ctxzoo"]) == ("ctxzoo.models.modeling_beta_lstm", True)
@@ -61,15 +61,15 @@ def check_doors(folder: Path, home: Path) -> None:
     assert remote["ctxzoo"] is False
 
     threshold = float(logits[0, -1].sigmoid().topk(4).values[-1])  # some keys sound at the first step
-    rows, out = home / "prompt.jsonl", home / "out.json"
+    rows, out = scratch / "prompt.jsonl", scratch / "out.json"
     rows.write_text(json.dumps({"notes": NOTES}))
     arguments = ["predict", str(folder), "--file", str(rows), "--output", str(out), "--steps", str(STEPS)]
-    command_output([*arguments, "--threshold", repr(threshold)], home)
+    command_output([*arguments, "--threshold", repr(threshold)])
     expected = continue_roll(model, prompt, STEPS, threshold=threshold)
     assert json.loads(out.read_text()) == {"prompt": NOTES, "continuation": notes_of_roll(expected)}
     assert expected[0].sum() >= 4
 
-    check_card(folder, home, "{program}\nprint(sorted(probabilities.topk(4).indices.tolist()))")
+    check_card(folder, "{program}\nprint(sorted(probabilities.topk(4).indices.tolist()))")
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,7 @@ def test_half_precision_is_only_how_the_file_has_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_opens_in_three_ways(tmp_path: Path) -> None:
-    found = open_all(str(write_half(tmp_path / "small")), offline(tmp_path))
+    found = open_all(str(write_half(tmp_path / "small")), offline())
     assert found["remote"]["logits"] == found["package"]["logits"]
     assert found["pipeline"]["answer"]["answer"] == ask(*small())["answer"]
     assert [found[door]["ctxzoo"] for door in ("package", "remote", "pipeline")] == [True, False, False]

@@ -8,12 +8,12 @@ import pytest
 from transformers import AutoModelForQuestionAnswering
 
 from tests.support.doors import assert_same_as_here, offline, open_all
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 
 
 @pytest.mark.slow
 def test_folder_opens_in_three_ways(whole_checkpoint: Path, tmp_path: Path) -> None:
-    assert_same_as_here(open_all(str(whole_checkpoint), offline(tmp_path)))
+    assert_same_as_here(open_all(str(whole_checkpoint), offline()))
 
 
 def test_foreign_checkpoint_is_not_opened_as_ours(checkpoint: Path) -> None:
@@ -45,5 +45,5 @@ def test_missing_code_is_named_without_ctxzoo(checkpoint: Path, tmp_path: Path) 
         except OSError as error:
             print(error)
     """
-    finished = run_python(code, env=offline(tmp_path / "home"), without_ctxzoo=True)
+    finished = run_warm(code, env=offline(), without_ctxzoo=True)
     assert "layers_bidaf.py" in finished.stdout

@@ -23,7 +23,7 @@ from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
 from ctxzoo.tasks.regression.training import RegressionTraining
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 
 ROWS = [[5.0, 0.2, 0.5], [31.0, -0.6, 0.1]]
 
@@ -105,7 +105,7 @@ def test_the_programs_of_its_card_run(
     exec(with_package, names)
     said = with_package.splitlines()[-1].removeprefix("# ")
     assert capsys.readouterr().out.strip() == said
-    printed = run_python(f"{example}\n{without_package}", env=offline(tmp_path), without_ctxzoo=True).stdout
+    printed = run_warm(f"{example}\n{without_package}", env=offline(), without_ctxzoo=True).stdout
     assert printed.splitlines()[-1] == said
 
 

@@ -19,20 +19,20 @@ HISTORY, LISTED = [1, 2, 3], 5
 DOORS = HeadDoors("modeling_hcrnn", "HcrnnForNextItem", f"model.recommend({HISTORY}, {LISTED})")
 
 
-def check_doors(folder: Path, home: Path) -> None:
+def check_doors(folder: Path, scratch: Path) -> None:
     """Each door recommends what the model recommends here, and the card says what its programs print."""
     expected = recommend(folder, HISTORY, LISTED)
-    for found in DOORS.opened(folder, home):
+    for found in DOORS.opened(folder):
         assert [name for name, _ in found] == [name for name, _ in expected]
         assert [value for _, value in found] == pytest.approx([value for _, value in expected], rel=1e-5)
 
-    rows, out = home / "events.csv", home / "out.json"
+    rows, out = scratch / "events.csv", scratch / "out.json"
     names = [name for name, _ in expected]
     rows.write_text("user,item,time\n" + "\n".join(f"a,{name},{time}" for time, name in enumerate(names)))
-    command_output(["predict", str(folder), "--file", str(rows), "--output", str(out), "--top", str(LISTED)], home)
+    command_output(["predict", str(folder), "--file", str(rows), "--output", str(out), "--top", str(LISTED)])
     (told,) = json.loads(out.read_text())
     assert [name for name, _ in told["recommended"]] == [name for name, _ in recommend(folder, names, LISTED)]
-    check_card(folder, home)
+    check_card(folder)
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.training.classification import label_fields
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
 from tests.support.tiny_checkpoint import tiny_result
+from tests.support.warm_python import run_warm
 
 TEXTS = ["A good film , not a bad one", "unheard-of", "bad bad film"]
 
@@ -72,9 +72,9 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def open_with(program: str, source: Path, home: Path, first: str = "", options: str = "") -> Any:
+def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_python(text, env=offline(home), without_ctxzoo=not first).stdout
+    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
     return json.loads(printed.splitlines()[-1])
 
 
@@ -95,9 +95,9 @@ def test_it_opens_in_three_ways(classifier: Path, tmp_path: Path) -> None:
     tokenizer = build_word_tokenizer(["good", "bad", "film", "a", "not", "one"])
     with torch.no_grad():
         logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
-    package = open_with(MODEL, classifier, tmp_path, "import ctxzoo", "{}")
-    remote = open_with(MODEL, classifier, tmp_path, options='{"trust_remote_code": True}')
-    pipeline = open_with(PIPELINE, classifier, tmp_path)
+    package = open_with(MODEL, classifier, "import ctxzoo", "{}")
+    remote = open_with(MODEL, classifier, options='{"trust_remote_code": True}')
+    pipeline = open_with(PIPELINE, classifier)
     assert package["module"] == "ctxzoo.models.modeling_contextualizer"
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]

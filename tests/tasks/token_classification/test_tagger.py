@@ -17,8 +17,8 @@ from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
 from tests.support.tiny_tagger import TAGS, TEXT, tiny_tagger, tiny_tokenizer, write_tagger
+from tests.support.warm_python import run_warm
 
 TEXTS = [TEXT, "unheard-of", "the lamp"]
 
@@ -47,9 +47,9 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tagger(tmp_path_factory.mktemp("tagger") / "tagger-tiny")
 
 
-def open_with(program: str, source: Path, home: Path, first: str = "", options: str = "") -> Any:
+def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_python(text, env=offline(home), without_ctxzoo=not first).stdout
+    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
     return json.loads(printed.splitlines()[-1])
 
 
@@ -57,9 +57,9 @@ def open_with(program: str, source: Path, home: Path, first: str = "", options: 
 def test_it_opens_in_three_ways(tagger: Path, tmp_path: Path) -> None:
     with torch.no_grad():
         logits = tiny_tagger()(**tiny_tokenizer()(TEXTS, padding=True, return_tensors="pt")).logits
-    package = open_with(MODEL, tagger, tmp_path, "import ctxzoo", "{}")
-    remote = open_with(MODEL, tagger, tmp_path, options='{"trust_remote_code": True}')
-    stock = open_with(PIPELINE, tagger, tmp_path)
+    package = open_with(MODEL, tagger, "import ctxzoo", "{}")
+    remote = open_with(MODEL, tagger, options='{"trust_remote_code": True}')
+    stock = open_with(PIPELINE, tagger)
     assert package["module"] == "ctxzoo.models.modeling_bilstm_tagger"
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]

@@ -13,7 +13,7 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, pipelin
 from tests.hub.test_card import python_blocks
 from tests.support.doors import offline
 from tests.support.head_doors import command_output
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 
 TEXTS = ["she closed the old door .", "rain"]
 MODEL = """
@@ -29,22 +29,22 @@ print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), 
 """
 
 
-def open_with(source: Path, home: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
+def open_with(source: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
     """What a program that loads the checkpoint prints of its model; without `first` ctxzoo cannot be imported."""
     program = MODEL.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_python(program, env=offline(home), without_ctxzoo=not first).stdout
+    printed = run_warm(program, env=offline(), without_ctxzoo=not first).stdout
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 
 
-def check_doors(folder: Path, home: Path) -> None:
+def check_doors(folder: Path, scratch: Path) -> None:
     """Each door gives what the model gives here, and the card says what its programs print."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForTokenClassification.from_pretrained(folder)
     with torch.no_grad():
         logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
-    package = open_with(folder, home, "import ctxzoo")
-    remote = open_with(folder, home, options='{"trust_remote_code": True}')
+    package = open_with(folder, "import ctxzoo")
+    remote = open_with(folder, options='{"trust_remote_code": True}')
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]
     assert (package["module"], package["ctxzoo"]) == ("ctxzoo.models.modeling_bilstm_tagger", True)
@@ -55,7 +55,7 @@ def check_doors(folder: Path, home: Path) -> None:
     tags = [model.config.id2label[tag] for tag in logits[0, : len(words)].argmax(dim=1).tolist()]
     here = pipeline("token-classification", model=str(folder))(TEXTS[0], ignore_labels=[])
     assert [(word["word"], word["entity"]) for word in here] == list(zip(words, tags, strict=True))
-    printed = command_output(["predict", str(folder), "--text", TEXTS[0]], home)
+    printed = command_output(["predict", str(folder), "--text", TEXTS[0]])
     lines = [line for line in printed.splitlines() if line.strip()]
     assert all(word in line and tag in line for word, tag, line in zip(words, tags, lines, strict=True))
 
@@ -63,7 +63,7 @@ def check_doors(folder: Path, home: Path) -> None:
     example, with_package, _, as_pipeline = python_blocks(card)
     said = as_pipeline.splitlines()[-1].removeprefix("# ")
     for program, hidden in ((with_package, False), (as_pipeline, True)):
-        printed = run_python(f"{example}\n{program}", env=offline(home), without_ctxzoo=hidden).stdout
+        printed = run_warm(f"{example}\n{program}", env=offline(), without_ctxzoo=hidden).stdout
         assert printed.splitlines()[-1] == said
 
 

@@ -22,13 +22,13 @@ def same(found: list[list[Any]], wanted: list[tuple[str, float]]) -> bool:
     return named and [yea for _, yea in found] == pytest.approx([yea for _, yea in wanted], rel=1e-4)
 
 
-def check_doors(folder: Path, home: Path) -> None:
+def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, of a new bill and a known one; and so says the card."""
     new, known = predict_votes(folder, TEXT), predict_votes(folder, "", 0)
     assert len({round(yea, 3) for _, yea in new}) > 1
-    for of_new, of_known in DOORS.opened(folder, home):
+    for of_new, of_known in DOORS.opened(folder):
         assert same(of_new, new)
         assert same(of_known, known)
-    printed = command_output(["predict", str(folder), "--text", TEXT], home).splitlines()
+    printed = command_output(["predict", str(folder), "--text", TEXT]).splitlines()
     assert printed[-len(new) :] == [f"{yea:.4f}  {name}" for name, yea in new]
-    check_card(folder, home)
+    check_card(folder)

@@ -18,7 +18,6 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from tests.hub.test_card import SECTIONS, python_blocks, sections
 from tests.support.doors import offline
-from tests.support.subprocesses import run_python
 from tests.support.tiny_word_embedding import (
     TEXT,
     embedding_result,
@@ -27,6 +26,7 @@ from tests.support.tiny_word_embedding import (
     tiny_tokenizer,
     write_tiny,
 )
+from tests.support.warm_python import run_warm
 
 TEXTS = [TEXT, "the [MASK]"]
 
@@ -58,9 +58,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny(tmp_path_factory.mktemp("embedding") / "word-embedding-tiny")
 
 
-def open_with(program: str, source: Path, home: Path, first: str = "", options: str = "") -> Any:
+def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_python(text, env=offline(home), without_ctxzoo=not first).stdout
+    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
     return json.loads(printed.splitlines()[-1])
 
 
@@ -82,9 +82,9 @@ def test_it_opens_in_three_ways(checkpoint: Path, tmp_path: Path) -> None:
     with torch.no_grad():
         logits = model(**inputs).logits[..., 2:]
         vectors = model.word_embedding(**inputs).last_hidden_state
-    package = open_with(MODEL, checkpoint, tmp_path, "import ctxzoo", "{}")
-    remote = open_with(MODEL, checkpoint, tmp_path, options='{"trust_remote_code": True}')
-    pipeline = open_with(PIPELINE, checkpoint, tmp_path)
+    package = open_with(MODEL, checkpoint, "import ctxzoo", "{}")
+    remote = open_with(MODEL, checkpoint, options='{"trust_remote_code": True}')
+    pipeline = open_with(PIPELINE, checkpoint)
     assert package["module"] == "ctxzoo.models.modeling_word_embedding"
     for found, wanted in zip(package["result"], (logits, vectors), strict=True):
         torch.testing.assert_close(torch.tensor(found), wanted)
