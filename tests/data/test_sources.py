@@ -21,8 +21,7 @@ from ctxzoo.word_vectors import safetensors_files
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+def _nothing_of_the_user(own_cache, monkeypatch):
     monkeypatch.delenv("CTXZOO_DATA", raising=False)
 
 

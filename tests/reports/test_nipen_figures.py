@@ -42,9 +42,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def chamber(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def chamber(tmp_path: Path, own_cache: None) -> str:
     """A dataset with NOMINATE's scores of three of the four, one of whom seldom votes."""
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     folder = tmp_path / "chamber"
     folder.mkdir()
     (folder / "README.md").write_text(

@@ -90,9 +90,8 @@ def test_without_gensim(tokenizer: WordTokenizer, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_data_module_trains_on_the_training_rows_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainings: list[dict[str, object]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None, trainings: list[dict[str, object]]
 ) -> None:
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
 
     def table(folder: str, test_seed: int, **options: int) -> torch.Tensor:

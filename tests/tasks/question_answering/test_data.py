@@ -10,10 +10,7 @@ from ctxzoo.tasks.question_answering.data import HELD_OUT_SHARE, SquadDataModule
 from ctxzoo.tasks.question_answering.sample import squad_features
 from tests.support.tiny_squad import question, tiny_data, write_squad
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def ready(folder, **options) -> SquadDataModule:

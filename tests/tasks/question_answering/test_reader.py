@@ -11,10 +11,7 @@ from ctxzoo.tasks.question_answering.reader import check_squad, read_squad
 from ctxzoo.tasks.question_answering.sample import squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 CONTEXT = "The mill burned in 1820. The mill was rebuilt by Ada."

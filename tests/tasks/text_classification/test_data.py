@@ -5,7 +5,6 @@ import warnings
 from collections import Counter
 from typing import Any
 
-import datasets
 import numpy as np
 import pytest
 import torch
@@ -22,11 +21,7 @@ from ctxzoo.word_vectors.start_vectors import StartVectors
 from tests.support.tiny_bert import tiny_tokenizer
 from tests.support.toy_architecture import ToyConfig
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch, request):
-    if "data" not in request.keywords:
-        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def ready(dataset: Any = "sample", **options: Any) -> TextClassificationDataModule:

@@ -267,9 +267,8 @@ def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("validation", ["held out", "its own", "none"])
 def test_own_splits_are_fitted_on_train_and_validation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, validation: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None, validation: str
 ) -> None:
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     monkeypatch.setattr(linear, "linear_baseline", recorder)
     texts = {split: [f"{split} text {number}" for number in range(40)] for split in ("train", "validation", "test")}
     texts["train"].append("short")

@@ -13,9 +13,8 @@ from ctxzoo.tasks.text_classification.reader import check_texts, read_texts
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch, request):
+def _nothing_of_the_user(own_cache, monkeypatch, request):
     if "data" not in request.keywords:
-        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
         monkeypatch.delenv("CTXZOO_DATA", raising=False)
 
 

@@ -14,10 +14,7 @@ TRAIN = [["The", "Cat", "sat", "."], ["the", "cat", "saw", "1995", "dogs", "."],
 TAGS = [["DT", "NN", "VB", "."], ["DT", "NN", "VB", "CD", "NN", "."], ["JJ", "."]]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch, request):
-    if "data" not in request.keywords:
-        monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def ready(dataset: Any = "sample", **options: Any) -> TokenClassificationDataModule:
