@@ -11,6 +11,7 @@ from transformers import initialization as init
 from .layers_session import GlorotLinear, StepAttention, weighted_sums
 from .ops_dropout import dropout
 from .ops_hcrnn import CellWeights, normal_divergence
+from .ops_masking import masked_softmax
 
 LEAST_DEVIATION, LARGEST_DEVIATION = 1e-6, 10.0
 LEAST_DRIFT = 1e-12  # what the authors clip D to
@@ -137,11 +138,10 @@ class HcrnnCell(nn.Module):
         return CellWeights(
             memory=self.memory.to(wide),
             projected=self.memory.to(wide) @ self.topic_item.to(wide),
-            topic_hidden=self.topic_hidden.to(wide),
             topic_vector=self.topic_vector.squeeze(1).to(wide),
             of_item=torch.cat([each[:size] for each in (*gates, self.candidate)], dim=1).to(wide),
             bias=torch.cat([self.write_bias, self.update_bias, self.reset_bias, self.candidate_bias]).to(wide),
-            of_hidden=torch.cat([each[size:] for each in gates], dim=1).to(wide),
+            of_hidden=torch.cat([*(each[size:] for each in gates), self.topic_hidden], dim=1).to(wide),
             candidate=self.candidate[size:].to(wide),
             write=self.write_context.to(wide),
             update=self.update_context.to(wide),
@@ -149,6 +149,53 @@ class HcrnnCell(nn.Module):
             drift_bias=self.drift_bias.to(wide) if self.version == 3 else None,
             version=self.version,
         )
+
+
+class WholeSessions(NamedTuple):
+    """One prediction for each of B sessions; its steps are (B, T, ...), its end is (B, 1, ...).
+
+    Attributes:
+        seen: (B, T) booleans.
+    """
+
+    seen: torch.Tensor
+
+    def to_steps(self, ends: torch.Tensor) -> torch.Tensor:
+        """Return what each step has of the end of its session."""
+        return ends
+
+    def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sums (B, 1, H) of states by the softmax of scores (B, T), and these weights (B, T)."""
+        seen = self.seen.unsqueeze(1)
+        summed, weights = weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
+        return summed, weights.squeeze(1)
+
+
+class EveryPrefix(NamedTuple):
+    """A prediction for each of P = T prefixes of B sessions; its steps are rows (N, B, ...), its ends (P, B, ...).
+
+    Attributes:
+        seen: (B, P, T) booleans.
+        prefix, step: (N,) of each row, see `prefix_rows`.
+    """
+
+    seen: torch.Tensor
+    prefix: torch.Tensor
+    step: torch.Tensor
+
+    def to_steps(self, ends: torch.Tensor) -> torch.Tensor:
+        """Return what each step has of the end of its prefix."""
+        return ends.index_select(0, self.prefix)
+
+    def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sums (P, B, H) of states by the softmax of scores (N, B), and these weights (B, P, T)."""
+        batch, length = self.seen.shape[:2]
+        place = self.prefix * length + self.step
+        square = scores.new_zeros(length * length, batch).index_copy(0, place, scores)
+        weights = masked_softmax(square.view(length, length, batch).permute(2, 0, 1), self.seen, dim=2) * self.seen
+        of_rows = weights.permute(1, 2, 0).reshape(length * length, batch).index_select(0, place).to(states.dtype)
+        summed = states.new_zeros(length, *states.shape[1:])
+        return summed.index_add(0, self.prefix, of_rows.unsqueeze(2) * states), weights
 
 
 class Readout(nn.Module):
@@ -176,18 +223,21 @@ class Readout(nn.Module):
         contexts: torch.Tensor,
         last: torch.Tensor,
         last_context: torch.Tensor,
-        seen: torch.Tensor,
+        predictions: WholeSessions | EveryPrefix,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
-        """Return the representations (B, P, 2H or 3H), and the weights (B, P, T) of the channels, local first.
+        """Return the representations, 2H or 3H numbers a prediction, and the weights of the channels, local first.
 
         Args:
-            states, contexts: (B, P, T, H) and (B, P, T, E).
-            last, last_context: (B, P, H) and (B, P, E), those at which the predictions stand.
-            seen: (B, P, T) booleans.
+            states, contexts: h and c of each step, in the shape that `predictions` says.
+            last, last_context: those at which the predictions stand, likewise.
+            predictions: which steps each sees.
         """
-        local, weights = self.local(states, last, seen)
+        scores = self.local.scores(states, predictions.to_steps(self.local.last(last)))
+        local, weights = predictions.sums(scores, states)
         if self.context is None:
-            return torch.cat([local, last], dim=2), (weights,)
-        scores = (self.context(contexts) @ self.last_context(last_context).unsqueeze(3)).squeeze(3)
-        summed, of_contexts = weighted_sums(scores / math.sqrt(contexts.size(3)), states, seen)
-        return torch.cat([summed, local, last], dim=2), (weights, of_contexts)
+            return torch.cat([local, last], dim=-1), (weights,)
+        # G_1 is applied to the end, where there are fewer numbers: (G_1 c) . q = c . (G_1^T q).
+        query = self.last_context(last_context) @ self.context.weight
+        scores = (contexts * predictions.to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
+        summed, of_contexts = predictions.sums(scores, states)
+        return torch.cat([summed, local, last], dim=-1), (weights, of_contexts)

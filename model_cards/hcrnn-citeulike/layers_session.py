@@ -57,8 +57,12 @@ class StepAttention(nn.Module):
             last: (B, P, H).
             seen: (B, P, T) booleans.
         """
-        scores = self.score(torch.sigmoid(self.state(states) + self.last(last).unsqueeze(2))).squeeze(3)
-        return weighted_sums(scores, states, seen)
+        return weighted_sums(self.scores(states, self.last(last).unsqueeze(2)), states, seen)
+
+    def scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        """Return beta (...) of states (..., H), where the query W_d h_T is added to each of them."""
+        scores: torch.Tensor = self.score(torch.sigmoid(self.state(states) + query)).squeeze(-1)
+        return scores
 
 
 def weighted_sums(scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,11 +10,11 @@ import torch
 from transformers.utils import ModelOutput
 
 from .configuration_hcrnn import HcrnnConfig
-from .layers_hcrnn import GlobalContext, HcrnnCell, Readout, Topics
+from .layers_hcrnn import EveryPrefix, GlobalContext, HcrnnCell, Readout, Topics, WholeSessions
 from .layers_session import BilinearScores, ItemTable
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_dropout import dropout
-from .ops_hcrnn import CellWeights, distinct_sums, prefix_steps, whole_steps, without_autocast
+from .ops_hcrnn import CellWeights, distinct_sums, prefix_rows, prefix_steps, whole_steps, without_autocast
 from .ops_session import last_steps, put_back, read_session, seen_steps
 
 
@@ -135,13 +135,8 @@ class HcrnnModel(HcrnnPreTrainedModel):
         hidden, context, drift, memory = (
             each.transpose(0, 1).to(items.dtype) * mask.unsqueeze(2).to(items.dtype) for each in steps
         )
-        pooled, attention = self.readout(
-            hidden.unsqueeze(1),
-            context.unsqueeze(1),
-            last_steps(hidden, mask),
-            last_steps(context, mask),
-            seen_steps(mask, every_position=False),
-        )
+        ends = (last_steps(each, mask) for each in (hidden, context))
+        pooled, attention = self.readout(hidden, context, *ends, WholeSessions(mask))
         output = HcrnnModelOutput(
             last_hidden_state=put_back(hidden, positions),
             pooler_output=pooled.squeeze(1),
@@ -150,7 +145,7 @@ class HcrnnModel(HcrnnPreTrainedModel):
             local_context=put_back(context, positions),
             drift_gate=None if self.config.version == 1 else put_back(drift, positions),
         )
-        return output, (memory, *(each.squeeze(1) for each in attention))
+        return output, (memory, *attention)
 
     def _prefixes(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
@@ -160,11 +155,11 @@ class HcrnnModel(HcrnnPreTrainedModel):
             weights = self.cell.weights()
             theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)
             steps = prefix_steps(_time_first(items, weights), theta, weights)
-        hidden, context = (each.permute(2, 0, 1, 3).to(items.dtype) for each in steps)  # (B, P, T, ...)
-        ends = (each.diagonal(dim1=1, dim2=2).transpose(1, 2) for each in (hidden, context))
-        pooled, _ = self.readout(hidden, context, *ends, seen_steps(mask, every_position=True))
+        seen = seen_steps(mask, every_position=True)
+        prefixes = EveryPrefix(seen, *prefix_rows(mask.size(1), mask.device))
+        pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)
         return HcrnnModelOutput(
-            pooler_output=put_back(pooled * mask.unsqueeze(2), positions),
+            pooler_output=put_back(pooled.transpose(0, 1) * mask.unsqueeze(2), positions),
             theta=put_back(topics.theta, positions),
             kl=put_back(topics.divergence, positions),
         )

@@ -23,7 +23,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn import functional as F
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
 COMPILED_FROM = 2**16  # numbers of it in a step of training from which compiled loops pay
@@ -35,9 +34,9 @@ class CellWeights(NamedTuple):
     Attributes:
         memory: (K, E) M.
         projected: (K, H) P = M A.
-        topic_hidden, topic_vector: (H, H) R and (H,) v.
+        topic_vector: (H,) v.
         of_item, bias: (E, E + 3H) and (E + 3H,) what an item adds to g, z, r and h~.
-        of_hidden: (H, E + 2H) what h adds to g, z and r.
+        of_hidden: (H, E + 3H) what h adds to g, z and r, and R.
         candidate: (H, H) what r * h adds to h~.
         write, update: (E, E) U_g and (E, H) U_z.
         reset: (E, H) U_r in version 1, else D.
@@ -47,7 +46,6 @@ class CellWeights(NamedTuple):
 
     memory: torch.Tensor
     projected: torch.Tensor
-    topic_hidden: torch.Tensor
     topic_vector: torch.Tensor
     of_item: torch.Tensor
     bias: torch.Tensor
@@ -75,6 +73,26 @@ class Step(NamedTuple):
     context: torch.Tensor
     drift: torch.Tensor
     topics: torch.Tensor
+
+
+class PrefixSteps(NamedTuple):
+    """The steps of all prefixes of T items: N = T (T + 1) / 2 rows, those of the first step first.
+
+    Attributes:
+        hidden, context: (N, B, ...) h and c of each step; at each, the longest prefix first (`prefix_rows`).
+        last_hidden, last_context: (T, B, ...) those at the end of each prefix, the shortest first.
+    """
+
+    hidden: torch.Tensor
+    context: torch.Tensor
+    last_hidden: torch.Tensor
+    last_context: torch.Tensor
+
+
+def prefix_rows(length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (N,) the prefix of each row of `PrefixSteps`, and its step, both from 0 to T - 1."""
+    step, last = torch.triu_indices(length, length, device=device)
+    return length - 1 + step - last, step
 
 
 def is_exporting() -> bool:
@@ -110,36 +128,28 @@ def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) 
     return Step(*(torch.stack(each) for each in zip(*steps, strict=True)))
 
 
-def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> tuple[torch.Tensor, torch.Tensor]:
+def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> PrefixSteps:
     """Run every prefix of each session, from the first item alone to all T.
 
     Args:
         items: (T, B, E), float32 or wider.
         theta: (T, B, K) the topics of each prefix, by the step at which it ends.
         weights: of the cell.
-
-    Returns:
-        h (P, T, B, H) and c (P, T, B, E) of each step of each prefix, P = T; 0 behind its end.
     """
-    length = items.size(0)
     given = items @ weights.of_item + weights.bias
-    lanes = theta.flip(0)  # the longest prefix first: those that have not ended are the first ones
-    hidden = items.new_zeros(length, items.size(1), weights.candidate.size(0))
+    going = theta.flip(0)  # the longest prefix first, so that the one that ends at a step is the last of those going
+    hidden = items.new_zeros(len(items), items.size(1), weights.candidate.size(0))
     context = items.new_zeros(items.shape)
-    steps = []
-    for step, (item, added) in enumerate(zip(items.unbind(0), given.unbind(0), strict=True)):
-        going = length - step
-        found = _step(item, added, hidden[:going], context[:going], lanes[:going], weights)
-        hidden, context = found.hidden, found.context
-        steps.append((hidden, context))
-    states, contexts = (_square(each, length) for each in zip(*steps, strict=True))
-    return states, contexts
-
-
-def _square(steps: Iterable[torch.Tensor], length: int) -> torch.Tensor:
-    """Return (P, T, B, d), the shortest prefix first, of what each step gave for the prefixes that had not ended."""
-    padded = [F.pad(step, (0, 0, 0, 0, 0, length - len(step))) for step in steps]
-    return torch.stack(padded, dim=1).flip(0)
+    steps, ends = [], []
+    for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
+        found = _step(item, added, hidden, context, going, weights)
+        steps.append((found.hidden, found.context))
+        sizes = [len(going) - 1, 1]
+        (hidden, last), (context, last_context) = (torch.split(each, sizes) for each in found[:2])
+        going, _ = torch.split(going, sizes)
+        ends.append((last, last_context))
+    columns = (*zip(*steps, strict=True), *zip(*ends, strict=True))
+    return PrefixSteps(*(torch.cat(column) for column in columns))
 
 
 def _step(
@@ -153,8 +163,10 @@ def _step(
     """Return what a step gives, from h and c before it, item (B, E) and what it adds (B, E + 3H)."""
     size, width = hidden.size(-1), context.size(-1)
     item_write, item_update, item_reset, item_candidate = torch.split(added, [width, size, size, size], dim=-1)
-    hidden_write, hidden_update, hidden_reset = torch.split(hidden @ weights.of_hidden, [width, size, size], dim=-1)
-    topics = topic_scores(theta, weights.projected, hidden @ weights.topic_hidden, weights.topic_vector).softmax(dim=-1)
+    hidden_write, hidden_update, hidden_reset, hidden_topics = torch.split(
+        hidden @ weights.of_hidden, [width, size, size, size], dim=-1
+    )
+    topics = topic_scores(theta, weights.projected, hidden_topics, weights.topic_vector).softmax(dim=-1)
     write = torch.sigmoid(item_write + hidden_write + context @ weights.write)
     after = torch.lerp(context, topics @ weights.memory, write)
     update = torch.sigmoid(item_update + hidden_update + after @ weights.update)
