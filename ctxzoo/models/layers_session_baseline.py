@@ -6,6 +6,7 @@ from torch import nn
 from .layers_session import GlorotLinear, StepAttention
 from .ops_recurrent import gru_steps, recurrent_scan
 from .ops_session import last_steps, seen_steps
+from .ops_tracing import is_exporting
 
 
 class SessionGru(nn.Module):
@@ -23,7 +24,7 @@ class SessionGru(nn.Module):
     def forward(self, items: torch.Tensor) -> torch.Tensor:
         """Return the states (B, T, H) of item vectors (B, T, E)."""
         weights: list[torch.Tensor] = list(self.gru.parameters())  # of inputs, of states, and their biases
-        if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
+        if is_exporting():
             return recurrent_scan(items, weights, "gru")
         if items.is_cuda or torch.compiler.is_compiling():
             states: torch.Tensor = self.gru(items)[0]
