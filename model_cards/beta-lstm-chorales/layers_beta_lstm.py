@@ -12,10 +12,11 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from transformers import initialization as init
 
 from .layers_beta_lstm_gates import Encoding, State, reversed_steps
-from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale, without_autocast
+from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale
 from .ops_beta_lstm_steps import recurrent_steps
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
+from .ops_tracing import without_autocast
 
 GateSampling = Literal["auto", "mean", "sample"]
 GumbelNoise = Literal["step", "mask_kept", "sequence"]

@@ -11,9 +11,9 @@ from .ops_beta_lstm_gates import (
     gamma_divergence,
     gate_correlation,
     gate_pair,
-    without_autocast,
 )
 from .ops_recurrent import reverse_within_length
+from .ops_tracing import without_autocast
 
 DEAD_SHAPE = 2e-3  # below it a shape has almost no gradient left, since softplus(u) is almost 0
 

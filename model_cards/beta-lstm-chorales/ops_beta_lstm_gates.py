@@ -11,7 +11,6 @@ the same ratios of the alpha_k, since sums of independent Gamma variables of one
 Every function is differentiable, in the Gamma draws by implicit reparameterisation (torch's `_standard_gamma`).
 """
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
 
@@ -97,16 +96,6 @@ def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
     inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]
     log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
     return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
-
-
-def is_exporting() -> bool:
-    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
-    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
-
-
-def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
-    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
 
 
 def distribution_parameters(blocks: torch.Tensor, eps: float) -> torch.Tensor:

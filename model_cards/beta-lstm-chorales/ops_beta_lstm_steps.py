@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 
-from .ops_beta_lstm_gates import CELLS, Gating, is_exporting
+from .ops_beta_lstm_gates import CELLS, Gating
 from .ops_beta_lstm_plain import backward_steps as plain_backward
 from .ops_beta_lstm_plain import forward_steps as plain_forward
 from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 from .ops_beta_lstm_triton import available
 from .ops_beta_lstm_triton import backward_steps as fused_backward
 from .ops_beta_lstm_triton import forward_steps as fused_forward
+from .ops_tracing import is_exporting
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
 COMPILED_FROM = 2**13

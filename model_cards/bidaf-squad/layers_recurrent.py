@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
+from .ops_tracing import is_exporting
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")
@@ -68,8 +69,7 @@ class MaskedBiRNN(nn.Module):
     def _direction(self, x: torch.Tensor, reverse: bool) -> torch.Tensor:
         """Return the states (B, n, h) of one direction, left to right, with that direction's weights."""
         weights = [getattr(self.rnn, name + SUFFIXES[reverse]) for name in PARAMETERS]
-        # The second condition is there because torch 2.11 says of `torch.compile` too that it is exporting.
-        if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
+        if is_exporting():
             return recurrent_scan(x, weights, self.cell)
         state = x.new_zeros(1, x.size(0), self.hidden_size)
         if self.cell == "lstm":

@@ -19,10 +19,11 @@ that has ended is not carried on. `whole_steps` runs each session once.
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
+
+from .ops_tracing import is_exporting
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
 COMPILED_FROM = 2**16  # numbers of it in a step of training from which compiled loops pay
@@ -93,16 +94,6 @@ def prefix_rows(length: int, device: torch.device) -> tuple[torch.Tensor, torch.
     """Return (N,) the prefix of each row of `PrefixSteps`, and its step, both from 0 to T - 1."""
     step, last = torch.triu_indices(length, length, device=device)
     return length - 1 + step - last, step
-
-
-def is_exporting() -> bool:
-    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
-    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
-
-
-def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
-    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)
 
 
 def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> Step:

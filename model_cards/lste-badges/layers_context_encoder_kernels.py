@@ -21,10 +21,10 @@ from .ops_context_encoder_kernels import (
     rbf_log_kernel,
     squared_norm,
     visible_keys,
-    without_autocast,
 )
 from .ops_context_encoder_pairwise import fused_attention, squared_product_attention
 from .ops_dropout import dropout
+from .ops_tracing import without_autocast
 
 NUM_FEATURES = 64  # M of a learned kernel, as in the authors' code
 APART = 0.1  # how far the two frequencies of a pair start from each other, in their own standard deviations

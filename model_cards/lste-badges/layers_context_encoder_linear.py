@@ -7,7 +7,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
-from .ops_context_encoder_kernels import at_least_single, check_importance, without_autocast
+from .ops_context_encoder_kernels import at_least_single, check_importance
 from .ops_context_encoder_linear import (
     FEATURE_MAPS,
     Features,
@@ -22,6 +22,7 @@ from .ops_context_encoder_linear import (
     log_importance,
     read_sums,
 )
+from .ops_tracing import without_autocast
 
 # Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
 # allocating it anew took as long as the rest (n = 4,096, 8 heads of 64, one core).

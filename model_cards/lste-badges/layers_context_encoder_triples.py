@@ -9,7 +9,7 @@ from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
 from .layers_context_encoder_block import DEVIATION, SmallLinear
-from .ops_context_encoder_kernels import at_least_single, attend, visible_keys, without_autocast
+from .ops_context_encoder_kernels import at_least_single, attend, visible_keys
 from .ops_context_encoder_linear import default_num_features, draw_projection, feature_map, feature_values
 from .ops_context_encoder_pairwise import fused_attention
 from .ops_context_encoder_triples import (
@@ -26,6 +26,7 @@ from .ops_context_encoder_triples import (
     windowed_pair_attention,
 )
 from .ops_dropout import dropout
+from .ops_tracing import without_autocast
 
 EXACT_TYPES = ("trilinear", "volume")
 ORDER_TYPES = (*EXACT_TYPES, "contextual", "factorised", "anova", "area", "context_aware")

@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch.nn import functional as F
@@ -11,14 +10,6 @@ from .ops_dropout import dropout
 
 FLOOR = 1e-5  # added to a kernel's value before its logarithm is taken
 CLOSEST = 1e-6  # least absolute value of a number whose power is taken
-
-
-def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
-    # torch 2.11 says of `torch.compile` too that it is exporting.
-    if torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling():
-        return nullcontext()
-    return torch.autocast(device.type, enabled=False)
 
 
 def at_least_single(x: torch.Tensor) -> torch.Tensor:
