@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import TINY, recipe
 
 NAME = "badges_lste"
 

@@ -8,8 +8,8 @@ import pytest
 from safetensors.torch import load_file
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import recipe
 
 NAME = "default_text_classifier"
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")

@@ -10,7 +10,7 @@ import pytest
 from transformers import pipeline
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.recipe_process import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 
 RUN = Path("runs") / "document_bert" / "tiny-bert-sample-test-seed0"

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from recipes.document_context_encoder import COMPARED, LONGEST, Settings, config_of
-from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.recipe_process import TINY, recipe
 
 NAME = "document_context_encoder"
 

@@ -9,8 +9,8 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_result
 from ctxzoo.tasks.text_classification.evaluation import evaluate_ensemble
-from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import recipe
 
 TRAINING = ("--dataset", "sample", "--model", "lama", "--epochs", "1", "--recurrent_size", "6", "--no_word2vec")
 TRAINING += ("--processes", "1", "--progress", "false", "--tensorboard", "false", "--seeds", "0", "1", "--name", "a")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import TINY, recipe
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
 MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")

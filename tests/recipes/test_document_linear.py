@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import recipe
 
 QUICK = ("--dataset", "sample", "--progress", "false", "--processes", "1")
 

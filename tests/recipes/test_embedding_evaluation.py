@@ -11,7 +11,7 @@ import pytest
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from recipes.embedding_evaluation import Settings, main
 from reports.tables_word_embedding import TABLES
-from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_process import recipe
 from tests.support.result_tables import rows
 from tests.support.word_vector_files import small_vectors, write_checkpoint, write_test_sets, write_vectors
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,25 +15,13 @@ from transformers import AutoTokenizer
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from tests.support.recipe_here import recipe_here
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.recipe_process import TINY, command
+from tests.support.recipe_process import recipe as recipe_of
 from tests.support.word_vector_files import small_vectors, write_checkpoint
 
-TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard", "false")
 
-
-def command(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> dict[str, object]:
-    settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
-    places = (REPOSITORY_ROOT / folder / f"{name}.py" for folder in ("recipes", "reports"))
-    return {
-        "args": [sys.executable, str(next(file for file in places if file.exists())), *arguments],
-        "cwd": folder,
-        "env": {**os.environ, **settings},
-        "text": True,
-    }
-
-
-def recipe(folder: Path, *arguments: str, name: str = "mr_contextualizer") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(**command(folder, *arguments, name=name), capture_output=True, timeout=600)  # type: ignore[call-overload]
+def recipe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return recipe_of(folder, *arguments, name="mr_contextualizer")
 
 
 def numbers(folder: Path) -> dict[str, dict[str, float]]:
@@ -46,7 +32,7 @@ def numbers(folder: Path) -> dict[str, dict[str, float]]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("recipe")
-    run = recipe(folder, *TINY, "--table", "3", "--rows", "ones", "random", "--steps", "2")
+    run = recipe(folder, *TINY, "--table", "3", "--rows", "ones", "random", "--steps", "2", "--processes", "1")
     assert run.returncode == 0, run.stdout + run.stderr
     return folder, run.stdout
 
@@ -75,6 +61,7 @@ def test_every_fold_leaves_results_and_a_checkpoint(finished: tuple[Path, str]) 
 
 @pytest.mark.slow
 def test_a_name_tells_other_settings_from_the_papers(tmp_path: Path) -> None:
+    """Here alone the folds have a process each, as they have by default."""
     run = recipe(
         tmp_path, *TINY, "--table", "3", "--rows", "ones", "--steps", "1", "--learning_rate", "1e-4", "--name", "slow"
     )
@@ -124,7 +111,8 @@ def test_a_kill_in_the_middle_of_a_fold_and_resume_give_the_same_table(tmp_path:
     run = recipe(whole, *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
 
-    process = subprocess.Popen(**command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[call-overload]
+    watched = command(broken, *arguments, name="mr_contextualizer")
+    process = subprocess.Popen(**watched, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[call-overload]
     log = broken / "runs" / "mr_contextualizer" / "ones-sample-test-seed0-fold2-k3" / "logs" / "csv" / "metrics.csv"
     deadline = time.monotonic() + 300
     while not (log.exists() and "\n" in log.read_text()) and time.monotonic() < deadline and process.poll() is None:
@@ -142,7 +130,7 @@ def test_given_vectors_stay_as_they_are_and_are_saved(tmp_path: Path) -> None:
     words = ["the", "film", "a", "good"]
     write_checkpoint(tmp_path / "attention_cbow-b20", small_vectors(words, dim=7))
     options = ("--table", "3", "--rows", "ones", "--steps", "1", "--vectors", "attention_cbow-b20", "--name", "vectors")
-    run = recipe(tmp_path, *TINY, *options)
+    run = recipe(tmp_path, *TINY, *options, "--processes", "1")
     assert run.returncode == 0, run.stdout + run.stderr
     results = read_results(tmp_path / RESULTS_DIR)
     assert all(one.settings["word_vectors"] == "attention_cbow-b20" for one in results)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, TRIALS, read_results
-from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import TINY, recipe
 
 NAME, FLOORS = "music_beta_lstm", "music_floors"
 OPTIONS = (*TINY, "--processes", "1", "--cells", "lstm", "bibeta5_prior")

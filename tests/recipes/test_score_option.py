@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.runs import many as folds
-from tests.recipes.test_mr_contextualizer import TINY, recipe
+from tests.support.recipe_process import TINY, recipe
 from tests.support.tiny_bert import save_tiny_bert
 
 SAMPLE: dict[str, dict[str, Any]] = {
@@ -77,7 +77,7 @@ def test_linear_baselines_of_documents_hold_out_what_the_neural_models_hold_out(
 def test_validation_is_printed_and_test_is_not(tmp_path: Path) -> None:
     """The whole way, of a recipe that also draws a picture of the scores."""
     options = ("--table", "3", "--rows", "ones", "--steps", "1", "--processes", "1", "--score", "validation")
-    run = recipe(tmp_path, *TINY, *options, "--results_dir", "kept/trials")
+    run = recipe(tmp_path, *TINY, *options, "--results_dir", "kept/trials", name="mr_contextualizer")
     assert run.returncode == 0, run.stdout + run.stderr
     assert "validation accuracy over 2 folds" in " ".join(run.stdout.split())
     assert "test" not in run.stdout

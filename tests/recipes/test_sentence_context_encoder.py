@@ -10,8 +10,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from recipes.sentence_context_encoder import COMPARED, Settings, cell_of, matched_inner_size, number_of_weights
-from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import recipe
 
 NAME = "sentence_context_encoder"
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")

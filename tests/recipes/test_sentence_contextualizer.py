@@ -14,7 +14,7 @@ from ctxzoo.tasks.text_classification import cross_validation
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from recipes import sentence_contextualizer
-from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_process import recipe
 from tests.support.word_vector_files import small_vectors, write_vectors
 
 BEYOND = ("--dropout", "0.3", "--word_dropout", "0.1", "--embedding_bound", "0.1", "--concatenate_steps", "--decay")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import recipe
 
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")
 

@@ -10,8 +10,8 @@ import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from recipes import roll_call_nipen
-from tests.recipes.test_mr_contextualizer import TINY, recipe
 from tests.support.recipe_here import recipe_here
+from tests.support.recipe_process import TINY, recipe
 
 NIPEN, FLOORS = "roll_call_nipen", "roll_call_floors"
 

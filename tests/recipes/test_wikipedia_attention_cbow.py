@@ -19,7 +19,7 @@ from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 from ctxzoo.word_vectors.vectors import read_word_vectors
 from recipes.wikipedia_attention_cbow import Settings, main
-from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_process import recipe
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 NAME = "wikipedia_attention_cbow"

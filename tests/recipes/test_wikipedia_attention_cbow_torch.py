@@ -13,8 +13,8 @@ import pytest
 from transformers import AutoModelForMaskedLM
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from tests.recipes.test_mr_contextualizer import command, recipe
 from tests.recipes.test_wikipedia_attention_cbow import NAME, SAMPLE, checkpoint_of, run
+from tests.support.recipe_process import command, recipe
 
 TORCH = ("--backend", "torch", "--accelerator", "cpu")
 

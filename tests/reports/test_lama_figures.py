@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.test_mr_contextualizer import recipe
+from tests.support.recipe_process import recipe
 
 pytestmark = pytest.mark.slow  # three trainings before the first figure
 
