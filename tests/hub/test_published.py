@@ -24,10 +24,9 @@ from ctxzoo.results.result import read_result, write_result
 from ctxzoo.tasks import card_of
 from tests.hub.test_card import python_blocks
 from tests.support import doors_reader
-from tests.support.doors import offline
+from tests.support.doors import printed_offline
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
-from tests.support.warm_python import run_warm
 from tests.tasks.next_event import test_three_doors as doors_events
 from tests.tasks.polyphonic_music import test_three_doors as doors_music
 from tests.tasks.session_recommendation import test_three_doors as doors_sessions
@@ -164,7 +163,7 @@ def check_doors_and_card(folder: Path, tmp_path: Path) -> None:
 
     example, *_, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     program = example.replace("path/to/this/folder", str(folder)) + "\n" + as_pipeline
-    found = only(eval(run_warm(program, env=offline(), without_ctxzoo=True).stdout.splitlines()[-1]))
+    found = only(eval(printed_offline(program, without_ctxzoo=True).splitlines()[-1]))
     said = only(eval(as_pipeline.splitlines()[-1].removeprefix("# ")))
     assert_same(found, said, abs=1e-3)
 

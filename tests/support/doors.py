@@ -82,3 +82,13 @@ def offline() -> dict[str, str]:
 @cache
 def _empty_home() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
+
+
+def printed_offline(program: str, *, without_ctxzoo: bool = False) -> str:
+    """Return what a program prints in the environment of `offline`, in a process of its own."""
+    return run_warm(program, env=offline(), without_ctxzoo=without_ctxzoo).stdout
+
+
+def told_offline(program: str, *, without_ctxzoo: bool = False) -> Any:
+    """Return what the last line that it prints says in JSON."""
+    return json.loads(printed_offline(program, without_ctxzoo=without_ctxzoo).splitlines()[-1])

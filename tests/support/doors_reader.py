@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.support.doors import offline
+from tests.support.doors import told_offline
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION
-from tests.support.warm_python import run_warm
 
 TEXTS = [
     {"question": QUESTION, "context": CONTEXT},
@@ -43,7 +41,7 @@ print(json.dumps({{"module": type(reader.model).__module__, "result": result, "c
 
 def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    return json.loads(run_warm(text, env=offline(), without_ctxzoo=not first).stdout.splitlines()[-1])
+    return told_offline(text, without_ctxzoo=not first)
 
 
 def scores_of(logits: list[list[list[float]]], tokenizer: Any) -> list[float]:

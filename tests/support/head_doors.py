@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
-from tests.support.warm_python import run_warm
+from tests.support.doors import printed_offline, told_offline
 
 WITH_PACKAGE = """
 from ctxzoo.models.{module} import {head}
@@ -51,7 +49,7 @@ class HeadDoors:
         answers = []
         for program, hidden in ((WITH_PACKAGE, False), (WITHOUT_PACKAGE, True)):
             text = (program + PRINT).format(module=self.module, head=self.head, source=str(folder), found=self.found)
-            told = json.loads(run_warm(text, env=offline(), without_ctxzoo=hidden).stdout.splitlines()[-1])
+            told = told_offline(text, without_ctxzoo=hidden)
             assert told["ctxzoo"] is not hidden
             assert told["module"].startswith("transformers_modules." if hidden else f"ctxzoo.models.{self.module}")
             answers.append(told["found"])
@@ -60,11 +58,11 @@ class HeadDoors:
 
 def command_output(arguments: list[str]) -> str:
     """Return what `ctxzoo` prints, run in a process of its own."""
-    return run_warm(COMMAND.format(arguments=arguments), env=offline()).stdout
+    return printed_offline(COMMAND.format(arguments=arguments))
 
 
-def check_card(folder: Path, without_package: str = "{program}") -> None:
-    """Assert that a card says what its programs print.
+def check_card(folder: Path, without_package: str = "{program}") -> str:
+    """Assert that a card says what its programs print, and return it.
 
     Args:
         folder: of the checkpoint.
@@ -74,5 +72,6 @@ def check_card(folder: Path, without_package: str = "{program}") -> None:
     example, with_package, without = python_blocks(card)
     said = with_package.splitlines()[-1].removeprefix("# ")
     for program, hidden in ((with_package, False), (without_package.replace("{program}", without), True)):
-        printed = run_warm(f"{example}\n{program}", env=offline(), without_ctxzoo=hidden).stdout
+        printed = printed_offline(f"{example}\n{program}", without_ctxzoo=hidden)
         assert printed.splitlines()[-1] == said
+    return said

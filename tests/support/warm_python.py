@@ -41,6 +41,7 @@ for line in sys.stdin:
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(0)
 """
 

@@ -17,9 +17,8 @@ from ctxzoo.results.result import RunResult, write_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
-from tests.support.doors import offline
+from tests.support.doors import told_offline
 from tests.support.head_doors import check_card, command_output
-from tests.support.warm_python import run_warm
 from tests.tasks.polyphonic_music.test_run import run
 
 NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
@@ -41,8 +40,7 @@ print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), 
 def open_with(source: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
     """What a program that loads the checkpoint prints of its model; without `first` ctxzoo cannot be imported."""
     values = {"first": first, "options": options, "source": str(source), "notes": NOTES, "steps": len(NOTES)}
-    printed = run_warm(MODEL.format(**values), env=offline(), without_ctxzoo=not first).stdout
-    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    found: dict[str, Any] = told_offline(MODEL.format(**values), without_ctxzoo=not first)
     return found
 
 

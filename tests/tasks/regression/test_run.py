@@ -22,8 +22,7 @@ from ctxzoo.tasks.regression.run import RegressionRun, RegressionSettings, regre
 from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
 from ctxzoo.tasks.regression.training import RegressionTraining
 from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
-from tests.support.warm_python import run_warm
+from tests.support.doors import printed_offline
 
 ROWS = [[5.0, 0.2, 0.5], [31.0, -0.6, 0.1]]
 
@@ -105,7 +104,7 @@ def test_the_programs_of_its_card_run(
     exec(with_package, names)
     said = with_package.splitlines()[-1].removeprefix("# ")
     assert capsys.readouterr().out.strip() == said
-    printed = run_warm(f"{example}\n{without_package}", env=offline(), without_ctxzoo=True).stdout
+    printed = printed_offline(f"{example}\n{without_package}", without_ctxzoo=True)
     assert printed.splitlines()[-1] == said
 
 

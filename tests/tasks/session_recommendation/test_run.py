@@ -17,8 +17,7 @@ from ctxzoo.tasks.session_recommendation import evaluate, recommend
 from ctxzoo.tasks.session_recommendation.run import SessionRun, SessionSettings, session_run
 from ctxzoo.tasks.session_recommendation.sample import sample_sessions
 from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
-from tests.support.warm_python import run_warm
+from tests.support.doors import printed_offline
 from tests.tasks.session_recommendation.test_training import COLUMNS, events
 
 
@@ -85,7 +84,7 @@ def test_the_programs_of_its_card_run(
     exec(with_package, names)
     said = with_package.splitlines()[-1].removeprefix("# ")
     assert capsys.readouterr().out.strip() == said
-    printed = run_warm(f"{example}\n{without_package}", env=offline(), without_ctxzoo=True).stdout
+    printed = printed_offline(f"{example}\n{without_package}", without_ctxzoo=True)
     assert printed.splitlines()[-1] == said
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,8 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.training.classification import label_fields
-from tests.support.doors import offline
+from tests.support.doors import told_offline
 from tests.support.tiny_checkpoint import tiny_result
-from tests.support.warm_python import run_warm
 
 TEXTS = ["A good film , not a bad one", "unheard-of", "bad bad film"]
 
@@ -74,8 +72,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
-    return json.loads(printed.splitlines()[-1])
+    return told_offline(text, without_ctxzoo=not first)
 
 
 def scores_of(logits: list[list[float]], tokenizer: Any) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from tests.hub.test_card import SECTIONS, python_blocks, sections
-from tests.support.doors import offline
+from tests.support.doors import told_offline
 from tests.support.tiny_tagger import TAGS, TEXT, tiny_tagger, tiny_tokenizer, write_tagger
-from tests.support.warm_python import run_warm
 
 TEXTS = [TEXT, "unheard-of", "the lamp"]
 
@@ -49,8 +47,7 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
-    return json.loads(printed.splitlines()[-1])
+    return told_offline(text, without_ctxzoo=not first)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
 from tests.hub.test_card import python_blocks
-from tests.support.doors import offline
+from tests.support.doors import printed_offline, told_offline
 from tests.support.head_doors import command_output
-from tests.support.warm_python import run_warm
 
 TEXTS = ["she closed the old door .", "rain"]
 MODEL = """
@@ -32,8 +30,7 @@ print(json.dumps({{"module": type(model).__module__, "result": logits.tolist(), 
 def open_with(source: Path, first: str = "", options: str = "{}") -> dict[str, Any]:
     """What a program that loads the checkpoint prints of its model; without `first` ctxzoo cannot be imported."""
     program = MODEL.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_warm(program, env=offline(), without_ctxzoo=not first).stdout
-    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    found: dict[str, Any] = told_offline(program, without_ctxzoo=not first)
     return found
 
 
@@ -63,7 +60,7 @@ def check_doors(folder: Path, scratch: Path) -> None:
     example, with_package, _, as_pipeline = python_blocks(card)
     said = as_pipeline.splitlines()[-1].removeprefix("# ")
     for program, hidden in ((with_package, False), (as_pipeline, True)):
-        printed = run_warm(f"{example}\n{program}", env=offline(), without_ctxzoo=hidden).stdout
+        printed = printed_offline(f"{example}\n{program}", without_ctxzoo=hidden)
         assert printed.splitlines()[-1] == said
 
 

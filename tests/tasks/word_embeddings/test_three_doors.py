@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from tests.hub.test_card import SECTIONS, python_blocks, sections
-from tests.support.doors import offline
+from tests.support.doors import told_offline
 from tests.support.tiny_word_embedding import (
     TEXT,
     embedding_result,
@@ -26,7 +25,6 @@ from tests.support.tiny_word_embedding import (
     tiny_tokenizer,
     write_tiny,
 )
-from tests.support.warm_python import run_warm
 
 TEXTS = [TEXT, "the [MASK]"]
 
@@ -60,8 +58,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def open_with(program: str, source: Path, first: str = "", options: str = "") -> Any:
     text = program.format(first=first, options=options, source=str(source), texts=TEXTS)
-    printed = run_warm(text, env=offline(), without_ctxzoo=not first).stdout
-    return json.loads(printed.splitlines()[-1])
+    return told_offline(text, without_ctxzoo=not first)
 
 
 def scores_of(result: list[Any], tokenizer: Any) -> list[float]:
