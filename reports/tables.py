@@ -77,6 +77,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
 TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_bidaf_reader.TRIAL_TABLES,
     **tables_default_texts.TRIAL_TABLES,
+    **tables_hcrnn.TRIAL_TABLES,
     **tables_nipen.TRIAL_TABLES,
     **tables_time_encoding.TRIAL_TABLES,
 }

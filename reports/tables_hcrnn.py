@@ -6,7 +6,7 @@ test split, with the seeds that both models have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
@@ -16,7 +16,6 @@ from ctxzoo.results.table_parts import (
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
     best_epoch_column,
-    changed_settings,
     commands_not_run,
     markdown_table,
     mean_and_deviation,
@@ -24,6 +23,7 @@ from ctxzoo.results.table_parts import (
     refuse_mixtures,
     refuse_repeats,
     seconds_column,
+    settings_apart,
     with_commands,
 )
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
@@ -58,6 +58,10 @@ MODEL_LABELS = {
     "hcrnn3_bi": "HCRNN-3 + Bi",
 }
 MODELS = {model: of for of in ("session_baseline", "hcrnn") for model in VARIANTS[of]}  # to the architecture
+# Runs with twice the authors' width, chosen by trials on validation: their name, their options, and who has them.
+WIDE = "wide"
+WIDE_OPTIONS = "--embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 --ema_decay 0.998"
+WIDE_MODELS = (*VARIANTS["session_baseline"], FOREMOST)
 # Runs of ours outside this package, one seed, ended by hand while still rising: validation and test Recall@20 and
 # MRR@20, and the epochs.
 REFERENCE = {
@@ -71,34 +75,74 @@ Runs = list[RunResult]
 def citeulike(results: Runs) -> str:
     """Return every model on CiteULike: scores, length and cost of the training, above them what is to beat."""
     rows = [_floor_row(results, floor, label) for floor, label in FLOOR_LABELS.items()]
-    missing: dict[str, list[str]] = {}
-    for model, architecture in MODELS.items():
-        runs = runs_of(results, model, CITEULIKE)
+    commands = [f"python recipes/{FLOORS_RECIPE}.py --resume"] if any(row[1] == NOT_RUN for row in rows) else []
+    rows += _model_rows(results, MODELS)
+    for label, (validation, recall, rank, epochs) in REFERENCE.items():
+        rows.append([f"{label}; in another loop", "1", f"{validation}", f"{recall}", f"{rank}", str(epochs)])
+    return _citeulike_table([*rows, *_difference_rows(results, MODELS)], [*commands, *_missing(results, MODELS)])
+
+
+def wide(results: Runs) -> str:
+    """Return the models of twice the width on CiteULike, as `citeulike` does, and what each gains over that."""
+    rows = [*_model_rows(results, WIDE_MODELS, WIDE), *_difference_rows(results, WIDE_MODELS, WIDE)]
+    for model in WIDE_MODELS:
+        ours, base = (runs_of(results, model, CITEULIKE, name) for name in (WIDE, ""))
+        rows.append(_difference_row(MODEL_LABELS[model], "with the authors' settings", ours, base))
+    return _citeulike_table(rows, _missing(results, WIDE_MODELS, WIDE, f" {WIDE_OPTIONS} --name {WIDE}"))
+
+
+def _citeulike_table(rows: Sequence[Sequence[str]], commands: Sequence[str]) -> str:
+    headings = ["model", *(column.heading for column in COLUMNS)]
+    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+
+
+def _model_rows(results: Runs, models: Iterable[str], name: str = "") -> list[list[str]]:
+    rows = []
+    for model in models:
+        runs = runs_of(results, model, CITEULIKE, name)
         rows.append([MODEL_LABELS[model], *_cells(runs)])
         if runs and len(runs) < SEEDS:
             rows[-1][1] = f"{len(runs)} of {SEEDS}"
-        if len(runs) < SEEDS:
-            missing.setdefault(RECIPES[architecture], []).append(model)
-        for name in _names(results, model):
-            named = runs_of(results, model, CITEULIKE, name)
-            changes = changed_settings({"": (named[0], runs[0])}) if runs else ""
-            rows.append([f"{MODEL_LABELS[model]}, {name}{changes}", *_cells(named)])
-    for label, (validation, recall, rank, epochs) in REFERENCE.items():
-        rows.append([f"{label}; in another loop", "1", f"{validation}", f"{recall}", f"{rank}", str(epochs)])
-    for model in MODELS:
-        if model != FOREMOST:
-            ours, theirs = (runs_of(results, one, CITEULIKE) for one in (FOREMOST, model))
-            label = f"{MODEL_LABELS[FOREMOST]} − {MODEL_LABELS[model]} (p over sessions)"
-            rows.append([label, NOTHING, NOTHING, difference(ours, theirs, RECALL), difference(ours, theirs, RANK)])
-    seeds = " ".join(map(str, range(SEEDS)))
-    commands = [
-        f"python recipes/{recipe}.py --models {' '.join(those)} --seeds {seeds} --resume"
-        for recipe, those in missing.items()
+    return rows
+
+
+def _difference_rows(results: Runs, models: Iterable[str], name: str = "") -> list[list[str]]:
+    foremost = runs_of(results, FOREMOST, CITEULIKE, name)
+    return [
+        _difference_row(MODEL_LABELS[FOREMOST], MODEL_LABELS[model], foremost, runs_of(results, model, CITEULIKE, name))
+        for model in models
+        if model != FOREMOST
     ]
-    if any(row[1] == NOT_RUN for row in rows[: len(FLOOR_LABELS)]):
-        commands.insert(0, f"python recipes/{FLOORS_RECIPE}.py --resume")
-    headings = ["model", *(column.heading for column in COLUMNS)]
-    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+
+
+def _difference_row(label: str, base_label: str, ours: Runs, base: Runs) -> list[str]:
+    cells = [difference(ours, base, score) for score in (RECALL, RANK)]
+    return [f"{label} − {base_label} (p over sessions)", NOTHING, NOTHING, *cells]
+
+
+def _missing(results: Runs, models: Iterable[str], name: str = "", options: str = "") -> list[str]:
+    """Return the commands that train what lacks seeds, with these further options."""
+    lacking: dict[str, list[str]] = {}
+    for model in models:
+        if len(runs_of(results, model, CITEULIKE, name)) < SEEDS:
+            lacking.setdefault(RECIPES[MODELS[model]], []).append(model)
+    seeds = " ".join(map(str, range(SEEDS)))
+    return [
+        f"python recipes/{recipe}.py --models {' '.join(those)} --seeds {seeds}{options} --resume"
+        for recipe, those in lacking.items()
+    ]
+
+
+def trials(results: Runs) -> str:
+    """Return the trials on validation by which settings were chosen: scores, and the settings that tell them apart."""
+    rows = []
+    for model, architecture in MODELS.items():
+        wanted = (RECIPES[architecture], model, SESSION_DATASETS[CITEULIKE])
+        found = [run for run in results if (run.recipe, run.variant, run.dataset) == wanted]
+        found.sort(key=lambda run: run.metrics[f"validation/{RECALL}"], reverse=True)
+        for run, settings in zip(found, settings_apart(found), strict=True):
+            rows.append([MODEL_LABELS[model], settings, *(column.show([run]) for column in TRIAL_COLUMNS)])
+    return markdown_table(["model", "settings", *(column.heading for column in TRIAL_COLUMNS)], rows, left=2)
 
 
 def sets(results: Runs) -> str:
@@ -157,6 +201,14 @@ COLUMNS = (
     PARAMETERS_COLUMN,
     seconds_column(),
 )
+TRIAL_COLUMNS = (
+    metric("validation Recall@20", f"validation/{RECALL}"),
+    metric("validation MRR@20", f"validation/{RANK}"),
+    RUN_COLUMNS[1],
+    best_epoch_column(RECALL, higher=True),
+    PARAMETERS_COLUMN,
+    seconds_column(),
+)
 
 
 def _cells(runs: Runs) -> list[str]:
@@ -179,10 +231,5 @@ def _both(runs: Runs) -> str:
     )
 
 
-def _names(results: Runs, model: str) -> list[str]:
-    """Return the names of runs of a model with other settings than the default ones on CiteULike, sorted."""
-    wanted = (RECIPES[MODELS[model]], model, SESSION_DATASETS[CITEULIKE])
-    return sorted({run.tag for run in results if (run.recipe, run.variant, run.dataset) == wanted and run.tag})
-
-
-TABLES: dict[str, Callable[[Runs], str]] = {"hcrnn-citeulike": citeulike, "hcrnn-sets": sets}
+TRIAL_TABLES: dict[str, Callable[[Runs], str]] = {"hcrnn-trials": trials}
+TABLES: dict[str, Callable[[Runs], str]] = {"hcrnn-citeulike": citeulike, "hcrnn-wide": wide, "hcrnn-sets": sets}

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
-from reports.tables_hcrnn import citeulike, sets
+from reports.tables_hcrnn import citeulike, sets, trials, wide
 from tests.support.result_tables import make_run, rows
 
 RECIPES = {"narm": "session_baselines", "hcrnn3_bi": "citeulike_hcrnn", "markov": "session_floors"}
@@ -62,12 +62,46 @@ def test_models_are_compared_over_the_sessions_of_common_seeds() -> None:
     assert rows(citeulike([*narm, *without]))["HCRNN-3 + Bi − NARM (p over sessions)"]["test MRR@20"] == "–"
 
 
-def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
-    named = made("hcrnn3_bi", 26.0, tag="slow")
-    named = replace(named, settings={**named.settings, "learning_rate": 1e-4})
-    table = rows(citeulike([made("hcrnn3_bi", 25.0), named]))
-    assert table["HCRNN-3 + Bi, slow (learning_rate 0.0001)"]["test Recall@20"] == "26.00"
-    assert table["HCRNN-3 + Bi"]["test Recall@20"] == "25.00"
+def test_models_of_twice_the_width_have_a_table_of_their_own() -> None:
+    kept = {f"test/{score}": [value] * 8 for score, value in (("predictions", 10.0), ("recall_at_20", 4.0))}
+    kept["test/mrr_at_20"] = [1.0] * 8
+    better = {**kept, "test/recall_at_20": [5.0] * 8}
+    results = [
+        made("hcrnn3_bi", 40.0, per_example=kept),
+        made("hcrnn3_bi", 50.0, tag="wide", per_example=better),
+        made("narm", 40.0, tag="wide", per_example=kept),
+        made("narm", 60.0, tag="another"),
+    ]
+    table = rows(wide(results))
+    assert table["HCRNN-3 + Bi"]["test Recall@20"] == "50.00"
+    assert table["HCRNN-3 + Bi"]["seeds"] == "1 of 3"
+    assert table["HCRNN-3 + Bi − NARM (p over sessions)"]["test Recall@20"] == "+10.00 (p = 0.008)"
+    against_itself = table["HCRNN-3 + Bi − with the authors' settings (p over sessions)"]
+    assert against_itself["test Recall@20"] == "+10.00 (p = 0.008)"
+    assert table["NARM − with the authors' settings (p over sessions)"]["test Recall@20"] == "–"
+    assert rows(citeulike(results))["HCRNN-3 + Bi"]["test Recall@20"] == "40.00"
+    assert rows(citeulike(results))["NARM"]["seeds"] == "not run yet"
+    commands = [line for line in wide(results).splitlines() if line.startswith("python")]
+    assert commands == [
+        f"python recipes/{recipe}.py --models {models} --seeds 0 1 2 --embedding_size 200 --hidden_size 200"
+        " --embedding_dropout 0.5 --ema_decay 0.998 --name wide --resume --results_dir results"
+        for recipe, models in (("session_baselines", "gru4rec narm stamp"), ("citeulike_hcrnn", "hcrnn3_bi"))
+    ]
+
+
+def test_trials_stand_by_their_validation_with_what_tells_them_apart() -> None:
+    results = [
+        made("narm", 24.0, settings={"epochs": 200, "embedding_size": 100}),
+        made("narm", 26.0, settings={"epochs": 200, "embedding_size": 200}),
+        made("narm", 30.0, dataset="lastfm"),
+        made("hcrnn3_bi", 25.0),
+    ]
+    lines = [[cell.strip() for cell in line.split("|")[1:5]] for line in trials(results).splitlines()[2:]]
+    assert lines == [
+        ["NARM", "embedding_size 200", "27.00", "–"],
+        ["NARM", "embedding_size 100", "25.00", "–"],
+        ["HCRNN-3 + Bi", "", "26.00", "–"],
+    ]
 
 
 def test_sets_stand_side_by_side_without_trials() -> None:
