@@ -23,7 +23,7 @@ from ctxzoo.results.table_parts import (
     refuse_mixtures,
     refuse_repeats,
     seconds_column,
-    settings_apart,
+    trial_rows,
     with_commands,
 )
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
@@ -83,7 +83,7 @@ def citeulike(results: Runs) -> str:
 
 
 def wide(results: Runs) -> str:
-    """Return the models of twice the width on CiteULike, as `citeulike` does, and what each gains over that."""
+    """Return the models of twice the width on CiteULike, as `citeulike` does, and what each gains by the settings."""
     rows = [*_model_rows(results, WIDE_MODELS, WIDE), *_difference_rows(results, WIDE_MODELS, WIDE)]
     for model in WIDE_MODELS:
         ours, base = (runs_of(results, model, CITEULIKE, name) for name in (WIDE, ""))
@@ -140,8 +140,7 @@ def trials(results: Runs) -> str:
         wanted = (RECIPES[architecture], model, SESSION_DATASETS[CITEULIKE])
         found = [run for run in results if (run.recipe, run.variant, run.dataset) == wanted]
         found.sort(key=lambda run: run.metrics[f"validation/{RECALL}"], reverse=True)
-        for run, settings in zip(found, settings_apart(found), strict=True):
-            rows.append([MODEL_LABELS[model], settings, *(column.show([run]) for column in TRIAL_COLUMNS)])
+        rows += [[MODEL_LABELS[model], *row] for row in trial_rows(found, TRIAL_COLUMNS)]
     return markdown_table(["model", "settings", *(column.heading for column in TRIAL_COLUMNS)], rows, left=2)
 
 
@@ -191,24 +190,16 @@ def difference(ours: Runs, base: Runs, score: str) -> str:
     return common_seeds_cell(ours, base, f"test/{score}", "test/predictions", 100)
 
 
+VALIDATION_COLUMN = metric("validation Recall@20", f"validation/{RECALL}")
+TRAINING_COLUMNS = (RUN_COLUMNS[1], best_epoch_column(RECALL, higher=True), PARAMETERS_COLUMN, seconds_column())
 COLUMNS = (
     RUN_COLUMNS[0],
-    metric("validation Recall@20", f"validation/{RECALL}"),
+    VALIDATION_COLUMN,
     metric("test Recall@20", f"test/{RECALL}"),
     metric("test MRR@20", f"test/{RANK}"),
-    RUN_COLUMNS[1],
-    best_epoch_column(RECALL, higher=True),
-    PARAMETERS_COLUMN,
-    seconds_column(),
+    *TRAINING_COLUMNS,
 )
-TRIAL_COLUMNS = (
-    metric("validation Recall@20", f"validation/{RECALL}"),
-    metric("validation MRR@20", f"validation/{RANK}"),
-    RUN_COLUMNS[1],
-    best_epoch_column(RECALL, higher=True),
-    PARAMETERS_COLUMN,
-    seconds_column(),
-)
+TRIAL_COLUMNS = (VALIDATION_COLUMN, metric("validation MRR@20", f"validation/{RANK}"), *TRAINING_COLUMNS)
 
 
 def _cells(runs: Runs) -> list[str]:

@@ -22,7 +22,7 @@ from ctxzoo.results.table_parts import (
     refuse_mixtures,
     refuse_repeats,
     seconds_column,
-    settings_apart,
+    trial_rows,
     with_commands,
 )
 from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
@@ -116,9 +116,7 @@ def trials(results: Runs) -> str:
                 if (run.recipe, run.variant, run.dataset, run.settings.get("configuration")) == wanted
             ]
             found.sort(key=lambda run: run.metrics["validation/log_likelihood"], reverse=True)
-            for run, settings in zip(found, settings_apart(found), strict=True):
-                scores = [TRIAL_SCORES[0].show([run]), TRIAL_SCORES[1].show([run])]
-                rows.append([dataset, label, settings, *scores])
+            rows += [[dataset, label, *row] for row in trial_rows(found, TRIAL_SCORES)]
     return markdown_table(["set", "model", "settings", *(column.heading for column in TRIAL_SCORES)], rows, left=3)
 
 

@@ -21,7 +21,7 @@ from ctxzoo.results.table_parts import (
     metric,
     refuse_mixtures,
     refuse_repeats,
-    settings_apart,
+    trial_rows,
     with_commands,
 )
 from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
@@ -125,10 +125,7 @@ def trials(results: Runs) -> str:
     found = [run for run in results if (run.recipe, run.dataset) == (RECIPE, DATASET)]
     order = list(ENCODINGS)
     found.sort(key=lambda run: (order.index(run.variant), -run.metrics[f"validation/{RECALL}"]))
-    rows = [
-        [ENCODINGS[run.variant], settings, *(column.show([run]) for column in TRIAL_COLUMNS)]
-        for run, settings in zip(found, settings_apart(found), strict=True)
-    ]
+    rows = [[ENCODINGS[run.variant], *row] for run, row in zip(found, trial_rows(found, TRIAL_COLUMNS), strict=True)]
     return markdown_table(["model", "settings", *(column.heading for column in TRIAL_COLUMNS)], rows, left=2)
 
 

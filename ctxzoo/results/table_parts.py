@@ -60,13 +60,6 @@ def _changes(ours: RunResult, plain: RunResult) -> list[str]:
     return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
 
 
-def settings_apart(runs: Sequence[RunResult]) -> list[str]:
-    """Return for each run the settings in which the runs differ, as text; of one that a run lacks nothing is said."""
-    names = sorted({name for run in runs for name in run.settings})
-    varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
-    return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
-
-
 def refuse_mixtures(runs: Sequence[RunResult]) -> None:
     """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
 
@@ -140,6 +133,19 @@ class Column:
 def metric(heading: str, key: str, decimals: int = 2) -> Column:
     """Return the column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
     return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
+
+
+def trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
+    """Return a row for each run: the settings in which the runs differ, and what the columns show of it alone."""
+    apart = _settings_apart(runs)
+    return [[settings, *(column.show([run]) for column in columns)] for run, settings in zip(runs, apart, strict=True)]
+
+
+def _settings_apart(runs: Sequence[RunResult]) -> list[str]:
+    """Return for each run the settings in which the runs differ, as text; of one that a run lacks nothing is said."""
+    names = sorted({name for run in runs for name in run.settings})
+    varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
+    return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
 
 
 def _epochs(runs: Sequence[RunResult]) -> str:
