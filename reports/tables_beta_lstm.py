@@ -177,7 +177,7 @@ def runs_of(results: Sequence[RunResult], cell: str, config: str, name: str = ""
 
 def difference(ours: Runs, base: Runs) -> str:
     """Write the difference of the nats of a step with its p over pieces, over the seeds that both have."""
-    return common_seeds_cell(ours, base, NLL, STEPS)
+    return common_seeds_cell(ours, base, NLL, STEPS, digits=3)
 
 
 def shown(cell: str) -> str:

@@ -107,7 +107,7 @@ def _cells(runs: Runs, base: Runs, cell: str) -> list[str]:
 
 def _difference(ours: Runs, base: Runs) -> str:
     """Write the difference of the nats of a token with its p over lines, over the seeds that both have."""
-    return common_seeds_cell(ours, base, NLL, TOKENS)
+    return common_seeds_cell(ours, base, NLL, TOKENS, digits=3)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"beta-lstm-ptb": penn_treebank}

@@ -88,10 +88,10 @@ class PairedTest:
     difference: float
     p: float
 
-    def cell(self) -> str:
+    def cell(self, digits: int = 2) -> str:
         """Write ``+1.20 (p = 0.031)``."""
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
-        return f"{round(self.difference, 2) + 0.0:+.2f} ({p})"  # + 0.0: no minus before zero
+        return f"{round(self.difference, digits) + 0.0:+.{digits}f} ({p})"  # + 0.0: no minus before zero
 
 
 def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float) -> PairedTest:

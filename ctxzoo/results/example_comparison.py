@@ -70,20 +70,21 @@ def compare_examples(first: Sequence[RunResult], second: Sequence[RunResult], to
 
 
 def common_seeds_cell(
-    first: Sequence[RunResult], second: Sequence[RunResult], total: str, size: str, unit: float = 1.0
+    first: Sequence[RunResult], second: Sequence[RunResult], total: str, size: str, unit: float = 1.0, digits: int = 2
 ) -> str:
     """Write ``-0.20 (p = 0.031)`` over the seeds that both models have, a dash where the two are not comparable.
 
     Args:
         first, second, total, size: see `compare_examples`.
         unit: by which the difference is multiplied; 100: percent of a fraction.
+        digits: of the difference, behind the point.
     """
     common = {run.seed for run in first} & {run.seed for run in second}
     ours, theirs = ([run for run in runs if run.seed in common] for runs in (first, second))
     if not are_comparable_by_example(ours, theirs, total, size):
         return NOTHING
     found = compare_examples(ours, theirs, total, size)
-    return PairedTest(unit * found.difference, found.p).cell()
+    return PairedTest(unit * found.difference, found.p).cell(digits)
 
 
 def _mean_over_seeds(runs: Sequence[RunResult], name: str) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ def test_the_p_of_few_examples_counts_every_exchange() -> None:
     sums = [abs(float(differences @ np.array(signs))) for signs in product((-1, 1), repeat=5)]
     assert found.p == sum(value >= 33 for value in sums) / 32 == 4 / 32
     assert common_seeds_cell(runs(OURS), runs(THEIRS), *KEYS) == "-0.41 (p = 0.125)"
+    assert common_seeds_cell(runs(OURS), runs(THEIRS), *KEYS, digits=3) == "-0.412 (p = 0.125)"
     assert common_seeds_cell(runs(OURS), runs(THEIRS, OURS), *KEYS, 100) == "-41.25 (p = 0.125)"  # seed 0 alone
 
 
