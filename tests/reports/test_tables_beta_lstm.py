@@ -55,7 +55,7 @@ def test_chorales() -> None:
     assert table["`lstm`"]["seconds an epoch"] == "20 ± 0"
     assert table["`bibeta5`"]["seeds"] == "2 of 3"
     # Of the seeds that both have; with four pieces that all differ alike one exchange in eight is as far.
-    assert table["`bibeta5`"]["test − `lstm` (p over pieces)"] == "-0.20 (p = 0.125)"
+    assert table["`bibeta5`"]["test − `lstm` (p over pieces)"] == "-0.200 (p = 0.125)"
     assert table["`lstm`"]["test − `lstm` (p over pieces)"] == "–"
     assert table["`beta`"]["seeds"] == "not run yet"
     (command,) = [line for line in chorales(results).splitlines() if line.startswith("python")]
@@ -93,8 +93,8 @@ def test_four_sets() -> None:
     results.append(music("key_markov", 10.4914, config="jsb_chorales", recipe="music_floors"))
     table = rows(sets(results))
     assert table["`g2`"] == dict.fromkeys(table["`g2`"], "not run yet") | {"Nottingham": "9.000"}
-    assert table["`g2` − `lstm` (p over pieces)"]["Nottingham"] == "+1.00 (p = 0.125)"
-    assert table["`bibeta5` + prior − `lstm` (p over pieces)"]["Nottingham"] == "-0.50 (p = 0.125)"
+    assert table["`g2` − `lstm` (p over pieces)"]["Nottingham"] == "+1.000 (p = 0.125)"
+    assert table["`bibeta5` + prior − `lstm` (p over pieces)"]["Nottingham"] == "-0.500 (p = 0.125)"
     assert table["`bibeta5` + prior − `lstm` (p over pieces)"]["Piano-midi"] == "–"
     assert table["`kumaraswamy`"]["Piano-midi"] == "9.000"
     assert "`noisin`" not in table

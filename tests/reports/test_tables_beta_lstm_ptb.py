@@ -42,7 +42,7 @@ def test_cells_counts_and_what_is_missing() -> None:
     assert table["`lstm`"][P] == "–"
     assert table["`bibeta5`"]["units"] == "175"
     assert table["`bibeta5`"]["minutes"] == "10"
-    assert table["`bibeta5`"][P] == "-0.30 (p = 0.125)"  # of seed 1 alone
+    assert table["`bibeta5`"][P] == "-0.300 (p = 0.125)"  # of seed 1 alone
     assert table["counts of five words, modified Kneser-Ney"]["test"] == "134.29"
     assert table["how often each word occurs"]["test"] == "not run yet"
     assert table["`g2`"]["seeds"] == "not run yet"
