@@ -1,6 +1,6 @@
 """The settings of `ctxzoo train session-recommendation` where nothing else is asked for, and what `--tune` tries.
 
-Model and rates are those of HCRNN's authors. Sizes, dropout and the moving average were chosen on the validation sessions
+Model and rates are those of HCRNN's authors. Sizes, dropout and the moving average were chosen on validation sessions
 of CiteULike (docs/models/hcrnn.md, twice the width); how many items are read and when it ends are ours.
 """
 
