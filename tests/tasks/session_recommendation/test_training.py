@@ -15,6 +15,7 @@ from ctxzoo.cli.main import main
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
+from ctxzoo.results.result import read_result
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.session_recommendation.run import VARIANTS
 from ctxzoo.tasks.session_recommendation.sample import sample_sessions
@@ -73,3 +74,19 @@ def test_events_of_ones_own_go_the_whole_way(
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert main([*command, "--user_column", "whom"]) == 2
     assert f"{name}: no column 'whom'" in capsys.readouterr().err
+
+
+def test_the_best_epoch_of_few_items_is_not_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rings = [[f"{(start + step) % 12}" for step in range(length)] for start in range(12) for length in range(3, 13)]
+    events(tmp_path / "ring.csv", rings)
+    command = ["train", "session-recommendation", "--data", "ring.csv", "--architecture", "session_baseline"]
+    assert main([*command, *COLUMNS]) == 0
+    (file,) = Path("runs/results").rglob("*.json")
+    scores = read_result(file).metrics
+    found, rank = (
+        [scores[f"validation/epoch{epoch}/{name}_at_20"] for epoch in range(1, int(scores["epochs"]) + 1)]
+        for name in ("recall", "mrr")
+    )
+    assert min(found) == 100  # it tells no epoch from another
+    assert scores["validation/mrr_at_20"] == pytest.approx(max(rank)) and rank[0] < max(rank)
