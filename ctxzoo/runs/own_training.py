@@ -65,7 +65,9 @@ class OwnTraining(ABC):
     space: ClassVar[Mapping[str, Sequence[Any]]]
     objective: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
-    kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset({"batch_size", "eval_batch_size", "decay", "warmup"})
+    kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset(
+        {"batch_size", "eval_batch_size", "decay", "warmup", "best_by"}
+    )
     predicted: ClassVar[str]
     called: ClassVar[str] = ""
 

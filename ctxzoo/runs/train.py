@@ -122,6 +122,7 @@ class ZooRun(TrainingRun):
         pretrained: checkpoint folder or Hub id that the training goes on from, in place of `config`.
         decay: whether the learning rate falls linearly, to zero after the last step.
         warmup: fraction of the steps over which the rate rises linearly.
+        best_by: the score of validation that picks the best epoch; None: the task's own.
         push_to: Hub repository that receives the checkpoint folder.
     """
 
@@ -129,7 +130,12 @@ class ZooRun(TrainingRun):
     pretrained: str | None = None
     decay: bool = False
     warmup: float = 0.0
+    best_by: str | None = None
     push_to: str | None = None
+
+    @property
+    def monitor(self) -> str:
+        return super().monitor if self.best_by is None else f"validation/{self.best_by}"
 
     @property
     def same_when_resumed(self) -> Mapping[str, Any]:

@@ -17,21 +17,11 @@ from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderRun(ZooRun):
-    """All that decides one training; see `TrainingRun` and `ZooRun`.
-
-    Attributes:
-        best_by: the score of validation that picks the best epoch.
-    """
+    """All that decides one training; see `TrainingRun` and `ZooRun`."""
 
     data_class: ClassVar[Any] = SquadDataModule
     task_class: ClassVar[type[ZooTask]] = QuestionAnsweringTask
     card: ClassVar[TaskCard] = CARD
-
-    best_by: str = "f1"
-
-    @property
-    def monitor(self) -> str:
-        return f"validation/{self.best_by}"
 
     def model_config(self, data: SquadDataModule) -> dict[str, Any]:
         return {**super().model_config(data), "squad_version": data.squad_version}

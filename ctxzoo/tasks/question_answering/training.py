@@ -41,7 +41,6 @@ class ReaderTraining(ZooTraining):
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
     objective = "f1"
-    kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"best_by"}
     predicted = '--question "..." --context "..."'
     called = 'question="...", context="..."'
 
