@@ -25,7 +25,7 @@ B, N, D = SIZE = (2, 12, 16)
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_length, "Worker", WorkerHere)
     monkeypatch.setattr(passes, "keep_freed_memory", lambda: False)
-    monkeypatch.setattr(passes, "ROUND_SECONDS", 0.0)
+    monkeypatch.setitem(passes.ROUND_SECONDS, "cpu", 0.0)
 
 
 def made(side: Side) -> document_layer_sides.Runner:
