@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
 # The allowed differences of outputs and gradients, relative to the largest value of the tensor.
 TOLERANCES = {"float32": 1e-3, "bfloat16": 0.06}
 
+Answer = TypeVar("Answer")
 Size = tuple[int, int, int]  # documents, tokens in each, numbers in a token
 RowsByLength = dict[tuple[int, str, str], dict[str, Any]]  # by length, label of the side, pass
 
@@ -123,7 +125,7 @@ def compare(
         able = [side for side in comparison.sides if side.label not in notes]
         workers = [stack.enter_context(Worker(side, setting.threads, setting.device)) for side in able]
         try:
-            workers = agreeing(workers, (*sizes[0], setting.precision), notes)
+            workers = agreeing(workers, (*sizes[0], setting.precision), notes, setting.device)
             measure(workers, rows, sizes, comparison.passes, setting)
         except WorkerEndedError as error:
             notes |= {worker.side.label: str(error) for worker in workers}
@@ -166,21 +168,29 @@ def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) 
     return rows
 
 
-def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str]) -> list[Worker]:
+def agreeing(
+    workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str], device: str
+) -> list[Worker]:
     """Return the workers that answer as the first side with their layer does; the others get a note in `notes`."""
     kept: list[Worker] = []
     first: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for worker in workers:
-            side: Side = worker.side
-            file = Path(folder, "answers.pt")
+        files = {worker.side.label: Path(folder, f"{index}.pt") for index, worker in enumerate(workers)}
+
+        def answered(worker: Worker) -> bool:
             try:
                 worker.ask("resize", *size)
-                worker.ask("save_answers", str(file))
+                worker.ask("save_answers", str(files[worker.side.label]))
             except WorkerEndedError as error:
-                notes[side.label] = str(error)
+                notes[worker.side.label] = str(error)
+                return False
+            return True
+
+        for worker, has_answered in zip(workers, of_each(workers, answered, device), strict=True):
+            if not has_answered:
                 continue
-            found = torch.load(file, weights_only=True)
+            side: Side = worker.side
+            found = torch.load(files[side.label], weights_only=True)
             expected = first.setdefault(tuple(side.columns().values()), found)
             name, difference = largest_difference(found, expected)
             if difference <= TOLERANCES[size[-1]]:
@@ -188,6 +198,15 @@ def agreeing(workers: Sequence[Worker], size: tuple[int, int, int, str], notes: 
             else:
                 notes[side.label] = f"left out: {name} differs by {difference:.2g} of its largest value"
     return kept
+
+
+def of_each(workers: Sequence[Worker], work: Callable[[Worker], Answer], device: str) -> list[Answer]:
+    """Return what `work` gives for each worker; nothing in it may be timed.
+
+    On a GPU all work at the same time: beginnings are waits, for a context of the device, for libraries and compilers.
+    """
+    with ThreadPoolExecutor(max(1, len(workers)) if device == "cuda" else 1) as pool:
+        return list(pool.map(work, workers))
 
 
 def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
@@ -205,8 +224,8 @@ def measure(
 ) -> None:
     """Fill in seconds, extra columns and peak memory, from short to long."""
     for batch, length, width in sizes:
-        for worker in workers:
-            worker.ask("resize", batch, length, width, setting.precision)
+        size = (batch, length, width, setting.precision)
+        of_each(workers, lambda worker, size=size: worker.ask("resize", *size), setting.device)
         for name in passes:
             for worker, seconds in zip(workers, medians(workers, name, setting.rounds), strict=True):
                 row = rows[length, worker.side.label, name]
