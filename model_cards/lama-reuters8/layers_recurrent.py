@@ -52,7 +52,16 @@ class MaskedBiRNN(nn.Module):
     def _packed(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         lengths = mask.sum(dim=1).clamp(min=1).cpu()  # at least 1: packing refuses empty sequences
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        output, _ = pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=x.size(1))
+        state = x.new_zeros(len(SUFFIXES), x.size(0), self.hidden_size)
+        weights = [getattr(self.rnn, name + suffix) for suffix in SUFFIXES for name in PARAMETERS]
+        # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
+        training = torch.is_grad_enabled()
+        if self.cell == "lstm":
+            hx = (state, state)
+            states = torch.lstm(packed.data, packed.batch_sizes, hx, weights, True, 1, 0.0, training, True)[0]
+        else:
+            states = torch.gru(packed.data, packed.batch_sizes, state, weights, True, 1, 0.0, training, True)[0]
+        output, _ = pad_packed_sequence(packed._replace(data=states), batch_first=True, total_length=x.size(1))
         return output * mask.unsqueeze(-1)
 
     def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
