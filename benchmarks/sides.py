@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.memory import own_peak_memory_mb
+from benchmarks.packing import packed_states
 from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
 from benchmarks.timing import timed
 from ctxzoo.models import layers_bidaf
@@ -20,7 +21,6 @@ from ctxzoo.models.layers_bidaf import CharCnn
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
-from ctxzoo.models.ops_recurrent import reverse_within_length
 from ctxzoo.training.allocator import keep_freed_memory
 from ctxzoo.training.optimisers import build_optimiser
 
@@ -40,7 +40,7 @@ class Side:
         batches: bucketed by length (ctxzoo's sampler), or shuffled.
         keep_freed_memory: whether the C library keeps what a step frees (recipes do; CPU only).
         precision: Lightning's names.
-        recurrent: MaskedBiRNN's way: the device's, packed, or unpacked.
+        recurrent: ours, `MaskedBiRNN`'s, or packed.
         dropout: ctxzoo's cheap masks (CPU), or torch's.
         characters: the CNN over distinct words (CPU), or over every occurrence.
     """
@@ -50,7 +50,7 @@ class Side:
     batches: Literal["bucketed", "shuffled"] = "bucketed"
     keep_freed_memory: bool = True
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
-    recurrent: Literal["device", "packed", "unpacked"] = "device"
+    recurrent: Literal["ours", "packed"] = "ours"
     dropout: Literal["cheap", "torch"] = "cheap"
     characters: Literal["distinct", "every word"] = "distinct"
 
@@ -178,8 +178,8 @@ def apply_switches(side: Side) -> None:
         layers_bidaf.dropout = _torch_dropout  # type: ignore[attr-defined]
     if side.characters == "every word":
         CharCnn.forward = _every_word  # type: ignore[method-assign]
-    if side.recurrent != "device":
-        MaskedBiRNN.forward = MaskedBiRNN._packed if side.recurrent == "packed" else _unpacked  # type: ignore[method-assign]
+    if side.recurrent == "packed":
+        MaskedBiRNN.forward = _packed  # type: ignore[method-assign]
 
 
 def _torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
@@ -191,8 +191,5 @@ def _every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
     return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
 
 
-def _unpacked(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    lengths = mask.sum(dim=1)
-    forward = self._direction(x, reverse=False)
-    backward = reverse_within_length(self._direction(reverse_within_length(x, lengths), reverse=True), lengths)
-    return torch.cat([forward, backward], dim=-1) * mask.unsqueeze(-1)
+def _packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return packed_states(self.rnn, x, mask)

@@ -7,6 +7,7 @@ python -m benchmarks.tables --check    exit status 1 if the document says someth
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -134,7 +135,7 @@ def _content(name: str, file: Path) -> str:
     for column in ("cpu", "cores", "gpus", "torch", "transformers"):
         if len({row[column] for row in rows}) > 1:
             raise ValueError(f"{file.name}: rows with several values of {column!r} do not compare; measure all anew")
-    gpus = "" if one["gpus"] == "[]" else f", {one['gpus']}"
+    gpus = "".join(f", {name}" for name in json.loads(one["gpus"]))
     machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
     commits = ", ".join(dict.fromkeys(row["commit"][:12] for row in rows))
     made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {commits}"

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from ctxzoo.models.layers_recurrent import MaskedBiRNN
+from benchmarks.packing import packed_states
+from ctxzoo.models.layers_recurrent import MaskedBiRNN, _in_one_piece
 from tests.support.reference_bidaf import gru, lstm
 
 Cell = Literal["lstm", "gru"]
@@ -71,17 +72,14 @@ def test_gru_is_that_of_papers_whose_update_gate_says_how_much_is_new() -> None:
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 5e-6)])
-def test_packed_and_unpacked_paths_agree_in_values_and_gradients(
-    cell: Cell, dtype: torch.dtype, tolerance: float
-) -> None:
-    """The path for CUDA devices, here on the CPU, against the path for the CPU."""
+def test_values_and_gradients_are_those_of_packed_sequences(cell: Cell, dtype: torch.dtype, tolerance: float) -> None:
     module, x, mask = case(cell, dtype)
     mask[3] = False  # a text of no words
     x.requires_grad_()
     weight = torch.randn(4, 11, 6, dtype=dtype)
     results = []
     for packed in (True, False):
-        out = module._packed(x, mask) if packed else module(x, mask)
+        out = packed_states(module.rnn, x, mask) if packed else module(x, mask)
         gradients = torch.autograd.grad((out * weight).sum(), [x, *module.parameters()])
         results.append([out, *gradients])
     for packed_value, unpacked_value in zip(*results, strict=True):
@@ -109,3 +107,18 @@ def test_trained_and_evaluated_alike() -> None:
     trained = module(x, mask)
     with torch.no_grad():
         torch.testing.assert_close(module.eval()(x, mask), trained, rtol=0, atol=1e-6)
+
+
+def test_weights_in_one_piece_are_those_of_the_module_and_give_it_its_gradients() -> None:
+    """What cuDNN is given on a GPU, here without one."""
+    weights = [torch.randn(6, 4), torch.randn(6, 2), torch.randn(6)]
+    for weight in weights:
+        weight.requires_grad_()
+    parts = _in_one_piece(weights)
+    for place, (part, weight) in enumerate(zip(parts, weights, strict=True)):
+        assert torch.equal(part, weight)
+        before = sum(one.numel() for one in weights[:place])
+        assert part.data_ptr() == parts[0].data_ptr() + 4 * before
+    gradients = torch.autograd.grad(sum((i + 1) * part.sum() for i, part in enumerate(parts)), weights)
+    assert [float(gradient.min()) for gradient in gradients] == [1, 2, 3]
+    assert [float(gradient.max()) for gradient in gradients] == [1, 2, 3]
