@@ -4,7 +4,6 @@ from typing import Literal
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
 from .ops_tracing import is_exporting
@@ -16,10 +15,11 @@ SUFFIXES = ("_l0", "_l0_reverse")
 class MaskedBiRNN(nn.Module):
     """One bidirectional layer whose outputs do not depend on padding.
 
-    The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). On a CUDA device the sequences are packed.
-    On the CPU the second direction runs over every row reversed within its length: LSTMs as two unpacked layers, since
-    the backward pass of a packed one spends its time filling memory there, while the unpacked one uses oneDNN; GRUs,
-    which it does not have, by `gru_steps`. For `torch.export` each direction is a scan: other ways fix the length.
+    The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). Nothing is packed: the second direction
+    runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
+    filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `gru_steps`. On a CUDA
+    device cuDNN is slower with packed sequences, whose lengths must come to the CPU besides. For `torch.export` each
+    direction is a scan: other ways fix the length.
 
     Args:
         input_size: D.
@@ -39,30 +39,13 @@ class MaskedBiRNN(nn.Module):
 
         The mask is boolean, (B, n), with the real positions first.
         """
-        if x.is_cuda and not torch.compiler.is_compiling():
-            return self._packed(x, mask)
         lengths = mask.sum(dim=1)
         reversed_x = reverse_within_length(x, lengths)
-        if self.cell == "gru" and not torch.compiler.is_compiling():
+        if self.cell == "gru" and not (x.is_cuda or torch.compiler.is_compiling()):
             forward, backward = self._gru_steps(x, reversed_x)
         else:
             forward, backward = self._direction(x, reverse=False), self._direction(reversed_x, reverse=True)
         return torch.cat([forward, reverse_within_length(backward, lengths)], dim=-1) * mask.unsqueeze(-1)
-
-    def _packed(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        lengths = mask.sum(dim=1).clamp(min=1).cpu()  # at least 1: packing refuses empty sequences
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        state = x.new_zeros(len(SUFFIXES), x.size(0), self.hidden_size)
-        weights = [getattr(self.rnn, name + suffix) for suffix in SUFFIXES for name in PARAMETERS]
-        # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
-        training = torch.is_grad_enabled()
-        if self.cell == "lstm":
-            hx = (state, state)
-            states = torch.lstm(packed.data, packed.batch_sizes, hx, weights, True, 1, 0.0, training, True)[0]
-        else:
-            states = torch.gru(packed.data, packed.batch_sizes, state, weights, True, 1, 0.0, training, True)[0]
-        output, _ = pad_packed_sequence(packed._replace(data=states), batch_first=True, total_length=x.size(1))
-        return output * mask.unsqueeze(-1)
 
     def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the states (B, n, h) of both directions, computed at once, each left to right."""
@@ -80,7 +63,17 @@ class MaskedBiRNN(nn.Module):
         weights = [getattr(self.rnn, name + SUFFIXES[reverse]) for name in PARAMETERS]
         if is_exporting():
             return recurrent_scan(x, weights, self.cell)
+        if x.is_cuda:
+            weights = _in_one_piece(weights)
         state = x.new_zeros(1, x.size(0), self.hidden_size)
+        # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
+        training = torch.is_grad_enabled()
         if self.cell == "lstm":
-            return torch.lstm(x, (state, state), weights, True, 1, 0.0, self.training, False, True)[0]
-        return torch.gru(x, state, weights, True, 1, 0.0, self.training, False, True)[0]
+            return torch.lstm(x, (state, state), weights, True, 1, 0.0, training, False, True)[0]
+        return torch.gru(x, state, weights, True, 1, 0.0, training, False, True)[0]
+
+
+def _in_one_piece(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return them as parts of one tensor, one behind the other, as cuDNN wants weights; else it warns and does so."""
+    parts = torch.split(torch.cat([tensor.flatten() for tensor in tensors]), [tensor.numel() for tensor in tensors])
+    return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]

@@ -498,7 +498,7 @@ def _block(size: int, largest: int) -> int:
     return min(max(16, 1 << (size - 1).bit_length()), largest)
 
 
-def _precision(dtype: torch.dtype) -> str:
+def product_precision(dtype: torch.dtype) -> str:
     """Return how products of operands of `dtype` are computed: "bf16", "tf32" or "ieee"."""
     if dtype == torch.bfloat16:
         return "bf16"
@@ -512,7 +512,7 @@ def _precision(dtype: torch.dtype) -> str:
 
 def _forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # The more features a program has, the fewer programs read the same p.
-    precision, block_u = _precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128
     elif precision == "tf32":
@@ -524,7 +524,7 @@ def _forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
 
 def _token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, wanted: int) -> _Tiles:
     # Every program reads all of W: the more tokens it has the better, as long as every processor has a program.
-    precision, block_u = _precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block(u, 128)
     if precision == "ieee":
         return _Tiles(_block(n, 32), _block(m, 32), block_u, num_warps=8, num_stages=2)
     largest = 128 if precision == "bf16" else 64 if block_u <= 64 else 32
@@ -537,7 +537,7 @@ def _token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype
 
 def _weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # Two sums of (features, ranks) stay in registers.
-    precision, block_u = _precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128 if block_u <= 64 else 64
     elif precision == "tf32":
@@ -568,7 +568,7 @@ def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         # The interpreter multiplies the bits of bfloat16 operands as if they were integers; widened after rounding,
         # they give what a tensor core gives.
         "DOT": tl.bfloat16 if low and not _interpreted() else tl.float32,
-        "PRECISION": "tf32" if _precision(p.dtype) == "tf32" else "ieee",
+        "PRECISION": "tf32" if product_precision(p.dtype) == "tf32" else "ieee",
         "num_warps": tiles.num_warps,
         "num_stages": tiles.num_stages,
     }

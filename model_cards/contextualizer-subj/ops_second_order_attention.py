@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import torch
 
-from .ops_second_order_triton import available, second_order_backward, second_order_forward
+from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
@@ -39,7 +39,8 @@ def second_order_attention(
         implementation: how the step is computed. plain is differentiated by autograd, also twice; the others know their
             gradient in closed form and can be differentiated once. closed_form keeps the weights; recompute keeps no
             tensor of the size of x, and computes the weights again; triton does so in fused kernels (CUDA). auto takes
-            triton where it can, else closed_form unless that would keep gigabytes.
+            triton where it can, but closed_form for gradients in float32; and the one that keeps nothing where
+            closed_form would keep gigabytes.
 
     Returns:
         out (B, m) in the dtype of x; 0 for a document without tokens. Leading dimensions may be more than one and are
@@ -49,7 +50,7 @@ def second_order_attention(
         ValueError: an implementation that does not exist, or cannot run on this input.
     """
     if implementation == "auto":
-        implementation = _choose(x)
+        implementation = _choose(x, projected)
     if implementation == "plain":
         weights = second_order_weights(projected, gate, weight, mask)
         return (weights.to(x.dtype) * x).sum(dim=-2)
@@ -81,13 +82,17 @@ def second_order_weights(
     return weights * mask.any(dim=-1)[..., None, None]
 
 
-def _choose(x: torch.Tensor) -> Implementation:
+def _choose(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
     # The compiler fuses the plain form itself; the kernels need a token.
     if torch.compiler.is_compiling() or x.dim() != 3 or x.size(1) == 0:
         return "plain"
+    keeping_takes_gigabytes = torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE
     if available(x):
-        return "triton"
-    return "recompute" if torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE else "closed_form"
+        # Matrix units have no float32: there the kernels' backward pass, which computes the logits twice more, takes
+        # longer than keeping the weights.
+        slow = torch.is_grad_enabled() and product_precision(projected.dtype) == "ieee"
+        return "closed_form" if slow and not keeping_takes_gigabytes else "triton"
+    return "recompute" if keeping_takes_gigabytes else "closed_form"
 
 
 class _ClosedFormAttention(torch.autograd.Function):
