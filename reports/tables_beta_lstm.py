@@ -93,7 +93,8 @@ def sets(results: Runs) -> str:
         [label, *(floor_cell(_floors(results, floor, name)) for name in SETS.values())]
         for floor, label in FLOORS.items()
     ]
-    rows += [[shown(cell), *map(_score, runs)] for cell, runs in found.items()]
+    for cell, of_sets in found.items():
+        rows.append([shown(cell), *(_score(runs) if runs or cell in COMPARED else NOTHING for runs in of_sets)])
     for cell in COMPARED[1:]:
         pairs = zip(found[cell], found[BASE], strict=True)
         rows.append([f"{shown(cell)} − {shown(BASE)} (p over pieces)", *(difference(*pair) for pair in pairs)])
