@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from threading import Barrier
+from typing import Any
 
 import pytest
 import torch
 
+from benchmarks.by_length import of_each
 from benchmarks.timing import timed
 
 
@@ -16,3 +19,20 @@ def test_waiting_counts_for_several_threads_only(
 ) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     assert least <= timed(lambda: time.sleep(0.1), torch.device("cpu")) < most
+
+
+def test_on_a_gpu_sides_begin_at_the_same_time_and_on_a_cpu_one_after_the_other() -> None:
+    sides: list[Any] = ["a", "b", "c"]
+    meeting = Barrier(len(sides), timeout=60)
+    assert of_each(sides, lambda side: (meeting.wait() >= 0, side), "cuda") == [(True, side) for side in sides]
+    working: list[Any] = []
+
+    def alone(side: Any) -> int:
+        working.append(side)
+        time.sleep(0.01)
+        together = len(working)
+        working.remove(side)
+        return together
+
+    assert of_each(sides, alone, "cpu") == [1, 1, 1]
+    assert of_each([], alone, "cuda") == []
