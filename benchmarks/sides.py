@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.memory import own_peak_memory_mb
-from benchmarks.packing import packed_states
+from benchmarks.packing import packed_states_of_any
 from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
 from benchmarks.timing import timed
 from ctxzoo.models import layers_bidaf
@@ -192,4 +192,4 @@ def _every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
 
 
 def _packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return packed_states(self.rnn, x, mask)
+    return packed_states_of_any(self.rnn, x, mask)

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from benchmarks.packing import packed_states
 from ctxzoo.models.configuration_bidaf import BidafConfig
 
 SimilarityForm = Literal["products", "concatenation"]
@@ -178,9 +178,7 @@ class PackedLstm(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return states (B, n, 2h) from inputs (B, n, D) and a boolean mask (B, n)."""
-        packed = pack_padded_sequence(x, mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
-        output, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=x.size(1))
-        return F.dropout(output, self.drop_rate, self.training)
+        return F.dropout(packed_states(self.lstm, x, mask.sum(dim=1)), self.drop_rate, self.training)
 
 
 def textbook_weights(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

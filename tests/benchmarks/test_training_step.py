@@ -66,7 +66,7 @@ def test_every_side_answers_as_ctxzoo_does_and_trains(label: str, inputs: Path) 
 @pytest.mark.usefixtures("restored")
 def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for owner, name in ((sides.layers_bidaf, "unique_rows"), (sides, "packed_states")):
+    for owner, name in ((sides.layers_bidaf, "unique_rows"), (sides, "packed_states_of_any")):
         before = getattr(owner, name)
         monkeypatch.setattr(
             owner, name, lambda *args, _before=before, _name=name: (calls.append(_name), _before(*args))[1]
@@ -76,7 +76,7 @@ def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch
     assert set(calls) == {"unique_rows"}
     calls.clear()
     Runner(replace(plain, characters="every word", recurrent="packed"), inputs, "cpu").round("evaluation")
-    assert set(calls) == {"packed_states"}
+    assert set(calls) == {"packed_states_of_any"}
 
 
 def test_disagreement_is_an_error() -> None:
