@@ -88,8 +88,8 @@ def _choose(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
         return "plain"
     keeping_takes_gigabytes = torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE
     if available(x):
-        # Matrix units have no float32: there the kernels' backward pass, which computes the logits twice more, takes
-        # longer than keeping the weights.
+        # In float32 the kernels' backward pass, which computes the logits twice more, takes longer than keeping the
+        # weights: benchmarks/results/second_order_attention-cuda.csv.
         slow = torch.is_grad_enabled() and product_precision(projected.dtype) == "ieee"
         return "closed_form" if slow and not keeping_takes_gigabytes else "triton"
     return "recompute" if keeping_takes_gigabytes else "closed_form"

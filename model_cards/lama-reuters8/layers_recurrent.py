@@ -18,8 +18,8 @@ class MaskedBiRNN(nn.Module):
     The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). Nothing is packed: the second direction
     runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
     filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `gru_steps`. On a CUDA
-    device cuDNN is slower with packed sequences, whose lengths must come to the CPU besides. For `torch.export` each
-    direction is a scan: other ways fix the length.
+    device packed LSTMs were the slower ones where both were timed, and lengths would have to come to the CPU. For
+    `torch.export` each direction is a scan: other ways fix the length.
 
     Args:
         input_size: D.
