@@ -16,7 +16,8 @@ from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.tasks.question_answering import bidaf_start
-from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
+from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint, choose_bidaf
+from ctxzoo.tasks.question_answering.bidaf_training import config_of
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
@@ -95,16 +96,18 @@ def test_evaluate_reproduces_the_number_of_the_recipe(finished: tuple[Path, str]
 
 @pytest.mark.slow
 def test_choices_on_validation_leave_the_test_split_alone(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--variant", "baseline", "--score", "validation", "--pool_batches", "1")
+    changed = ("--dropout", "0.3", "--pool_batches", "1")
+    run = recipe(tmp_path, *TINY, "--variant", "baseline", "--score", "validation", *changed)
     assert run.returncode == 0, run.stdout + run.stderr
     (result,) = read_results(tmp_path / RESULTS_DIR)
     assert result.split == "validation"
     assert "validation/f1_at_threshold" in result.metrics
     assert not [name for name in result.metrics if name.startswith("test/")]
-    assert result.settings["pool_batches"] == 1
+    assert (result.settings["dropout"], result.settings["pool_batches"]) == (0.3, 1)
     (path,) = (tmp_path / RESULTS_DIR / "squad_bidaf").iterdir()
-    assert path.name == "baseline-sample-validation-seed224-pool_batches_1.json"
-    assert only_run(tmp_path).name == "baseline-pool_batches_1-sample-seed224"
+    assert path.name == "baseline-sample-validation-seed224-dropout_0.3-pool_batches_1.json"
+    assert only_run(tmp_path).name == "baseline-dropout_0.3-pool_batches_1-sample-seed224"
+    assert json.loads((only_run(tmp_path) / "checkpoint" / "config.json").read_text())["dropout"] == 0.3
     data = SquadDataModule("sample", cache_dir=str(tmp_path / "cache"))
     data.setup()
     (asked,) = (line.removeprefix("question: ") for line in run.stdout.splitlines() if line.startswith("question: "))
@@ -193,6 +196,8 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
         ({"variant": "baseline"}, "variant='baseline' beside init_from="),
         ({"levers": ["word_features"]}, r"levers=\['word_features'\] beside init_from="),
         ({"query_to_context": "max"}, "query_to_context='max' beside init_from="),
+        ({"hidden_size": 128}, "hidden_size=128 beside init_from="),
+        ({"dropout": 0.3}, r"dropout=0\.3 beside init_from="),
         ({"word_vectors": "vectors.txt"}, "word_vectors='vectors.txt' beside init_from="),
     ],
 )
@@ -200,6 +205,16 @@ def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict
     checkpoint = str(write_tiny(tmp_path / "tiny"))
     with pytest.raises(ValueError, match=message):
         main(Settings(init_from=checkpoint, **option))
+
+
+def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path) -> None:
+    data = SquadDataModule("sample", word_embedding_size=16, cache_dir=str(tmp_path))
+    data.setup()
+    choice = choose_bidaf("baseline", [], None, init_from=None, word_vectors=None)
+    config = config_of(Settings(hidden_size=24, dropout=0.3), choice, data)
+    assert (config.hidden_size, config.dropout) == (24, 0.3)
+    config = config_of(Settings(), choice, data)
+    assert (config.hidden_size, config.dropout) == (BidafConfig().hidden_size, BidafConfig().dropout)
 
 
 def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(

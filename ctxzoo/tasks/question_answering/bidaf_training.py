@@ -24,6 +24,7 @@ ARCHITECTURE = "bidaf"
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll")
 QUERIES_TO_CONTEXT = ("coattention", "max")
+OF_NEW_MODELS = ("hidden_size", "dropout")  # fields of the config by the same names
 
 
 @dataclass
@@ -51,6 +52,8 @@ class BidafSettings:
     init_from: str | None = field(
         default=None, metadata={"help": "go on from this checkpoint folder or Hub id, with its vectors"}
     )
+    hidden_size: int = reported(100, "width of the projection and of each LSTM direction", only_if_changed=True)
+    dropout: float = reported(0.2, only_if_changed=True)
     epochs: int = reported(30)
     batch_size: int = reported(64)
     pool_batches: int = reported(POOL_BATCHES, "batches whose rows are sorted by length together; 1: random batches")
@@ -81,7 +84,7 @@ class BidafSettings:
     push_to: str | None = field(default=None, metadata={"help": "Hub repository to push the checkpoint folder to"})
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an unknown name."""
+        """Raise ValueError for an unknown name, or a size beside a checkpoint that has its own."""
         _expect_one("monitor", self.monitor, MONITORS)
         for lever in self.levers:
             _expect_one("levers", lever, LEVERS)
@@ -89,6 +92,13 @@ class BidafSettings:
             _expect_one("variant", self.variant, BidafConfig.variants)
         if self.query_to_context is not None:
             _expect_one("query_to_context", self.query_to_context, QUERIES_TO_CONTEXT)
+        for name in OF_NEW_MODELS:
+            value = getattr(self, name)
+            if self.init_from is not None and value != getattr(BidafSettings, name):
+                raise ValueError(
+                    f"{name}={value!r} beside init_from={self.init_from!r}: the checkpoint has its own; leave one of "
+                    "the two out"
+                )
 
 
 def _expect_one(name: str, value: str, known: Collection[str]) -> None:
@@ -177,7 +187,10 @@ def config_of(settings: BidafSettings, choice: BidafChoice, data: SquadDataModul
         query_to_context=choice.query_to_context,
         **data.model_sizes(),
         **dict.fromkeys(choice.levers, True),
-        **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
+        **{
+            **{name: getattr(settings, name) for name in OF_NEW_MODELS},
+            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
+        },
     )
 
 
@@ -207,8 +220,9 @@ def what_differs(settings: BidafSettings, choice: BidafChoice) -> str:
         parts.append(choice.query_to_context)
     if settings.optimiser != BidafSettings.optimiser:
         parts.append(settings.optimiser)
-    if settings.pool_batches != BidafSettings.pool_batches:
-        parts.append(f"pool_batches_{settings.pool_batches}")
+    for name in (*OF_NEW_MODELS, "pool_batches"):
+        if getattr(settings, name) != getattr(BidafSettings, name):
+            parts.append(f"{name}_{getattr(settings, name)}")
     if settings.init_from is not None:
         parts.append(f"finish_{settings.train_source}" if settings.train_source else "continued")
     elif settings.train_source is not None:
