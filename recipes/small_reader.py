@@ -107,7 +107,7 @@ def main(settings: Settings) -> None:
     example = card_example(
         QUESTION_ANSWERING, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score
     )
-    card = build_card(result, rounded.config, task=QUESTION_ANSWERING, example=example)
+    card = build_card(result, rounded.config, task=QUESTION_ANSWERING, example=example, half=True)
     scores = eval_results_files(result, QUESTION_ANSWERING)
     write_checkpoint_folder(
         folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=scores, half=True

@@ -90,13 +90,13 @@ def interval(run: RunResult, task: str) -> str:
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or ahead.
 
-    A row is a variant and tag with several runs on the same configuration of the data. Perplexities of other
+    A row is a variant and tag with several runs of one recipe on the same configuration of the data. Perplexities of other
     vocabularies do not compare: there the row of the variant with the most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for other in results:
-        same = (other.architecture, other.dataset, other.split) == (run.architecture, run.dataset, run.split)
+        same = all(getattr(other, name) == getattr(run, name) for name in ("recipe", "architecture", "dataset", "split"))
         same &= all(other.settings.get(name) == run.settings.get(name) for name in CONFIGURATION)
         if same and key in other.metrics:
             rows[other.variant, other.tag].append(other)

@@ -50,9 +50,9 @@ def renew(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = Fal
     if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
         tokenizer.model_max_length = trained_on
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
-    card = build_card(result, model.config, task=task, example=example)
-    scores = eval_results_files(result, task)
     half = half or is_in_half(checkpoint)
+    card = build_card(result, model.config, task=task, example=example, half=half)
+    scores = eval_results_files(result, task)
     write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=scores, half=half)
 
 

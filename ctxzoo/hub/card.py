@@ -32,6 +32,7 @@ def build_card(
     other_runs: Sequence[RunResult] = (),
     repo_id: str = REPO_PLACEHOLDER,
     dataset_facts: DatasetFacts | None = None,
+    half: bool = False,
 ) -> str:
     """Return the text of README.md for the checkpoint of one run.
 
@@ -43,6 +44,7 @@ def build_card(
         other_runs: runs that differ from it in seed or fold only; the card then also gives mean and deviation.
         repo_id: what the snippets load.
         dataset_facts: of a dataset that `DATASET_FACTS` does not know.
+        half: its weights are in half precision.
 
     Raises:
         ValueError: the architecture is unknown, the example lacks a key, or another run is of another kind.
@@ -62,7 +64,7 @@ def build_card(
     body = template.substitute(
         title=f"{facts.title}, {result.variant}, on {result.dataset}",
         summary=facts.summary,
-        identity=_identity(result, config, task),
+        identity=_identity(result, config, task, half),
         example=_code(snippets.example),
         with_package=_code(snippets.with_package),
         without_package=_code(snippets.without_package),
@@ -129,7 +131,7 @@ def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, 
     )
 
 
-def _identity(result: RunResult, config: ZooConfig, task: TaskCard) -> str:
+def _identity(result: RunResult, config: ZooConfig, task: TaskCard, half: bool) -> str:
     rows = [
         ["architecture", f"`{result.architecture}` (model type `{config.model_type}`)"],
         ["variant", task.variant(result)],
@@ -138,9 +140,14 @@ def _identity(result: RunResult, config: ZooConfig, task: TaskCard) -> str:
             "parameters",
             f"{result.parameters['trainable']:,} trained, {result.parameters['total']:,} in all",
         ],
-        ["weights", "safetensors, no pickles"],
+        ["weights", f"safetensors, no pickles{_in_half(result) if half else ''}"],
     ]
     return card_table(["", ""], rows)
+
+
+def _in_half(result: RunResult) -> str:
+    scored = "scored as they are" if result.settings.get("weights") == "float16" else "rounded after they were scored"
+    return f"; in half precision, {scored}"
 
 
 def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:

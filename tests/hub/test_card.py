@@ -90,6 +90,16 @@ def test_every_head_with_a_task_has_a_card() -> None:
             assert len(data.eval_results) == sum(metric.is_score for metric in task.metrics.values())
 
 
+def test_it_says_which_weights_in_half_precision_were_scored() -> None:
+    def identity(**settings: object) -> str:
+        result = replace(tiny_result(), settings={**tiny_result().settings, **settings})
+        return build_card(result, tiny_config(), task=QUESTION_ANSWERING, example=EXAMPLE, half=bool(settings))
+
+    assert "| safetensors, no pickles |" in identity()
+    assert "| safetensors, no pickles; in half precision, rounded after they were scored |" in identity(weights=None)
+    assert "| safetensors, no pickles; in half precision, scored as they are |" in identity(weights="float16")
+
+
 def test_reader_of_squad_1_1_says_that_it_always_answers() -> None:
     metrics = {"test/exact": 20.0, "test/f1": 30.0}
     result = tiny_result(dataset="ctxzoo-data/squad_v1_mini", metrics=metrics)

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from ctxzoo.cli.renew import main, renew
 from ctxzoo.hub.card import build_card, card_example
-from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half
 from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.published import published
 from ctxzoo.hub.task_card import TaskCard
@@ -42,7 +42,10 @@ LARGEST = {
     "attention-cbow-wikipedia": 4 * 10**6,
     "beta-lstm-chorales": 4 * 10**6,
     "bidaf-squad": 12 * 10**6,
+    "contextualizer-mr-best": 5 * 10**6,
+    "contextualizer-subj": 5 * 10**6,
     "hcrnn-citeulike": 4 * 10**6,
+    "lama-imdb": 9 * 10**6,
     "lama-reuters8": 4 * 10**6,
     "nipen-senate": 4 * 10**6,
     "tagger-ewt": 3 * 10**6,
@@ -93,7 +96,7 @@ def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) ->
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
     tokenizer = AutoTokenizer.from_pretrained(folder) if (folder / "tokenizer.json").exists() else None
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
-    card = build_card(result, model.config, task=task, example=example)
+    card = build_card(result, model.config, task=task, example=example, half=is_in_half(folder))
     assert without_scores((folder / "README.md").read_text(encoding="utf-8")) == without_scores(card)
 
 

@@ -63,6 +63,7 @@ def test_the_strongest_row_with_several_runs_is_told() -> None:
         *row_of([95.0, 95.1, 95.2], ""),
         *row_of([97.0, 97.2, 97.4], "levers"),
         lama(99.0, tag="one seed"),
+        lama(99.0, tag="levers", recipe="document_ensemble"),
         *(lama(99.0, seed=seed, tag="elsewhere", dataset="stanfordnlp/imdb") for seed in range(3)),
     ]
     assert beside(results[0], results, "text-classification") == "smaller cousin of lama_ctx, levers: 97.20 ± 0.20"

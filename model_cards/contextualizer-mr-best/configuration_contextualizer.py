@@ -1,0 +1,72 @@
+"""The configuration of the Contextualizer and its variants."""
+
+from types import MappingProxyType
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_text import TextClassifierConfig
+
+
+@strict
+class ContextualizerConfig(TextClassifierConfig):
+    """A context per document, corrected K times by second-order attention over its tokens (Maupomé and Meurs 2021).
+
+    The defaults are the paper's. The fields of `TextClassifierConfig` come first.
+
+    Args:
+        num_steps: K, how often the context is corrected.
+        recurrent: the same U, V, W in all steps; False ("regular"): K of each.
+        rank: u of the third-order tensor.
+        initial_context: c^0: ones, a learned vector that starts at ones, or one drawn from U(-1, 1) for each document.
+        eval_context: c^0 at evaluation where initial_context is random: one vector that is drawn when the model is
+            made and saved with it (fixed), or a draw per document as in training (redraw).
+        eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
+        variant: contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
+        tokenwise_values: what a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
+            (tokens).
+        concatenate_steps: the classifier reads c^1 to c^K, not c^K alone [ours].
+        dropout: rate of dropout on the tokens and on c^K [ours].
+        word_dropout: rate at which whole tokens are left out in training [ours].
+    """
+
+    model_type = "ctxzoo_contextualizer"
+    largest = MappingProxyType({"num_steps": 10_000, "eval_context_samples": 10_000})
+    # These are the rows of the paper's tables, with its widths of word vectors.
+    variants = MappingProxyType(
+        {
+            "recurrent": {},
+            "regular": {"recurrent": False},
+            "ones": {"initial_context": "ones"},
+            "learned_start": {"initial_context": "learned"},
+            "learned_embeddings": {"freeze_embeddings": False, "word_dim": 250},
+        }
+    )
+
+    word_dim: int = 500
+    freeze_embeddings: bool = True
+    num_steps: int = 5
+    recurrent: bool = True
+    rank: int = 100
+    initial_context: Literal["ones", "learned", "random"] = "random"
+    eval_context: Literal["fixed", "redraw"] = "fixed"
+    eval_context_samples: int = 1
+    variant: Literal["contextualizer", "tokenwise"] = "contextualizer"
+    tokenwise_values: Literal["previous", "tokens"] = "previous"
+    concatenate_steps: bool = False
+    dropout: float | int = 0.0
+    word_dropout: float | int = 0.0
+
+    def validate_sizes(self) -> None:
+        self.check_counts("num_steps", "rank", "eval_context_samples")
+
+    def validate_rates(self) -> None:
+        self.check_rates("dropout", "word_dropout")
+
+    def validate_starts(self) -> None:
+        starts = self.initial_context == "random" and self.variant == "contextualizer"
+        if self.eval_context_samples > 1 and not starts:
+            raise ValueError(
+                f"eval_context_samples={self.eval_context_samples} needs initial_context='random' and "
+                f"variant='contextualizer'; got {self.initial_context!r} and {self.variant!r}"
+            )

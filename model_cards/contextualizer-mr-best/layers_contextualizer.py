@@ -1,0 +1,166 @@
+"""The contextualizer: contexts corrected again and again by second-order attention (Maupomé and Meurs 2021)."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+from transformers import initialization as init
+
+from .ops_second_order_attention import second_order_attention, second_order_weights
+
+# The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
+_BLOCK = 2**24
+
+
+class Contextualizer(nn.Module):
+    """K steps of second-order attention, each from the context that the step before gave (Algorithm 1).
+
+    Args:
+        width: m.
+        rank: u.
+        num_steps: K.
+        recurrent: whether all steps share one (U, V, W); otherwise each has its own.
+    """
+
+    def __init__(self, width: int, rank: int, num_steps: int, recurrent: bool) -> None:
+        super().__init__()
+        self.num_steps = num_steps
+        self.recurrent = recurrent
+        copies = 1 if recurrent else num_steps
+        self.token_factors = nn.Parameter(torch.empty(copies, rank, width))  # U
+        self.context_factors = nn.Parameter(torch.empty(copies, rank, width))  # V
+        self.feature_factors = nn.Parameter(torch.empty(copies, width, rank))  # W
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw each matrix from Xavier's uniform distribution for the shape (u, m)."""
+        _, rank, width = self.token_factors.shape
+        bound = math.sqrt(6 / (rank + width))
+        for factors in (self.token_factors, self.context_factors, self.feature_factors):
+            init.uniform_(factors, -bound, bound)
+
+    def extra_repr(self) -> str:
+        _, rank, width = self.token_factors.shape
+        return f"{width}, rank={rank}, num_steps={self.num_steps}, recurrent={self.recurrent}"
+
+    def forward(
+        self, x: torch.Tensor, mask: torch.Tensor, context: torch.Tensor, with_weights: bool = False
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Take all K steps.
+
+        Args:
+            x: (B, n, m) tokens.
+            mask: boolean (B, n).
+            context: c^0, (B, m), or (B, S, m) for S starts of each document.
+            with_weights: whether to return the weights.
+
+        Returns:
+            c^1 to c^K, each of the shape of `context`; and a^1 to a^K, each (B, n, m) or (B, S, n, m), or nothing.
+        """
+        if context.dim() == 3:
+            x, mask = x.unsqueeze(1), mask.unsqueeze(1)
+        contexts, weights = [], []
+        projected = F.linear(x, self.token_factors[0])
+        for step in range(self.num_steps):
+            copy = 0 if self.recurrent else step
+            if copy > 0:
+                projected = F.linear(x, self.token_factors[copy])
+            gate = F.linear(context, self.context_factors[copy])
+            factor = self.feature_factors[copy]
+            if with_weights:
+                weights.append(second_order_weights(projected, gate, factor, mask))
+            context = second_order_attention(x, projected, gate, factor, mask)
+            contexts.append(context)
+        return contexts, weights
+
+
+class TokenwiseContextualizer(Contextualizer):
+    """Every token is a context of its own, and all of them are corrected at once (Algorithm 2).
+
+    Args:
+        width, rank, num_steps, recurrent: as in `Contextualizer`.
+        values: what is summed up in a step: the tokens as the step before left them ("previous"), or x ("tokens").
+    """
+
+    def __init__(
+        self, width: int, rank: int, num_steps: int, recurrent: bool, values: Literal["previous", "tokens"]
+    ) -> None:
+        super().__init__(width, rank, num_steps, recurrent)
+        self.values = values
+
+    def forward(  # type: ignore[override]
+        self, x: torch.Tensor, mask: torch.Tensor, with_weights: bool = False
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Take all K steps.
+
+        Args:
+            x: (B, n, m) tokens.
+            mask: boolean (B, n).
+            with_weights: whether to return the weights.
+
+        Returns:
+            y^1 to y^K, each (B, n, m), 0 at padding; and on request, for each step, the mean of the weights over the
+            real tokens as contexts, (B, n, m): what every token adds to the mean of y^k.
+        """
+        tokens, means = [], []
+        y = x
+        for step in range(self.num_steps):
+            copy = 0 if self.recurrent else step
+            projected = F.linear(y, self.token_factors[copy])
+            gates = F.linear(y, self.context_factors[copy])
+            factor = self.feature_factors[copy]
+            if with_weights:
+                means.append(self._mean_weights(projected, gates, factor, mask))
+            y = self._attend(y if self.values == "previous" else x, projected, gates, factor, mask)
+            y = y * mask.unsqueeze(-1)
+            tokens.append(y)
+        return tokens, means
+
+    def _attend(
+        self,
+        values: torch.Tensor,
+        projected: torch.Tensor,
+        gates: torch.Tensor,
+        factor: torch.Tensor,
+        mask: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return one step of every token, (B, n, m), in blocks of queries.
+
+        So the (B, n, n, m) weights never exist as a whole, nor are they kept for the gradient.
+        """
+        blocks = self._blocks(values)
+        inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
+        if len(blocks) == 1:
+            return _attend_block(gates, *inputs)
+        return torch.cat(
+            [checkpoint(_attend_block, gates[:, begin:end], *inputs, use_reentrant=False) for begin, end in blocks],
+            dim=1,
+        )
+
+    def _mean_weights(
+        self, projected: torch.Tensor, gates: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        total: torch.Tensor | float = 0.0
+        for begin, end in self._blocks(projected, width=factor.size(0)):
+            weights = second_order_weights(projected.unsqueeze(1), gates[:, begin:end], factor, mask.unsqueeze(1))
+            total = total + torch.einsum("btnm,bt->bnm", weights, mask[:, begin:end].to(weights.dtype))
+        assert isinstance(total, torch.Tensor)
+        return total / mask.sum(dim=1).clamp(min=1).view(-1, 1, 1)
+
+    @staticmethod
+    def _blocks(x: torch.Tensor, width: int | None = None) -> list[tuple[int, int]]:
+        """Return the first query of each block and the one after its last; one block where sizes are not known yet."""
+        batch, length = x.size(0), x.size(1)
+        if torch.compiler.is_compiling():
+            return [(0, length)]
+        size = max(1, _BLOCK // max(1, batch * length * (width or x.size(2))))
+        return [(begin, min(begin + size, length)) for begin in range(0, max(length, 1), size)]
+
+
+def _attend_block(
+    gates: torch.Tensor, values: torch.Tensor, projected: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    return second_order_attention(values, projected, gates, factor, mask)

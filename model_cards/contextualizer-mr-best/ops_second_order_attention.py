@@ -1,0 +1,200 @@
+"""Second-order attention (Maupomé and Meurs 2021): the weight of a token's feature depends on all features of the token
+and of a context.
+
+With tokens x (n, m), context c (m,), factors U, V (u, m) and W (m, u), p = x U^T and q = V c:
+
+    logit_ij = sum_r W_jr p_ir q_r
+    a_ij     = softmax of logit_ij over the tokens i, for each feature j by itself
+    out_j    = sum_i a_ij x_ij
+"""
+
+from typing import Any, Literal
+
+import torch
+
+from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
+
+Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
+
+# Above this many logits the weights of one step, kept for the backward pass, take more than a gigabyte.
+_RECOMPUTE_ABOVE = 2**28
+
+
+def second_order_attention(
+    x: torch.Tensor,
+    projected: torch.Tensor,
+    gate: torch.Tensor,
+    weight: torch.Tensor,
+    mask: torch.Tensor,
+    implementation: Implementation = "auto",
+) -> torch.Tensor:
+    """Take one step and return the new context of each document.
+
+    Args:
+        x: (B, n, m) tokens.
+        projected: p = x U^T, (B, n, u). Steps that share U share it too.
+        gate: q = V c, (B, u).
+        weight: W, (m, u).
+        mask: boolean (B, n), True at real tokens.
+        implementation: how the step is computed. plain is differentiated by autograd, also twice; the others know their
+            gradient in closed form and can be differentiated once. closed_form keeps the weights; recompute keeps no
+            tensor of the size of x, and computes the weights again; triton does so in fused kernels (CUDA). auto takes
+            triton where it can, but closed_form for gradients in float32; and the one that keeps nothing where
+            closed_form would keep gigabytes.
+
+    Returns:
+        out (B, m) in the dtype of x; 0 for a document without tokens. Leading dimensions may be more than one and are
+        broadcast in the plain form: with x (B, 1, n, m) and gate (B, s, u), s contexts of each document.
+
+    Raises:
+        ValueError: an implementation that does not exist, or cannot run on this input.
+    """
+    if implementation == "auto":
+        implementation = _choose(x, projected)
+    if implementation == "plain":
+        weights = second_order_weights(projected, gate, weight, mask)
+        return (weights.to(x.dtype) * x).sum(dim=-2)
+    if implementation not in ("closed_form", "recompute", "triton"):
+        raise ValueError(f"implementation {implementation!r} is none of auto, plain, closed_form, recompute, triton")
+    if x.dim() != 3:
+        raise ValueError(f"implementation {implementation!r} takes x of shape (B, n, m), got {tuple(x.shape)}")
+    if implementation == "triton" and not available(x):
+        raise ValueError(f"implementation 'triton' needs the package triton and a CUDA tensor, got one on {x.device}")
+    out: torch.Tensor
+    if implementation == "triton":
+        out = _attend_fused(x, projected, gate, weight, mask)
+    else:
+        out = _attend_in_closed_form(x, projected, gate, weight, mask, implementation == "closed_form")
+    return out
+
+
+def second_order_weights(
+    projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Return a (B, n, m), in float32 or wider: each feature's weights over the tokens sum to 1; 0 at padding."""
+    logits = (projected * gate.unsqueeze(-2)) @ weight.T
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    # The mask is added, as filling in takes ten times as long on the CPU; it is finite, so that no row gives NaN.
+    floor = torch.zeros_like(mask, dtype=logits.dtype).masked_fill(~mask, torch.finfo(logits.dtype).min)
+    weights = torch.softmax(logits + floor.unsqueeze(-1), dim=-2)
+    # Without this product a row without any token would have equal weights over its padding.
+    return weights * mask.any(dim=-1)[..., None, None]
+
+
+def _choose(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
+    # The compiler fuses the plain form itself; the kernels need a token.
+    if torch.compiler.is_compiling() or x.dim() != 3 or x.size(1) == 0:
+        return "plain"
+    keeping_takes_gigabytes = torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE
+    if available(x):
+        # In float32 the kernels' backward pass, which computes the logits twice more, takes longer than keeping the
+        # weights: benchmarks/results/second_order_attention-cuda.csv.
+        slow = torch.is_grad_enabled() and product_precision(projected.dtype) == "ieee"
+        return "closed_form" if slow and not keeping_takes_gigabytes else "triton"
+    return "recompute" if keeping_takes_gigabytes else "closed_form"
+
+
+class _ClosedFormAttention(torch.autograd.Function):
+    """Second-order attention whose gradient is in closed form.
+
+    With g = dL/d out, dL/d logit = a g (x - out), since sum_i a g x is g out.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: torch.Tensor,
+        projected: torch.Tensor,
+        gate: torch.Tensor,
+        weight: torch.Tensor,
+        mask: torch.Tensor,
+        keep_weights: bool,
+    ) -> torch.Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            weights = second_order_weights(*_common(projected, gate, weight), mask)
+            out = (weights * x).sum(dim=1)
+        ctx.save_for_backward(x, projected, gate, weight, mask, out, weights if keep_weights else None)
+        return out.to(x.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
+        with torch.autocast(x.device.type, enabled=False):
+            keys, query, factor = _common(projected, gate, weight)
+            if weights is None:
+                weights = second_order_weights(keys, query, factor, mask)
+            direct = weights * grad.unsqueeze(1)  # a g
+            to_logits = (x - out.unsqueeze(1)).mul_(direct).to(keys.dtype)
+            product = keys * query.unsqueeze(1)
+            to_weight = to_logits.flatten(0, 1).T @ product.flatten(0, 1)
+            to_product = to_logits @ factor
+            to_gate = (to_product * keys).sum(dim=1)
+            to_projected = to_product.mul_(query.unsqueeze(1))
+        return (
+            direct.to(x.dtype),
+            to_projected.to(projected.dtype),
+            to_gate.to(gate.dtype),
+            to_weight.to(weight.dtype),
+            None,
+            None,
+        )
+
+
+class _FusedAttention(torch.autograd.Function):
+    """Second-order attention in Triton."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        out, log_sum = second_order_forward(x, projected, gate, weight, mask)  # both in float32
+        ctx.save_for_backward(x, projected, gate, weight, mask, out, log_sum)
+        return out.to(x.dtype)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
+        return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None
+
+
+# torch's stubs do not type `apply`.
+_attend_in_closed_form: Any = _ClosedFormAttention.apply
+_attend_fused: Any = _FusedAttention.apply
+
+
+def _common(
+    projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return all three in the dtype of the projection, which under autocast is the lower one."""
+    return projected, gate.to(projected.dtype), weight.to(projected.dtype)
+
+
+def reference_second_order_attention(
+    x: torch.Tensor,
+    context: torch.Tensor,
+    token_factors: torch.Tensor,
+    context_factors: torch.Tensor,
+    feature_factors: torch.Tensor,
+    mask: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute out (B, m) and a (B, n, m) in float64, row by row, from the tensor T_jab = sum_r W_jr U_ra V_rb.
+
+    Args:
+        x, context: (B, n, m), (B, m).
+        token_factors, context_factors, feature_factors: U (u, m), V (u, m), W (m, u).
+        mask: boolean (B, n).
+    """
+    tensor = torch.einsum("jr,ra,rb->jab", feature_factors.double(), token_factors.double(), context_factors.double())
+    outs, weights = [], []
+    for row in range(x.size(0)):
+        tokens, real = x[row].double(), mask[row]
+        scores = torch.einsum("jab,na,b->nj", tensor, tokens, context[row].double())
+        a = torch.zeros_like(scores)
+        if real.any():
+            a[real] = torch.softmax(scores[real], dim=0)
+        weights.append(a)
+        outs.append((a * tokens).sum(dim=0))
+    return torch.stack(outs), torch.stack(weights)
