@@ -95,8 +95,19 @@ DROPOUT = Row(
     " --dropout 0.5 --embedding_bound 0.1 --name dropout",
 )
 STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
-# The control: the same model, whose attention is a plain mean throughout.
-PLAIN_MEAN = Row("strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean")
+# The control: the same model, whose attention is a plain mean throughout. What its options and those of the next row are
+# added to are the commands of the strongest settings.
+PLAIN_MEAN = Row(
+    "strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean", " --plain_mean true"
+)
+FIXED_STARTS = Row(
+    "strongest settings, read from eight first contexts that are drawn once",
+    SENTENCE_RECIPE,
+    LEARNED,
+    f"{BEST}_fixed",
+    " --eval_context fixed --eval_context_samples 8",
+)
+OF_STRONGEST = (PLAIN_MEAN, FIXED_STARTS)
 LINEAR_ROWS = tuple(
     Row(label, LINEAR_RECIPE, variant)
     for label, variant in zip(
@@ -245,9 +256,9 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
     """The rows of our runs, and the commands of those that are missing."""
     found = {
         row: [row.runs(results, dataset) for dataset in DATASETS.values()]
-        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, PLAIN_MEAN, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
+        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, *OF_STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
     }
-    for row, with_it in ((DROPOUT, NARROW_ROWS), (STRONGEST, (PLAIN_MEAN,))):
+    for row, with_it in ((DROPOUT, NARROW_ROWS), (STRONGEST, OF_STRONGEST)):
         if not all(map(is_complete, found[row])):
             for absent in (row, *with_it):
                 del found[absent]
@@ -270,8 +281,8 @@ def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[st
         command
         for row in missing
         for command in (
-            _of_plain_means(found[STRONGEST])
-            if row == PLAIN_MEAN
+            _like_the_strongest(found[STRONGEST], row)
+            if row in OF_STRONGEST
             else [COMMAND.format(recipe=row.recipe, more=row.options)]
         )
     ]
@@ -303,10 +314,10 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
     return best if len(whole) > 1 else []
 
 
-def _of_plain_means(strongest: Sequence[Runs]) -> list[str]:
-    """The commands of the strongest settings, each with the option of the control and another name."""
+def _like_the_strongest(strongest: Sequence[Runs], row: Row) -> list[str]:
+    """The commands of the strongest settings, each with the options of the row and its name."""
     commands = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for runs in strongest for run in runs)
-    return [command.replace(f"--name {BEST}", f"--plain_mean true --name {PLAIN_MEAN.tag}") for command in commands]
+    return [command.replace(f" --name {BEST}", f"{row.options} --name {row.tag}") for command in commands]
 
 
 def _against_the_best(runs: Runs, others: Sequence[Runs], metric: str) -> str:

@@ -198,6 +198,10 @@ def test_attention_wins_where_it_beats_the_plain_mean() -> None:
         "python recipes/sentence_contextualizer.py --epochs 5 --plain_mean true --name best_mean --resume "
         "--results_dir results\n" in without
     )
+    assert (
+        "python recipes/sentence_contextualizer.py --epochs 5 --eval_context fixed --eval_context_samples 8 "
+        "--name best_fixed --resume --results_dir results\n" in without
+    )
     assert not [name for name in rows(TABLES["contextualizer-sentences"](control)) if "W = 0" in name]
 
 
