@@ -95,8 +95,8 @@ DROPOUT = Row(
     " --dropout 0.5 --embedding_bound 0.1 --name dropout",
 )
 STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
-# The control: the same model, whose attention is a plain mean throughout. What its options and those of the next row are
-# added to are the commands of the strongest settings.
+# The control: the same model, whose attention is a plain mean throughout. Its options and those of the next row are added
+# to the commands of the strongest settings.
 PLAIN_MEAN = Row(
     "strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean", " --plain_mean true"
 )
@@ -254,9 +254,10 @@ def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mappin
 
 def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[str]]:
     """The rows of our runs, and the commands of those that are missing."""
+    ours = (OURS, DROPOUT, STRONGEST, *OF_STRONGEST)
     found = {
         row: [row.runs(results, dataset) for dataset in DATASETS.values()]
-        for row in (MAJORITY_CLASS_ROW, OURS, DROPOUT, STRONGEST, *OF_STRONGEST, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
+        for row in (MAJORITY_CLASS_ROW, *ours, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
     }
     for row, with_it in ((DROPOUT, NARROW_ROWS), (STRONGEST, OF_STRONGEST)):
         if not all(map(is_complete, found[row])):

@@ -49,6 +49,7 @@ TEST_TEXTS = {
     ("ctxzoo-data/reuters8", None): 2189,
     ("stanfordnlp/imdb", None): 25_000,
 }
+SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, as are the
 CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
@@ -90,13 +91,13 @@ def interval(run: RunResult, task: str) -> str:
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or ahead.
 
-    A row is a variant and tag with several runs of one recipe on the same configuration of the data. Perplexities of other
-    vocabularies do not compare: there the row of the variant with the most weights is named.
+    A row is a variant and tag with several runs of one recipe on the same configuration of the data. Perplexities of
+    other vocabularies do not compare: there the row of the variant with the most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for other in results:
-        same = all(getattr(other, name) == getattr(run, name) for name in ("recipe", "architecture", "dataset", "split"))
+        same = all(getattr(other, name) == getattr(run, name) for name in SAME)
         same &= all(other.settings.get(name) == run.settings.get(name) for name in CONFIGURATION)
         if same and key in other.metrics:
             rows[other.variant, other.tag].append(other)
