@@ -95,8 +95,8 @@ DROPOUT = Row(
     " --dropout 0.5 --embedding_bound 0.1 --name dropout",
 )
 STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
-# The control: the same model, whose attention is a plain mean throughout. Its options and those of the next row are added
-# to the commands of the strongest settings.
+# The control: the same model, whose attention is a plain mean throughout. The options of this row and of the next are
+# added to the commands of the strongest settings.
 PLAIN_MEAN = Row(
     "strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean", " --plain_mean true"
 )
