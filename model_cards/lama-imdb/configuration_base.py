@@ -1,0 +1,188 @@
+"""`ZooConfig`, the base of every configuration: strict types, numbers within bounds, and no unknown names."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar, get_args
+
+from huggingface_hub.dataclasses import strict
+from transformers import PreTrainedConfig
+
+# Keyword arguments that transformers itself puts into a config beside its declared fields (saved files, old names, Hub
+# bookkeeping). Anything else that is not a declared field is a misspelling.
+TRANSFORMERS_NAMES = frozenset(
+    {
+        "_attn_implementation",
+        "_commit_hash",
+        "_experts_implementation",
+        "_name_or_path",
+        "_output_attentions",
+        "attn_implementation",
+        "auto_map",
+        "bos_token_id",
+        "custom_pipelines",
+        "decoder_start_token_id",
+        "eos_token_id",
+        "experts_implementation",
+        "finetuning_task",
+        "is_decoder",
+        "model_type",
+        "name_or_path",
+        "output_attentions",
+        "num_labels",
+        "pad_token_id",
+        "sep_token_id",
+        "task_specific_params",
+        "tie_word_embeddings",
+        "tokenizer_class",
+        "torch_dtype",
+        "transformers_version",
+        "use_cache",
+        "use_return_dict",
+    }
+)
+
+# A configuration may be a stranger's: the sizes that it requests are checked before anything is built. These bounds are
+# far beyond every model of the zoo.
+LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and longest list
+LARGEST_TABLE = 100_000_000  # most rows of a table of words
+LARGEST_FLOAT = 1e30  # largest number that may be a fraction; single precision ends at 3e38
+
+OfVariant = TypeVar("OfVariant", bound="ZooConfig")
+
+
+@strict
+class ZooConfig(PreTrainedConfig):
+    """The base of every configuration.
+
+    Subclasses declare typed fields and `validate_*` methods for rules across fields; both are checked at construction,
+    on load and on save. Every number is bounded: whole ones by `largest`, others by `LARGEST_FLOAT`, so that single
+    precision holds them.
+
+    Attributes:
+        largest: bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
+            classes hold too.
+        variants: settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
+        nominal_sizes: fields that follow from data, with the values by which `ctxzoo list` counts parameters.
+
+    Raises:
+        TypeError: a keyword argument is neither a declared field nor one of transformers' own; the message names the
+            nearest known field.
+        StrictDataclassError: a value has the wrong type, or a `validate_*` rule is broken.
+    """
+
+    # The registry sets this to a function that imports and registers the models of the config. In the code of a
+    # checkpoint it is None.
+    before_first_use: ClassVar[Callable[[], object] | None] = None
+    largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    nominal_sizes: ClassVar[Mapping[str, int]] = MappingProxyType({})
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        load = type(self).before_first_use
+        if load is not None:
+            load()
+        known = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
+        for name in kwargs:
+            if name in TRANSFORMERS_NAMES:
+                continue
+            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"; did you mean '{nearest[0]}'?" if nearest else f"; known fields: {sorted(known)}"
+            raise TypeError(f"{type(self).__name__} has no field '{name}' (value {kwargs[name]!r}){hint}")
+        if "num_labels" in kwargs:
+            _check_num_labels(kwargs["num_labels"])
+        super().__post_init__(**kwargs)
+
+    def validate_numbers(self) -> None:
+        """Check that every number of every field lies within its bound.
+
+        Raises:
+            ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
+        """
+        bounds: dict[str, int] = {}
+        for cls in reversed(type(self).__mro__):
+            bounds |= vars(cls).get("largest", {})
+        for field in fields(self):  # type: ignore[arg-type, unused-ignore]
+            value = getattr(self, field.name)
+            values = value if isinstance(value, list) else [value]
+            if len(values) > LARGEST_COUNT:
+                raise ValueError(f"{field.name} has {len(values):,} entries; expected at most {LARGEST_COUNT:,}")
+            for one in values:
+                if isinstance(one, (int, float)) and not isinstance(one, bool):
+                    _check_number(field, one, bounds.get(field.name, LARGEST_COUNT))
+
+    def validate_labels(self) -> None:
+        """Check that there are two labels or more, numbered from 0, of which a text or word has one.
+
+        Raises:
+            ValueError: fewer labels, other numbers, or a `problem_type` in which a text may have several labels.
+        """
+        if self.id2label is not None:
+            _check_num_labels(len(self.id2label))
+            if set(self.id2label) != set(range(len(self.id2label))):
+                raise ValueError(f"id2label has the keys {sorted(self.id2label)[:10]}; expected 0, 1 and so on")
+        if self.problem_type not in (None, "single_label_classification"):
+            raise ValueError(
+                f"problem_type={self.problem_type!r}: the models of ctxzoo give one label of several; leave it out, or "
+                "set 'single_label_classification'"
+            )
+
+    def validate_padding(self) -> None:
+        """Check that padding is row 0 of the word table.
+
+        Raises:
+            ValueError: another `pad_token_id`.
+        """
+        padding = getattr(self, "pad_token_id", None)
+        if padding not in (None, 0):
+            raise ValueError(f"pad_token_id must be 0, the row of the word table that is padding; got {padding!r}")
+
+    def check_counts(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is below 1."""
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @classmethod
+    def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
+        """Return the configuration of one of `variants`; `changes` override its fields, or give what follows from data.
+
+        Raises:
+            ValueError: unknown variant name; the message lists the known ones.
+        """
+        if name not in cls.variants:
+            raise ValueError(f"unknown {cls.__name__} variant {name!r}; known: {', '.join(cls.variants) or 'none'}")
+        return cls(**{**cls.variants[name], **changes})
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """Return the configuration that a file holds, and refuse one of another architecture.
+
+        transformers, whose method this overrides, only warns then.
+
+        Raises:
+            ValueError: `model_type` in the file is not the one of this class.
+        """
+        found = config_dict.get("model_type", cls.model_type)
+        if found != cls.model_type:
+            raise ValueError(
+                f"this config is of model type {found!r}, but {cls.__name__} reads {cls.model_type!r}; load it with "
+                "the Auto class or with its own class"
+            )
+        return super().from_dict(config_dict, **kwargs)
+
+
+def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
+    """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
+    if field.type is float or float in get_args(field.type):
+        if not abs(value) <= LARGEST_FLOAT:
+            raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
+    elif abs(value) > largest:
+        raise ValueError(f"{field.name} must be at most {largest:,}, got {value}")
+
+
+def _check_num_labels(number: Any) -> None:
+    """Raise ValueError for what cannot be a number of labels."""
+    if type(number) is not int or not 2 <= number <= LARGEST_COUNT:
+        raise ValueError(f"num_labels must be a whole number from 2 to {LARGEST_COUNT:,}, got {number!r}")

@@ -1,0 +1,111 @@
+"""What the configurations of models that read the words of texts, and of those that classify them, have in common."""
+
+from types import MappingProxyType
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import LARGEST_TABLE, ZooConfig
+
+
+@strict
+class TextConfig(ZooConfig):
+    """The base of the configurations of models that read words.
+
+    Words enter as vectors of a table, side by side with sinusoids of their positions: m = v + p numbers for each.
+
+    Args:
+        vocab_size: rows of the word table; 0 is padding.
+        word_dim: v, width of the word vectors.
+        position_dim: p, width of the sinusoids that are concatenated to them; 0 leaves positions out.
+        freeze_embeddings: word vectors stay as they are drawn.
+        embedding_seed: seed of frozen vectors, whose table follows from it and is not saved. None: the table is drawn
+            like other weights, or given from outside, and saved.
+        embedding_bound: word vectors are drawn from U(-bound, bound).
+    """
+
+    largest = MappingProxyType({"embedding_seed": 2**63 - 1})
+    nominal_sizes = MappingProxyType({"vocab_size": 2})
+
+    vocab_size: int = 10_000
+    word_dim: int = 250
+    position_dim: int = 20
+    freeze_embeddings: bool = False
+    embedding_seed: int | None = 0
+    embedding_bound: float | int = 1.0
+    pad_token_id: int = 0
+
+    @property
+    def num_words(self) -> int:
+        """The number of rows of the word table, padding among them."""
+        return self.vocab_size
+
+    @property
+    def hidden_size(self) -> int:
+        """The width m = v + p of a token: its word vector and its position."""
+        return self.word_dim + self.position_dim
+
+    def validate_words(self) -> None:
+        self.check_counts("vocab_size", "word_dim")
+        if self.position_dim < 0 or self.position_dim % 2:
+            raise ValueError(
+                f"position_dim must be even (sines and cosines in pairs), 0 for no positions; got {self.position_dim}"
+            )
+        if self.embedding_bound <= 0:
+            raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
+
+    def check_rates(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is no rate of dropout."""
+        for name in names:
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+
+@strict
+class TextClassifierConfig(TextConfig):
+    """The base of the configurations of models that classify texts.
+
+    Args:
+        wide_buckets: number of the last ids, those of hashed n-grams, that only the wide part of a classifier reads: a
+            linear classifier of TF-IDF whose scores are added to those of the model (Cheng et al. 2016); 0: there is
+            none [ours].
+        wide_char_buckets: number of the last of these ids that belong to n-grams of characters, whose part of the
+            TF-IDF has a length of its own [ours].
+        wide_dropout: rate at which the wide part is left out of a text's scores in training; 1: always, so that the
+            rest of the model learns by itself [ours].
+        deep_scale: factor of the scores of the rest of the model where those of the wide part are added [ours].
+    """
+
+    largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})
+
+    wide_buckets: int = 0
+    wide_char_buckets: int = 0
+    wide_dropout: float | int = 0.0
+    deep_scale: float | int = 1.0
+
+    @property
+    def num_words(self) -> int:
+        return self.vocab_size - self.wide_buckets
+
+    @property
+    def decides_beyond_attention(self) -> bool:
+        """Whether tokens also count in a way that weights of attention do not show."""
+        return self.wide_buckets > 0
+
+    @property
+    def wide_groups(self) -> list[int]:
+        """The first id of each group of ids whose part of the TF-IDF has length 1."""
+        return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]
+
+    def validate_wide(self) -> None:
+        if not 0 <= self.wide_buckets < self.vocab_size:
+            raise ValueError(
+                f"wide_buckets must be at least 0 and below vocab_size = {self.vocab_size}, got {self.wide_buckets}"
+            )
+        if not 0 <= self.wide_char_buckets <= self.wide_buckets:
+            raise ValueError(
+                f"wide_char_buckets must be from 0 to wide_buckets = {self.wide_buckets}, got {self.wide_char_buckets}"
+            )
+        if not 0 <= self.wide_dropout <= 1:
+            raise ValueError(f"wide_dropout must be from 0 to 1, got {self.wide_dropout}")
+        if self.deep_scale < 0:
+            raise ValueError(f"deep_scale must be 0 or more, got {self.deep_scale}")

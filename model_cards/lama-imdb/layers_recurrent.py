@@ -1,0 +1,79 @@
+"""A bidirectional LSTM or GRU over right-padded sequences, the fast way on each device."""
+
+from typing import Literal
+
+import torch
+from torch import nn
+
+from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
+from .ops_tracing import is_exporting
+
+PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
+SUFFIXES = ("_l0", "_l0_reverse")
+
+
+class MaskedBiRNN(nn.Module):
+    """One bidirectional layer whose outputs do not depend on padding.
+
+    The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). Nothing is packed: the second direction
+    runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
+    filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `gru_steps`. On a CUDA
+    device packed LSTMs were the slower ones where both were timed, and lengths would have to come to the CPU. For
+    `torch.export` each direction is a scan: other ways fix the length.
+
+    Args:
+        input_size: D.
+        hidden_size: h of each direction.
+        cell: "lstm" or "gru".
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, cell: Literal["lstm", "gru"] = "lstm") -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.cell: Literal["lstm", "gru"] = cell
+        rnn_class = nn.LSTM if cell == "lstm" else nn.GRU
+        self.rnn = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the states (B, n, 2h) of x (B, n, D), zero at padding.
+
+        The mask is boolean, (B, n), with the real positions first.
+        """
+        lengths = mask.sum(dim=1)
+        reversed_x = reverse_within_length(x, lengths)
+        if self.cell == "gru" and not (x.is_cuda or torch.compiler.is_compiling()):
+            forward, backward = self._gru_steps(x, reversed_x)
+        else:
+            forward, backward = self._direction(x, reverse=False), self._direction(reversed_x, reverse=True)
+        return torch.cat([forward, reverse_within_length(backward, lengths)], dim=-1) * mask.unsqueeze(-1)
+
+    def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the states (B, n, h) of both directions, computed at once, each left to right."""
+        weight_ih, weight_hh, bias_ih, bias_hh = (
+            torch.stack([getattr(self.rnn, name + suffix) for suffix in SUFFIXES]) for name in PARAMETERS
+        )
+        batch, length, width = x.shape
+        both = torch.stack([x, reversed_x]).transpose(1, 2).reshape(2, length * batch, width)
+        inputs = torch.baddbmm(bias_ih.unsqueeze(1), both, weight_ih.transpose(1, 2))
+        forward, backward = gru_steps(inputs.view(2, length, batch, -1), weight_hh, bias_hh).transpose(1, 2)
+        return forward, backward
+
+    def _direction(self, x: torch.Tensor, reverse: bool) -> torch.Tensor:
+        """Return the states (B, n, h) of one direction, left to right, with that direction's weights."""
+        weights = [getattr(self.rnn, name + SUFFIXES[reverse]) for name in PARAMETERS]
+        if is_exporting():
+            return recurrent_scan(x, weights, self.cell)
+        if x.is_cuda:
+            weights = _in_one_piece(weights)
+        state = x.new_zeros(1, x.size(0), self.hidden_size)
+        # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
+        training = torch.is_grad_enabled()
+        if self.cell == "lstm":
+            return torch.lstm(x, (state, state), weights, True, 1, 0.0, training, False, True)[0]
+        return torch.gru(x, state, weights, True, 1, 0.0, training, False, True)[0]
+
+
+def _in_one_piece(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return them as parts of one tensor, one behind the other, as cuDNN wants weights; else it warns and does so."""
+    parts = torch.split(torch.cat([tensor.flatten() for tensor in tensors]), [tensor.numel() for tensor in tensors])
+    return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]

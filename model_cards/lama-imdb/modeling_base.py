@@ -1,0 +1,144 @@
+"""`ZooPreTrainedModel`: complete weight initialisation, strict loading, and saving with the auto_map of every head."""
+
+import os
+import re
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
+
+from .configuration_base import ZooConfig
+
+LARGEST_MODEL = 2**32  # most numbers in the weights of a model; 16 GiB in single precision
+
+
+class ZooPreTrainedModel(PreTrainedModel):
+    """The base of every model of the zoo.
+
+    A module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
+    through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
+    filled. A module whose tensors need not be saved, because they follow from the config, says so in an attribute
+    `follows_from_config`.
+
+    Attributes:
+        zoo_task: name of the problem that a head solves, such as "question-answering"; None for a base model.
+        zoo_auto_map: a map from Auto class name to `module.Class`, of the config and of every head of the architecture.
+        zoo_pipelines: a map from task to pipeline class; a checkpoint of this head carries their code.
+        logged_outputs: names of scalars that the base model gives in training, for training to log.
+    """
+
+    config: ZooConfig
+    zoo_task: ClassVar[str | None] = None
+    zoo_auto_map: ClassVar[dict[str, str]] = {}
+    zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
+    logged_outputs: ClassVar[tuple[str, ...]] = ()
+    _keys_to_ignore_on_save: Any = None
+    _keys_to_ignore_on_load_missing: Any = None
+
+    def post_init(self) -> None:
+        # While a checkpoint is loaded, nothing has memory yet.
+        numbers = sum(x.numel() for x in (*self.parameters(), *self.buffers()))
+        if numbers > LARGEST_MODEL:
+            raise ValueError(
+                f"the configuration asks for a {type(self).__name__} of {numbers:,} numbers; expected at most "
+                f"{LARGEST_MODEL:,}: choose a smaller vocab_size or smaller widths"
+            )
+        super().post_init()
+        rebuilt = {
+            f"{name}.{key}"
+            for name, module in self.named_modules()
+            if getattr(module, "follows_from_config", False)
+            for key in module.state_dict()
+        }
+        self._keys_to_ignore_on_save = set(self._keys_to_ignore_on_save or ()) | rebuilt
+        ignored = {f"(^|\\.){re.escape(name)}$" for name in rebuilt}
+        self._keys_to_ignore_on_load_missing = set(self._keys_to_ignore_on_load_missing or ()) | ignored
+        # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
+        self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
+
+    def wants(self, requested: bool | None, what: str) -> bool:
+        """Return whether to output `what` ("attentions", "hidden_states"): as requested, or as the config says."""
+        return bool(getattr(self.config, f"output_{what}")) if requested is None else requested
+
+    def wants_dict(self, requested: bool | None) -> bool:
+        """Return whether to output a `ModelOutput`, not a tuple: as requested, or as the config says."""
+        return bool(self.config.return_dict) if requested is None else requested
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
+        if reset is not None:
+            reset()
+        elif any(True for _ in module.parameters(recurse=False)) or any(True for _ in module.buffers(recurse=False)):
+            raise NotImplementedError(f"{type(module).__name__} holds tensors but has no reset_parameters()")
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the model of a checkpoint, as in transformers, but with errors in place of random weights.
+
+        Frozen parameters stay frozen. Only safetensors files are read, unless `use_safetensors=False` requests a
+        pickled one.
+
+        Raises:
+            OSError: a file is missing, or the weights are damaged; the message names the folder.
+            ValueError: the file holds weights, but none of this model.
+        """
+        source = pretrained_model_name_or_path
+        wants_info = kwargs.pop("output_loading_info", False)
+        kwargs.setdefault("use_safetensors", True)
+        if source is not None and os.path.isdir(source) and kwargs.get("config") is None:
+            # transformers would go on with the default configuration.
+            config_file = os.path.join(source, kwargs.get("subfolder", ""), "config.json")
+            if not os.path.isfile(config_file):
+                raise OSError(f"no config.json in the checkpoint folder: {config_file} does not exist")
+        try:
+            model, info = super().from_pretrained(source, *args, output_loading_info=True, **kwargs)
+        except Exception as error:
+            if type(error).__name__ != "SafetensorError":  # the library it comes from is not ours to import
+                raise
+            raise OSError(
+                f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
+            ) from error
+        # With the checkpoint of another model every name is unexpected and every weight newly drawn; transformers only
+        # warns of it.
+        expected = set(model.state_dict()) - set(model._keys_to_ignore_on_save or ())
+        if info["unexpected_keys"] and expected <= set(info["missing_keys"]):
+            raise ValueError(
+                f"{str(source)!r} holds no weights of {cls.__name__}: it has {sorted(info['unexpected_keys'])[:3]}…, "
+                f"expected were {sorted(info['missing_keys'])[:3]}…"
+            )
+        for name in model._frozen_names:
+            model.get_parameter(name).requires_grad_(False)
+        return (model, info) if wants_info else model
+
+    def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
+        """Save the model as in transformers; the auto_map names every head, and the files of pipelines come along."""
+        if self.zoo_auto_map:
+            previous = getattr(self.config, "auto_map", None) or {}
+            self.config.auto_map = {**previous, **self.zoo_auto_map}
+        pipelines = self._pipelines()
+        if pipelines:
+            self.config.custom_pipelines = {
+                task: {"impl": f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}", "pt": [cls.auto_model]}
+                for task, cls in pipelines.items()
+            }
+            os.makedirs(save_directory, exist_ok=True)
+            for cls in pipelines.values():
+                custom_object_save(cls, save_directory)
+        super().save_pretrained(save_directory, *args, **kwargs)
+
+    def _pipelines(self) -> dict[str, type[Any]]:
+        """Return the pipelines to save with this model, by task: the registered ones and those of its checkpoint.
+
+        Raises:
+            OSError: the checkpoint's pipeline file is gone.
+        """
+        pipelines = dict(self.zoo_pipelines)
+        for task, entry in (getattr(self.config, "custom_pipelines", None) or {}).items():
+            if task not in pipelines:
+                pipelines[task] = get_class_from_dynamic_module(
+                    entry["impl"], self.config.name_or_path, revision=getattr(self.config, "_commit_hash", None)
+                )
+        return pipelines

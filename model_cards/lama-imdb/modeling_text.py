@@ -1,0 +1,218 @@
+"""What models that read the words of texts have in common: the table of words, and the heads that classify texts."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from transformers.utils import ModelOutput
+
+from .configuration_text import TextClassifierConfig, TextConfig
+from .layers_random_embedding import RandomEmbedding
+from .layers_text_input import TextInput
+from .layers_wide import WideScores
+from .modeling_base import ZooPreTrainedModel
+from .ops_losses import classification_loss
+from .ops_text_checks import word_ids, word_mask
+
+
+class TextPreTrainedModel(ZooPreTrainedModel):
+    """The base of models whose base model reads words through a `TextInput` named `embeddings`."""
+
+    config: TextConfig
+    main_input_name = "input_ids"
+
+    def text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
+        """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
+        config = self.config
+        words = RandomEmbedding(
+            config.num_words,
+            config.word_dim,
+            trainable=not config.freeze_embeddings,
+            bound=config.embedding_bound,
+            seed=config.embedding_seed,
+        )
+        return TextInput(words, config.position_dim, dropout, word_dropout, num_ids=config.vocab_size)
+
+    def get_input_embeddings(self) -> nn.Module:
+        words: nn.Module = self.base_model.embeddings.words
+        return words
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.base_model.embeddings.replace_words(value)
+
+
+@dataclass
+class DocumentClassifierOutput(ModelOutput):
+    """The output of a classifier of documents whose attention has several heads.
+
+    Attributes:
+        loss: scalar in nats, when labels are given; `auxiliary_loss` is part of it.
+        logits: (B, L).
+        auxiliary_loss: scalar that training adds to the loss of the classes, where the model has one.
+        hidden_states: tokens as they enter and as they are summed up, (B, n, d) each, on request.
+        attentions: on request, the weights that the model documents.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    auxiliary_loss: torch.Tensor | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+
+
+class TextClassifierPreTrainedModel(TextPreTrainedModel):
+    """The base of the heads that give a text one label of several; a subclass says what `scores` are.
+
+    Attributes:
+        output_class: class of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and
+            the fields of `further_outputs`.
+    """
+
+    config: TextClassifierConfig
+    zoo_task = "text-classification"
+    output_class: ClassVar[type[ModelOutput]] = DocumentClassifierOutput
+
+    def __init__(self, config: TextClassifierConfig) -> None:
+        super().__init__(config)
+        self.wide: WideScores | None = None
+        if config.wide_buckets:
+            self.wide = WideScores(config.vocab_size, config.num_labels, config.wide_groups)
+
+    @property
+    def needs_attentions(self) -> bool:
+        """Whether the head reads the attentions of the base model even where the caller did not request them."""
+        return False
+
+    def scores(self, outputs: Any) -> torch.Tensor:
+        """Return the scores (B, L) of the classes from the output of the base model."""
+        raise NotImplementedError(f"{type(self).__name__} must define scores(outputs)")
+
+    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+        """Return the fields that only this head outputs, by name; an `auxiliary_loss` there is added to the loss."""
+        return {}
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> Any:
+        """Score the classes of each text; inputs as those of the base model.
+
+        Args:
+            labels: (B,) classes.
+
+        Returns:
+            An `output_class`, or a tuple of its fields. The loss is the cross-entropy in nats, mean over the batch,
+            plus the `auxiliary_loss` where there is one; `hidden_states` and `attentions` on request, those of the base
+            model.
+
+        Raises:
+            ValueError: labels of another shape, or outside the classes; inputs_embeds where there is a wide part; see
+                also the base model's `forward`.
+        """
+        with_attentions = self.wants(output_attentions, "attentions")
+        with_states = self.wants(output_hidden_states, "hidden_states")
+        wide = self._wide(input_ids, attention_mask)
+        words: Any = input_ids
+        words_mask = attention_mask
+        if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
+            words, words_mask = self._without_ngrams(words, attention_mask)
+        outputs = self.base_model(
+            words,
+            attention_mask=words_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=with_attentions or self.needs_attentions,
+            output_hidden_states=with_states,
+            return_dict=True,
+        )
+        logits = self.scores(outputs)
+        if wide is not None:
+            logits = self._added(logits, wide)
+        further = self.further_outputs(outputs)
+        loss = None
+        if labels is not None:
+            loss = classification_loss(logits, labels)
+            auxiliary_loss = further.get("auxiliary_loss")
+            if auxiliary_loss is not None:
+                loss = loss + auxiliary_loss
+        output = self.output_class(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.attentions if with_attentions else None,
+            **further,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def start_wide(self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        """Start the wide part as a linear classifier of the TF-IDF of ids, (V,), (V, L) and (L,), and freeze it.
+
+        Raises:
+            ValueError: another shape; a model without a wide part.
+        """
+        if self.wide is None:
+            raise ValueError("a wide start needs wide_buckets above 0 in the config")
+        self.wide.start(inverse_document_frequency, weight, bias)
+        self.wide.requires_grad_(False)
+
+    def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+        """Return the scores (B, L) of the wide part; None without one, or where training always leaves it out."""
+        if self.wide is None:
+            return None
+        if input_ids is None:
+            raise ValueError(
+                f"inputs_embeds with wide_buckets={self.config.wide_buckets}: the wide part reads ids; give input_ids"
+            )
+        if self.training and self.config.wide_dropout == 1:
+            return None
+        ids = word_ids(input_ids, self.config.vocab_size)
+        scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
+        return scores
+
+    def _added(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+        """Return the sum (B, L) of the network's scores, times `deep_scale`, and those of the wide part.
+
+        In training those of the network alone, unscaled, for the texts whose wide part is left out.
+        """
+        both = self.config.deep_scale * scores + wide
+        if not (self.training and self.config.wide_dropout):
+            return both
+        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+        return torch.where(kept, both, scores)
+
+    def _without_ngrams(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return ids and mask without the positions behind the last word, which the base model does not read."""
+        is_word = (input_ids < self.config.num_words) & (input_ids > 0)
+        end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 1
+        return input_ids[:, :end], None if attention_mask is None else attention_mask[:, :end]
+
+
+@torch.no_grad()
+def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
+    """Set a linear layer so that its scores are `weights` times the first F of its inputs.
+
+    Args:
+        layer: linear layer from m numbers to L scores.
+        weights: (L, F), F at most m.
+
+    Raises:
+        ValueError: another shape.
+    """
+    labels, width = layer.weight.shape
+    if weights.dim() != 2 or weights.size(0) != labels or weights.size(1) > width:
+        raise ValueError(
+            f"weights of shape {tuple(weights.shape)}: expected ({labels}, F) with F at most {width}, one row for "
+            "each class"
+        )
+    layer.weight.zero_()
+    layer.weight[:, : weights.size(1)] = weights
+    if layer.bias is not None:
+        layer.bias.zero_()

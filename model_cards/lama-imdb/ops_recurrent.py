@@ -1,0 +1,197 @@
+"""Functions for a bidirectional LSTM or GRU where torch's own is slow, or would fix the length of the sequences.
+
+`reverse_within_length` turns right-padded sequences round, for the second direction.
+
+`gru_steps` runs several GRUs side by side on the CPU, faster in training than torch's
+(benchmarks/document_attention.py): torch.gru notes for every step a dozen operations for the backward pass, here the
+whole recurrence is one operation. All that a step's gradient needs beside the gradient itself is computed for all steps
+at once, and the gradient of the weights is one product.
+
+`recurrent_scan` is one direction as a scan over time, for `torch.export`: `torch.lstm` unrolls when it is exported,
+which fixes the number of steps; a scan stays a loop, so that the exported program runs at any length and batch size. It
+is slower than `torch.lstm` and is meant for export alone, and for values: with torch 2.11 the gradients of a scan are
+wrong.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from torch.nn import functional as F
+
+
+def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Reverse the first `lengths[b]` steps of row b; padding stays where it is.
+
+    The function is its own inverse.
+
+    Args:
+        x: (B, n, d).
+        lengths: (B,) integers in 0..n.
+
+    Returns:
+        The reversed rows, (B, n, d).
+    """
+    batch, length, width = x.shape
+    steps = torch.arange(length, device=x.device)
+    mirrored = lengths.unsqueeze(1) - 1 - steps
+    index = torch.where(mirrored >= 0, mirrored, steps)  # (B, n)
+    index = index + length * torch.arange(batch, device=x.device).unsqueeze(1)
+    rows: torch.Tensor = _Rearrange.apply(x.reshape(batch * length, width), index.flatten())  # type: ignore[no-untyped-call]
+    return rows.view(batch, length, width)
+
+
+class _Rearrange(torch.autograd.Function):
+    """`rows[index]` for an index that is its own inverse: the gradient is rearranged in the same way, not scattered."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(index)
+        return rows.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        (index,) = ctx.saved_tensors
+        return _Rearrange.apply(gradient.contiguous(), index), None  # type: ignore[no-untyped-call]
+
+
+def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Compute what `reverse_within_length` gives, (B, n, d), row by row."""
+    rows = [torch.cat([row[:length].flip(0), row[length:]]) for row, length in zip(x, lengths.tolist(), strict=True)]
+    return torch.stack(rows)
+
+
+def gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
+    """Return the states of G GRUs that start from zero, with gates in the order of `nn.GRU`: reset, update, new.
+
+    With r = sigmoid(i_r + W_r h + b_r), z = sigmoid(i_z + W_z h + b_z), n = tanh(i_n + r * (W_n h + b_n)),
+    a step is h <- (1 - z) * n + z * h. It is computed in float32 or wider.
+
+    Args:
+        inputs: (G, n, B, 3h), i: what each step adds to the gates, W_ih x + b_ih.
+        weight_hh: (G, 3h, h).
+        bias_hh: (G, 3h).
+
+    Returns:
+        (G, n, B, h), in the type of `inputs`.
+    """
+    wide = torch.promote_types(inputs.dtype, torch.float32)
+    arguments = (inputs.to(wide), weight_hh.to(wide), bias_hh.to(wide))
+    trained = torch.is_grad_enabled() and any(value.requires_grad for value in arguments)
+    with torch.autocast(inputs.device.type, enabled=False):
+        states: torch.Tensor = _GruSteps.apply(*arguments, trained)  # type: ignore[no-untyped-call]
+    return states.to(inputs.dtype)
+
+
+class _GruSteps(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, trained: bool
+    ) -> torch.Tensor:
+        groups, length, batch, _ = inputs.shape
+        size = weight.size(2)
+        states = inputs.new_empty(groups, length, batch, size)
+        kept = length if trained else 1  # without gradients each step overwrites the one before
+        gates = inputs.new_empty(groups, kept, batch, 2 * size)  # r and z
+        new = inputs.new_empty(groups, kept, batch, size)  # n
+        recurrent_new = torch.empty_like(new)  # W_n h + b_n
+        state = inputs.new_zeros(groups, batch, size)
+        transposed, rows = weight.transpose(1, 2), bias.unsqueeze(1)
+        for step in range(length):
+            recurrent = torch.baddbmm(rows, state, transposed)
+            given, here = inputs[:, step], gates[:, step % kept]
+            torch.add(given[..., : 2 * size], recurrent[..., : 2 * size], out=here).sigmoid_()
+            recurrent_new[:, step % kept] = recurrent[..., 2 * size :]
+            candidate = new[:, step % kept]
+            torch.addcmul(given[..., 2 * size :], here[..., :size], recurrent[..., 2 * size :], out=candidate).tanh_()
+            state = torch.lerp(candidate, state, here[..., size:], out=states[:, step])
+        ctx.save_for_backward(weight, states, gates, new, recurrent_new)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
+        weight, states, gates, new, recurrent_new = ctx.saved_tensors
+        groups, length, batch, size = states.shape
+        reset, update = gates.chunk(2, dim=3)
+        before = torch.cat([states.new_zeros(groups, 1, batch, size), states], dim=1)[:, :length]
+        to_new = (1 - update) * (1 - new * new)
+        # The gradient of a state times these is the gradient of W h + b.
+        slopes = torch.stack(
+            [to_new * recurrent_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset],
+            dim=3,
+        )  # (G, n, B, 3, h)
+        of_recurrent, of_states = torch.empty_like(slopes), torch.empty_like(states)
+        if length:
+            of_states[:, -1] = gradient[:, -1]
+        for step in range(length - 1, -1, -1):
+            here = of_states[:, step]
+            products = torch.mul(slopes[:, step], here.unsqueeze(2), out=of_recurrent[:, step])
+            if step:
+                earlier = of_states[:, step - 1]
+                torch.addcmul(gradient[:, step - 1], here, update[:, step], out=earlier)
+                earlier.baddbmm_(products.flatten(2), weight)
+        flat = of_recurrent.reshape(groups, length * batch, 3 * size)
+        of_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
+        of_inputs = torch.cat([of_recurrent[:, :, :, :2].flatten(3), of_states * to_new], dim=3)
+        return of_inputs, of_weight, flat.sum(dim=1), None
+
+
+def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
+    """Compute what `gru_steps` gives, (G, n, B, h), in float64, one GRU and one step after the other."""
+    inputs, weight_hh, bias_hh = (value.double() for value in (inputs, weight_hh, bias_hh))
+    outputs = []
+    for given, weight, bias in zip(inputs, weight_hh, bias_hh, strict=True):
+        state = given.new_zeros(given.size(1), weight.size(1))
+        states = []
+        for step in given:
+            input_reset, input_update, input_new = step.chunk(3, dim=1)
+            state_reset, state_update, state_new = (state @ weight.T + bias).chunk(3, dim=1)
+            reset, update = torch.sigmoid(input_reset + state_reset), torch.sigmoid(input_update + state_update)
+            state = (1 - update) * torch.tanh(input_new + reset * state_new) + update * state
+            states.append(state)
+        outputs.append(torch.stack(states))
+    return torch.stack(outputs)
+
+
+def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:
+    """Compute what `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
+
+    Args:
+        x: (B, n, D).
+        weights: weight_ih (k h, D), weight_hh (k h, h), bias_ih (k h,), bias_hh (k h,); k = 4 for lstm, 3 for gru,
+            gates in the order of `nn.LSTM` and `nn.GRU`.
+        cell: "lstm" or "gru".
+
+    Returns:
+        (B, n, h).
+    """
+    # The import stands here because only an export needs it, and it is not yet one of torch's public names.
+    from torch._higher_order_ops.scan import scan
+
+    weight_ih, weight_hh, bias_ih, bias_hh = weights
+    inputs = F.linear(x, weight_ih, bias_ih).transpose(0, 1)  # (n, B, k h), for all steps at once
+    zeros = inputs.new_zeros(x.size(0), weight_hh.size(1))
+
+    def lstm_step(
+        state: tuple[torch.Tensor, torch.Tensor], from_input: torch.Tensor
+    ) -> tuple[tuple[torch.Tensor, torch.Tensor], torch.Tensor]:
+        hidden, memory = state
+        in_gate, forget_gate, candidate, out_gate = (from_input + F.linear(hidden, weight_hh, bias_hh)).chunk(4, dim=-1)
+        memory = torch.sigmoid(forget_gate) * memory + torch.sigmoid(in_gate) * torch.tanh(candidate)
+        hidden = torch.sigmoid(out_gate) * torch.tanh(memory)
+        return (hidden, memory), hidden.clone()  # what a scan carries and what it collects must not be one tensor
+
+    def gru_step(hidden: torch.Tensor, from_input: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        input_reset, input_update, input_new = from_input.chunk(3, dim=-1)
+        state_reset, state_update, state_new = F.linear(hidden, weight_hh, bias_hh).chunk(3, dim=-1)
+        update = torch.sigmoid(input_update + state_update)
+        new = torch.tanh(input_new + torch.sigmoid(input_reset + state_reset) * state_new)
+        hidden = (1 - update) * new + update * hidden
+        return hidden, hidden.clone()
+
+    outputs: torch.Tensor
+    if cell == "lstm":
+        _, outputs = scan(lstm_step, (zeros, zeros.clone()), inputs)
+    else:
+        _, outputs = scan(gru_step, zeros, inputs)
+    return outputs.transpose(0, 1)

@@ -1,0 +1,166 @@
+"""The base of the tokenizers of words: the frame of a call, from its options to padded tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import BatchEncoding, TokenizersBackend
+from transformers.tokenization_utils_base import TruncationStrategy
+from transformers.utils import PaddingStrategy
+
+PAD_TOKEN = "[PAD]"  # id 0
+UNK_TOKEN = "[UNK]"  # id 1 where unknown words have one
+
+
+@dataclass(frozen=True)
+class EncodingOptions:
+    """The options that a caller of a tokenizer requested; the names are those of transformers."""
+
+    add_special_tokens: bool
+    padding_strategy: PaddingStrategy
+    truncation_strategy: TruncationStrategy
+    max_length: int | None
+    stride: int
+    is_split_into_words: bool
+    padding_side: str | None
+    return_attention_mask: bool | None
+    return_overflowing_tokens: bool
+    return_special_tokens_mask: bool
+    return_offsets_mapping: bool
+
+
+@dataclass(frozen=True)
+class UnpaddedBatch:
+    """A batch of encoded texts before padding.
+
+    Attributes:
+        columns: a map from name to a list with one entry for each row.
+        single: whether the caller gave one text and, without tensors, gets its entries bare, not lists of one.
+        encodings: encodings of the backend, where their words are the ids of the rows; otherwise empty.
+    """
+
+    columns: dict[str, list[Any]]
+    single: bool
+    encodings: Sequence[Any] = ()
+
+
+class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
+    """The base of the tokenizers, which pad on the right and raise an error for every option that they do not have.
+
+    A subclass defines `_unsupported`, the options that it refuses beside those refused for all, and `_encode`.
+    """
+
+    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        """Return the names of refused options, and whether they were requested."""
+        raise NotImplementedError(f"{type(self).__name__} must define _unsupported(text_pair, options)")
+
+    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+        """Encode texts without padding them."""
+        raise NotImplementedError(f"{type(self).__name__} must define _encode(text, text_pair, options)")
+
+    def _encode_plus(
+        self,
+        text: Any,
+        text_pair: Any = None,
+        add_special_tokens: bool = True,
+        padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
+        truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
+        max_length: int | None = None,
+        stride: int = 0,
+        is_split_into_words: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        verbose: bool = True,
+        split_special_tokens: bool | None = None,
+        **kwargs: Any,
+    ) -> BatchEncoding:
+        """Encode texts, pad them and return a `BatchEncoding`: what `tokenizer(...)` runs; see the class.
+
+        Raises:
+            TypeError: an unknown option, or something that is not text.
+            ValueError: an option that this tokenizer does not have, or see the class's `_encode`.
+        """
+        options = EncodingOptions(
+            add_special_tokens=add_special_tokens,
+            padding_strategy=padding_strategy,
+            truncation_strategy=truncation_strategy,
+            max_length=max_length,
+            stride=stride,
+            is_split_into_words=is_split_into_words,
+            padding_side=padding_side,
+            return_attention_mask=return_attention_mask,
+            return_overflowing_tokens=return_overflowing_tokens,
+            return_special_tokens_mask=return_special_tokens_mask,
+            return_offsets_mapping=return_offsets_mapping,
+        )
+        self._refuse(
+            {
+                **self._unsupported(text_pair, options),
+                "return_token_type_ids": return_token_type_ids,
+                "return_length": return_length,
+                f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
+            }
+        )
+        if kwargs:
+            raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}")
+        encoded = self._encode(text, text_pair, options)
+
+        output = BatchEncoding(encoded.columns)
+        if padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            output = self.pad(
+                output,
+                padding=padding_strategy,
+                max_length=max_length,
+                pad_to_multiple_of=pad_to_multiple_of,
+                padding_side=padding_side,
+                return_attention_mask=return_attention_mask,
+                verbose=False,
+            )
+        if encoded.encodings:
+            for encoding, row in zip(encoded.encodings, output["input_ids"], strict=True):
+                encoding.truncate(min(len(encoding), len(row)))
+                encoding.pad(len(row), pad_token=PAD_TOKEN)
+        data = dict(output)
+        if encoded.single and return_tensors is None:
+            data = {name: value[0] for name, value in data.items()}
+        return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
+
+    def _backend_encodings(self, texts: Sequence[Any], what: str, is_split_into_words: bool = False) -> list[Any]:
+        """Return the backend's encoding of each text; `what` names a text in an error.
+
+        Raises:
+            ValueError: half of a surrogate pair, which the backend cannot read.
+        """
+        try:
+            encodings: list[Any] = self._tokenizer.encode_batch(
+                texts, is_pretokenized=is_split_into_words, add_special_tokens=False
+            )
+        except (TypeError, UnicodeEncodeError):
+            for number, text in enumerate(texts):
+                written = " ".join(text) if is_split_into_words else text
+                if any("\ud800" <= character <= "\udfff" for character in written):
+                    raise ValueError(
+                        f"{what} {number} holds half of a surrogate pair, which is no character: {written[:60]!r}; "
+                        "decode it with errors='replace'"
+                    ) from None
+            raise
+        return encodings
+
+    def _refuse(self, requested: dict[str, Any]) -> None:
+        """Raise ValueError with the names of the options that were requested but do not exist."""
+        names = ", ".join(name for name, value in requested.items() if value)
+        if names:
+            raise ValueError(f"{type(self).__name__} does not offer {names}; see its documentation")
+
+    def _refuse_left(self, padding_side: str | None) -> None:
+        """Raise ValueError for padding on another side than the right."""
+        side = padding_side or self.padding_side
+        if side != "right":
+            raise ValueError(f"padding_side={side!r}: the models read padding on the right only")

@@ -1,0 +1,440 @@
+"""`WordTokenizer`: words of a text, unknown ones removed or kept as one id, and n-grams hashed into buckets."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, Literal, get_args
+
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+from tokenizers.models import WordLevel
+from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
+from transformers.utils import PaddingStrategy
+
+from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBatch, ZooTokenizer
+
+MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
+WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
+_KEPT_WORDS = 200_000  # most words whose character n-grams are remembered
+Cutter = Literal["whitespace", "english"]
+NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no single position of the text
+
+# Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
+LINE_BREAK = r"""<br ?/?>|\\n|\\(?=")"""
+
+_ALNUM = r"[\p{L}\p{M}\p{N}]"
+_END = rf"(?!{_ALNUM})"
+_APOSTROPHE = "['’]"
+_ENDING = rf"{_APOSTROPHE}(?i:s|ll|ve|re|d|m){_END}"  # it|'s, I|'ll, we|'ve, they|'re, I|'d, I|'m
+_NOT = rf"(?i:n{_APOSTROPHE}t){_END}"  # do|n't
+# What may stand inside a word, between letters or digits: o'clock, AT&T, U.S.A, 3.5, 1,000, 10:30, 9/10, covid-19.
+_INSIDE = "|".join(
+    [
+        rf"(?!{_ENDING}){_APOSTROPHE}",
+        r"[&_@*#$]",
+        r"(?<![\p{L}\p{M}]{2})\.",  # after two letters it ends a sentence whose space is missing
+        r"(?<=\p{N})[,:/](?=\p{N})",
+        r"(?<=\p{L})-(?=\p{N})",
+    ]
+)
+# The first that fits is taken, and white space, which none fits, is left out. A word must come out whole when it is
+# cut by itself: vocabularies are checked by that.
+WORD = "|".join(
+    [
+        r"""(?:https?://|www\.)[^\s<>"()]*[\p{L}\p{N}/]""",
+        rf"(?i:can(?=not{_END})|gon(?=na{_END})|got(?=ta{_END}))",
+        # Without the apostrophe: do|nt.
+        r"(?i:ai|are|ca|could|did|does|do|had|has|have|is|should|was|were|wo|would)" + rf"(?=(?i:nt){_END})",
+        r"(?:\p{L}\.)+(?![\p{L}\p{M}\p{N}.])",  # U.S., e.g., initials
+        r"(?i:mr|mrs|ms|dr|st|jr|sr|vs|mt|prof|inc|ltd|corp|co)\.(?![\p{L}\p{M}\p{N}.])",
+        rf"{_ALNUM}(?:(?!{_NOT}){_ALNUM}|(?:{_INSIDE})(?={_ALNUM}))*",
+        _ENDING,
+        rf"[:;=]{_APOSTROPHE}?-?[()\[\]dDpPoO3/\\|]{_END}",  # :-)
+        r"\.{2,}|-{2,}",
+        r"\S",
+    ]
+)
+
+
+class WordTokenizer(ZooTokenizer):
+    """Word ids for classifiers of texts and of words, padded on the right.
+
+    A text is lower-cased and its digits become 0, if the tokenizer is built so, and it is cut at whitespace or by the
+    rules for English of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are
+    removed**: a model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A
+    text without a known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token,
+    "[MASK]" (in capitals, wherever it stands) gives its id.
+
+    Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
+    "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
+    (`is_split_into_words`) an id is of.
+
+    `return_overflowing_tokens` adds, as in slow Hugging Face tokenizers, `overflowing_tokens`, the ids of the known
+    words that truncation cut off (and of `stride` words before them), and `num_truncated_tokens`, how many it cut off.
+
+    With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
+    the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
+    N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. With
+    `char_ngram_buckets` character n-grams do not share these ids: theirs follow, as many as it says. As in fastText,
+    words that are removed have their part in n-grams, so a text of new words is not without ids. N-grams come on top of
+    `max_length`, up to the last word that it leaves, and their offsets are (0, 0).
+
+    `offset_mapping`, on request: first character and the one after the last of each remaining word in the text as given
+    (with `is_split_into_words`: in its entry of the list).
+
+    Build one with `build_word_tokenizer`.
+    """
+
+    model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012 (transformers declares it so)
+    _char_ngram_ids: dict[str, list[int]] | None = None
+
+    @property
+    def lower_case(self) -> bool:
+        """Whether text is lower-cased before it is looked up."""
+        normalizer = self._tokenizer.normalizer
+        return normalizer is not None and normalizer.normalize_str("A") == "a"
+
+    @property
+    def fold_digits(self) -> bool:
+        """Whether digits become 0 before text is looked up."""
+        normalizer = self._tokenizer.normalizer
+        return normalizer is not None and normalizer.normalize_str("1") == "0"
+
+    @property
+    def keeps_unknown(self) -> bool:
+        """Whether words outside the vocabulary have an id; otherwise they are removed."""
+        return self.unk_token is not None
+
+    @property
+    def ngram_buckets(self) -> int:
+        """The number of ids that n-grams share; 0: no n-grams."""
+        return int(self.init_kwargs.get("ngram_buckets", 0))
+
+    @property
+    def char_ngram_buckets(self) -> int:
+        """The number of ids for character n-grams alone; 0: they share those of the other n-grams."""
+        return int(self.init_kwargs.get("char_ngram_buckets", 0))
+
+    @property
+    def ngram_order(self) -> int:
+        """The number of words in the longest n-gram."""
+        return int(self.init_kwargs.get("ngram_order", 1))
+
+    @property
+    def char_ngrams(self) -> tuple[int, int] | None:
+        """The fewest and most characters of a character n-gram, boundary marks counted; None: no character n-grams."""
+        bounds = self.init_kwargs.get("char_ngrams")
+        return None if bounds is None else (int(bounds[0]), int(bounds[1]))
+
+    @property
+    def num_ids(self) -> int:
+        """The number of rows of the table that a model needs: padding, words, buckets."""
+        return len(self) + self._all_buckets
+
+    @property
+    def word_limit(self) -> int | None:
+        """The most known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
+        return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
+
+    @property
+    def _all_buckets(self) -> int:
+        return self.ngram_buckets + self.char_ngram_buckets
+
+    def tokenize(
+        self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+    ) -> list[str]:
+        """Return the words of a text that are in the vocabulary, as they are there."""
+        self._refuse({"a pair of texts": pair is not None})
+        encoding = self._cut([text], is_split_into_words=False)[0]
+        return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
+
+    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+        return {
+            "a pair of texts (a classifier reads one)": text_pair is not None,
+            'truncation="only_second"': options.truncation_strategy == TruncationStrategy.ONLY_SECOND,
+        }
+
+    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+        """Encode texts without padding them.
+
+        Raises:
+            TypeError: something that is not text.
+            ValueError: an empty batch, a `max_length` without room for a word, or `padding="max_length"` where n-grams
+                make a text longer than that.
+        """
+        max_length, split = options.max_length, options.is_split_into_words
+        limit = None if options.truncation_strategy == TruncationStrategy.DO_NOT_TRUNCATE else max_length
+        if limit is not None and limit < 1:
+            raise ValueError(f"max_length={limit} leaves no word; expected at least 1")
+
+        texts, batched = _texts(text, split)
+        columns: dict[str, list[Any]] = {"input_ids": []}
+        if options.return_offsets_mapping:
+            columns["offset_mapping"] = []
+        if options.return_overflowing_tokens:
+            columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
+        encodings = self._cut(texts, split)
+        for one, encoding in zip(texts, encodings, strict=True):
+            ids = encoding.ids
+            if self.keeps_unknown:  # the text "[PAD]" counts as unknown too
+                ids = [index or self.unk_token_id for index in ids]
+            known = [position for position, index in enumerate(ids) if index]
+            kept = known[:limit]
+            ngrams: list[int] = []
+            if self._all_buckets:
+                parts = one if split else [one]
+                words = [word for part in parts for word in cut_words(self._tokenizer, part)]
+                ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
+            columns["input_ids"].append([*_at(kept, ids), *ngrams])
+            if options.return_offsets_mapping:
+                columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
+            if options.return_overflowing_tokens:
+                cut_off = len(known) - len(kept)
+                columns["overflowing_tokens"].append(
+                    _at(known[max(0, len(kept) - options.stride) :] if cut_off else [], ids)
+                )
+                columns["num_truncated_tokens"].append(cut_off)
+        if options.return_attention_mask is not False:
+            columns["attention_mask"] = [[1] * len(row) for row in columns["input_ids"]]
+        if options.return_special_tokens_mask:
+            columns["special_tokens_mask"] = [[0] * len(row) for row in columns["input_ids"]]
+        padded_to_limit = options.padding_strategy == PaddingStrategy.MAX_LENGTH
+        longest = max(map(len, columns["input_ids"]))
+        if self._all_buckets and padded_to_limit and longest > (max_length or 0):
+            raise ValueError(
+                f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
+                "use padding=True"
+            )
+        # Once words are removed, the backend's encodings count other positions.
+        return UnpaddedBatch(columns, single=not batched, encodings=encodings if self.keeps_unknown else ())
+
+    def _pad(
+        self,
+        encoded_inputs: Any,
+        max_length: int | None = None,
+        padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_attention_mask: bool | None = None,
+    ) -> Any:
+        """Pad one text as transformers does, and its offsets, which transformers leaves as they are."""
+        self._refuse_left(padding_side)
+        padded = super()._pad(
+            encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, "right", return_attention_mask
+        )
+        if "offset_mapping" in padded:
+            offsets = padded["offset_mapping"]
+            padded["offset_mapping"] = [*offsets, *[NO_OFFSETS] * (len(padded["input_ids"]) - len(offsets))]
+        return padded
+
+    def _cut(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
+        """Return the backend's encodings, in which removed words are still there, with id 0."""
+        # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
+        self._tokenizer.encode_special_tokens = self.mask_token is None
+        return self._backend_encodings(texts, "text", is_split_into_words)
+
+    def _ngram_ids(self, words: list[str]) -> list[int]:
+        first, buckets = len(self), self.ngram_buckets
+        ids = [
+            first + stable_hash(" ".join(words[start : start + order])) % buckets
+            for order in range(2, self.ngram_order + 1)
+            for start in range(len(words) - order + 1)
+        ]
+        bounds = self.char_ngrams
+        if bounds is not None:
+            if self.char_ngram_buckets:
+                first, buckets = first + buckets, self.char_ngram_buckets
+            # Texts repeat their words, so the n-grams of a word are computed once.
+            if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
+                self._char_ngram_ids = {}
+            known = self._char_ngram_ids
+            for word in words:
+                if word not in known:
+                    known[word] = [first + stable_hash(ngram) % buckets for ngram in character_ngrams(word, *bounds)]
+                ids += known[word]
+        return ids
+
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        known = self._tokenizer.get_vocab()
+        unknown = [str(token) for token in new_tokens if str(token) not in known]
+        if unknown:
+            raise ValueError(
+                f"cannot add {unknown}: the ids after the words belong to n-grams; build a tokenizer with these words"
+            )
+        added: int = super()._add_tokens(new_tokens, special_tokens)
+        return added
+
+
+def build_word_tokenizer(
+    words: Sequence[str],
+    *,
+    lower_case: bool = True,
+    fold_digits: bool = False,
+    keep_unknown: bool = False,
+    cutter: Cutter = "whitespace",
+    mask_token: bool = False,
+    ngram_buckets: int = 0,
+    ngram_order: int = 1,
+    char_ngrams: tuple[int, int] | None = None,
+    char_ngram_buckets: int = 0,
+    **kwargs: Any,
+) -> WordTokenizer:
+    """Return a tokenizer with the given words.
+
+    Args:
+        words: `words[0]` gets id 1, or 2 with `keep_unknown` or `mask_token`; id 0 is "[PAD]".
+        lower_case: lower-case texts; offsets still belong to the text as given.
+        fold_digits: every digit becomes 0, so that numbers of one length are one word.
+        keep_unknown: other words get id 1, "[UNK]"; without it they are removed.
+        cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
+        mask_token: "[MASK]" in a text has the id 1, for models that predict words.
+        ngram_buckets: ids that n-grams share, after those of the words.
+        ngram_order: words in the longest n-gram; 1: none.
+        char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
+        char_ngram_buckets: ids that character n-grams have for themselves; 0: they share the others.
+        kwargs: arguments of the tokenizer class, for example `model_max_length`.
+
+    Raises:
+        ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
+            digits than 0 where they are folded, cut further by the rules for English, "[PAD]", "[MASK]"); buckets
+            without n-grams or n-grams without buckets; n-grams with `keep_unknown` or `mask_token`, or these two
+            together; sizes out of range; an unknown cutter.
+    """
+    _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
+    if keep_unknown and mask_token:
+        raise ValueError("keep_unknown is for taggers, mask_token for models that predict words; take one of them")
+    if mask_token and (ngram_buckets or char_ngram_buckets):
+        raise ValueError("n-grams would tell of a masked word; leave out either mask_token or the n-grams")
+    if keep_unknown and (ngram_buckets or char_ngram_buckets):
+        raise ValueError(
+            f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
+            "words are kept every id is one word's; set the buckets to 0"
+        )
+    backend = word_cutter(lower_case, cutter, fold_digits)
+    special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
+    vocabulary = {token: index for index, token in enumerate(special)}
+    for word in words:
+        cut = cut_words(backend, word)
+        if cut != [word]:
+            raise ValueError(
+                f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
+                f"cutter {cutter!r} it is cut into {cut}; leave it out"
+            )
+        if word in vocabulary:
+            index = vocabulary[word]
+            reason = f"is the name of id {index}" if word in special else f"has the id {index} already"
+            raise ValueError(f"word {word!r} {reason}; leave it out")
+        vocabulary[word] = len(vocabulary)
+    backend.model = WordLevel(vocabulary, unk_token=UNK_TOKEN if keep_unknown else PAD_TOKEN)
+    return WordTokenizer(
+        **{
+            "tokenizer_object": backend,
+            "pad_token": PAD_TOKEN,
+            **({"unk_token": UNK_TOKEN} if keep_unknown else {}),
+            **({"mask_token": MASK_TOKEN} if mask_token else {}),
+            "split_special_tokens": not mask_token,
+            "ngram_buckets": ngram_buckets,
+            "ngram_order": ngram_order,
+            "char_ngrams": None if char_ngrams is None else list(char_ngrams),
+            "char_ngram_buckets": char_ngram_buckets,
+            **kwargs,
+        }
+    )
+
+
+def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
+    """Return a backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
+
+    Raises:
+        ValueError: an unknown cutter.
+    """
+    if cutter not in get_args(Cutter):
+        raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
+    backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lower_case else []
+    if fold_digits:
+        steps.append(normalizers.Replace(Regex(r"\p{Nd}"), "0"))
+    if steps:
+        backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
+    return backend
+
+
+def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+    """Return the pre-tokenizer for words, numbers and signs of English text.
+
+    White space and line breaks in HTML or as "\\n" are left out.
+
+    As in spaCy contractions are split (do|n't, it|'s, can|not), hyphens and slashes between letters are words, and
+    abbreviations keep their period (U.S., Mr.). A text reads the same in capitals and in small letters, so what spaCy
+    decides by capitals is decided by lengths: film.The is three words, U.S.A one. Unlike spaCy it cuts at
+    brackets, quotes and backslashes inside of words.
+    """
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(LINE_BREAK), "removed"),
+            pre_tokenizers.Split(Regex(WORD), "removed", invert=True),
+        ]
+    )
+
+
+def cut_words(backend: Tokenizer, text: str) -> list[str]:
+    """Return all words of a text, known or not, as the backend normalises them."""
+    if backend.normalizer is not None:
+        text = backend.normalizer.normalize_str(text)
+    return [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(text)]
+
+
+def stable_hash(ngram: str) -> int:
+    """Return BLAKE2b of the UTF-8 bytes, 8 bytes read as a little-endian number: the same everywhere and always."""
+    return int.from_bytes(blake2b(ngram.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
+    """Yield the n-grams of `low` to `high` characters of "<word>", from left to right, as fastText: no mark alone."""
+    marked = f"{WORD_BEGIN}{word}{WORD_END}"
+    for start in range(len(marked)):
+        for length in range(low, min(high, len(marked) - start) + 1):
+            if length > 1 or 0 < start < len(marked) - 1:
+                yield marked[start : start + length]
+
+
+def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None, char_buckets: int) -> None:
+    for name, value in (("ngram_buckets", buckets), ("char_ngram_buckets", char_buckets)):
+        if value < 0:
+            raise ValueError(f"{name} is {value}; expected 0 (no n-grams) or more")
+    if order < 1:
+        raise ValueError(f"ngram_order is {order}; expected 1 (no n-grams of words) or more")
+    if char_ngrams is not None and not (len(char_ngrams) == 2 and 1 <= char_ngrams[0] <= char_ngrams[1]):
+        raise ValueError(f"char_ngrams is {char_ngrams}; expected two sizes such as (3, 5), the smaller first")
+    if char_buckets and char_ngrams is None:
+        raise ValueError(f"char_ngram_buckets={char_buckets} would stay empty; set char_ngrams, for example (3, 5)")
+    needs_buckets = order > 1 or (char_ngrams is not None and not char_buckets)
+    if needs_buckets and not buckets:
+        raise ValueError(f"ngram_order={order}, char_ngrams={char_ngrams} need ngram_buckets above 0")
+    if buckets and not needs_buckets:
+        raise ValueError(f"ngram_buckets={buckets} would stay empty; set ngram_order above 1 or char_ngrams")
+
+
+def _at(positions: list[int], items: list[Any]) -> list[Any]:
+    return [items[position] for position in positions]
+
+
+def _texts(value: Any, is_split_into_words: bool) -> tuple[list[Any], bool]:
+    """Return the texts, and whether they came as a batch."""
+
+    def is_text(entry: Any) -> bool:
+        if is_split_into_words:
+            return isinstance(entry, (list, tuple)) and all(isinstance(word, str) for word in entry)
+        return isinstance(entry, str)
+
+    if is_text(value):
+        return [list(value) if is_split_into_words else value], False
+    if isinstance(value, (list, tuple)) and all(map(is_text, value)):
+        if not value:
+            raise ValueError("no text in the batch")
+        return [list(entry) if is_split_into_words else entry for entry in value], True
+    one = "a list of words" if is_split_into_words else "a string"
+    kind = type(value).__name__
+    if isinstance(value, (list, tuple)):
+        wrong = next(number for number, entry in enumerate(value) if not is_text(entry))
+        kind = f"{type(value[wrong]).__name__} as number {wrong} of a {kind}"
+    raise TypeError(f"a text must be {one}, a batch a list of such; got {kind}")
