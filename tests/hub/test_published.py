@@ -88,6 +88,16 @@ def test_every_folder_is_entered() -> None:
 
 
 @each_folder
+def test_the_page_tells_its_parameters_and_size(folder: Path) -> None:
+    page = (REPOSITORY_ROOT / "model_cards" / "README.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| [{folder.name}]"))
+    trained = read_result(PUBLISHED[folder]).parameters["trainable"]
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert f"; {trained:,} trained parameters" in row
+    assert row.endswith(f" | {size / 1e6:.1f} MB |")
+
+
+@each_folder
 def test_whole_and_small_with_the_code_and_card_of_this_release(folder: Path) -> None:
     check_checkpoint_folder(folder)  # on failure: make docs
     assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
