@@ -139,11 +139,13 @@ NARROW_ROWS = tuple(
     replace(row, label=f"{row.label}, dropout 0.5, U(−0.1, 0.1)", tag=DROPOUT.tag, options=NARROW)
     for row in NEURAL_ROWS
 )
-NARROW_MEAN = NARROW_ROWS[0]
 # Row of the table to the label of the difference that follows it, and the two rows of that difference.
 DIFFERENCES = {
     MEAN: (f"{MEAN.label} − {OURS.label}", MEAN, OURS),
-    NARROW_MEAN: ("Contextualizer − mean of words, both with dropout 0.5, U(−0.1, 0.1)", DROPOUT, NARROW_MEAN),
+    **{
+        narrow: (f"Contextualizer − {row.label}, both with dropout 0.5, U(−0.1, 0.1)", DROPOUT, narrow)
+        for row, narrow in zip(NEURAL_ROWS, NARROW_ROWS, strict=True)
+    },
     PLAIN_MEAN: ("strongest settings − W = 0", STRONGEST, PLAIN_MEAN),
 }
 

@@ -215,6 +215,7 @@ def test_baselines_with_the_dropout_and_the_start_of_the_contextualizers_row() -
     difference = found["Contextualizer − mean of words, both with dropout 0.5, U(−0.1, 0.1)"]
     assert list(difference.values())[:4] == ["+1.00 (p = 0.233)"] * 4
     assert found["CNN, dropout 0.5, U(−0.1, 0.1)"]["MR"] == found["mean of words"]["MR"] == "not run yet"
+    assert found["Contextualizer − CNN, both with dropout 0.5, U(−0.1, 0.1)"]["MR"] == "–"
 
 
 def test_settings_chosen_for_each_fold_by_its_own_validation_part() -> None:
