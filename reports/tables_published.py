@@ -49,7 +49,7 @@ TEST_TEXTS = {
     ("ctxzoo-data/reuters8", None): 2189,
     ("stanfordnlp/imdb", None): 25_000,
 }
-SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, as are the
+SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, and so are:
 CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 

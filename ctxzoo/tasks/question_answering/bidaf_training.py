@@ -24,7 +24,7 @@ ARCHITECTURE = "bidaf"
 # Scores of validation that can pick the best epoch; no_answer_auc needs questions without an answer.
 MONITORS = ("f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll")
 QUERIES_TO_CONTEXT = ("coattention", "max")
-OF_NEW_MODELS = ("hidden_size", "dropout")  # fields of the config by the same names
+OF_NEW_MODELS = ("hidden_size", "dropout")  # options that a checkpoint to go on from has decided
 
 
 @dataclass
@@ -187,10 +187,9 @@ def config_of(settings: BidafSettings, choice: BidafChoice, data: SquadDataModul
         query_to_context=choice.query_to_context,
         **data.model_sizes(),
         **dict.fromkeys(choice.levers, True),
-        **{
-            **{name: getattr(settings, name) for name in OF_NEW_MODELS},
-            **({"hidden_size": 16, "char_channels": 16} if settings.tiny else {}),
-        },
+        hidden_size=16 if settings.tiny else settings.hidden_size,
+        dropout=settings.dropout,
+        **({"char_channels": 16} if settings.tiny else {}),
     )
 
 
