@@ -1,0 +1,258 @@
+"""Cloze questions from running text, to train a reader on before it sees questions that people asked.
+
+A sentence loses one of its phrases, and another paragraph of the same article that has this phrase, and other rare
+words of the sentence, is the context in which to find it (after Dhingra et al. 2018, "Simple and Effective
+Semi-Supervised Question Answering"). Nobody annotates anything.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
+
+PARAGRAPH_WORDS = range(40, 301)
+SENTENCE_WORDS = range(8, 31)
+LONGEST_PHRASE = 6  # words that are asked for
+RARE = 2.5  # nats: a word of fewer than 8 % of the paragraphs
+RARE_EDGE = 4.0  # nats: one of fewer than 2 %
+SHARED_WORDS = 2  # rare words that sentence and context share, beside the answer
+NAME_WEIGHT = 3  # how often a name or number is drawn, beside another phrase as long
+SHINGLE = 8  # words in a row that two texts share only if one is from the other
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]?\s+(?=[\"“(]?[A-Z0-9])")
+_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Article:
+    """A title, and paragraphs of running text."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A text cut into words: as written, in lower case, and their offsets (first character, one after the last)."""
+
+    written: list[str]
+    lower: list[str]
+    offsets: list[tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+
+@dataclass(frozen=True)
+class _Cloze:
+    """Words `first : last` of a sentence are asked for; they begin at word `place` of paragraph `paragraph`."""
+
+    first: int
+    last: int
+    paragraph: int
+    place: int
+    overlap: float
+
+
+class _Cutter:
+    def __init__(self) -> None:
+        self._tokenizer = Tokenizer(WordLevel({"": 0}, unk_token=""))
+        self._tokenizer.pre_tokenizer = word_pre_tokenizer()
+
+    def __call__(self, texts: Sequence[str]) -> list[_Words]:
+        cut = []
+        for text, encoding in zip(texts, self._tokenizer.encode_batch(list(texts)), strict=True):
+            written = [text[begin:end] for begin, end in encoding.offsets]
+            cut.append(_Words(written, [word.lower() for word in written], encoding.offsets))
+        return cut
+
+
+def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
+    """Leave out articles that have eight words in a row of any of `texts`, in lower case.
+
+    Args:
+        articles: to choose from.
+        texts: what a later test is made of.
+
+    Returns:
+        The articles that are left, and how many are not.
+    """
+    cut = _Cutter()
+    known = {shingle for words in cut(list(texts)) for shingle in _shingles(words)}
+    kept, left_out = [], 0
+    for article in articles:
+        if any(shingle in known for words in cut(article.paragraphs) for shingle in _shingles(words)):
+            left_out += 1
+        else:
+            kept.append(article)
+    return kept, left_out
+
+
+def cloze_questions(
+    articles: Sequence[Article], *, min_overlap: float = 15.0, seed: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Make at most one question of each sentence.
+
+    A name, a number or a phrase of rare words is taken out of the sentence, and "what", "what year" or "how many" put
+    in its place. The context is the paragraph of the same article, another one than the sentence's, that has the phrase
+    and shares most with the rest of the sentence, measured by the information of the shared rare words, −Σ log(share of
+    the paragraphs that have the word). Of several phrases that can be asked for, one is drawn: n words n² times as
+    often as one word, and names and numbers three times as often as others, because people ask for these more often
+    than two paragraphs share them.
+
+    Args:
+        articles: paragraphs of 40 to 300 words are read.
+        min_overlap: nats that sentence and context share at least.
+        seed: of the draw.
+
+    Yields:
+        SQuAD's columns: id, title, context, question, answers.
+    """
+    cut = _Cutter()
+    read = [(article.title, _paragraphs(article, cut)) for article in articles]
+    counts = Counter(word for _, paragraphs in read for _, words in paragraphs for word in set(words.lower))
+    total = sum(len(paragraphs) for _, paragraphs in read)
+    information = {word: math.log(total / count) for word, count in counts.items()}
+    draw = random.Random(seed)
+    number = 0
+    for title, paragraphs in read:
+        index = _Index([words for _, words in paragraphs], information)
+        for source, (text, _) in enumerate(paragraphs):
+            for sentence in cut(_SENTENCE_END.split(text)):
+                found = [cloze for cloze in index.clozes(sentence, source) if cloze.overlap >= min_overlap]
+                if not found:
+                    continue
+                cloze = draw.choices(found, [_weight(sentence, cloze) for cloze in found])[0]
+                context, words = paragraphs[cloze.paragraph]
+                begin = words.offsets[cloze.place][0]
+                end = words.offsets[cloze.place + cloze.last - cloze.first - 1][1]
+                yield {
+                    "id": f"cloze{number}",
+                    "title": title,
+                    "context": context,
+                    "question": _question(sentence, cloze),
+                    "answers": {"text": [context[begin:end]], "answer_start": [begin]},
+                }
+                number += 1
+
+
+class _Index:
+    """The paragraphs of one article, and which of them have a word."""
+
+    def __init__(self, paragraphs: list[_Words], information: dict[str, float]) -> None:
+        self._paragraphs = paragraphs
+        self._information = information
+        self._with_word: defaultdict[str, set[int]] = defaultdict(set)
+        for number, words in enumerate(paragraphs):
+            for word in words.lower:
+                self._with_word[word].add(number)
+
+    def clozes(self, sentence: _Words, source: int) -> Iterator[_Cloze]:
+        """Yield the best clozes of a sentence of paragraph `source`: of phrases that begin alike, the longest's."""
+        if len(sentence) not in SENTENCE_WORDS:
+            return
+        for first, lasts in self._phrases(sentence):
+            for last in lasts:
+                found = list(self._of_phrase(sentence, first, last, source))
+                if found:
+                    yield max(found, key=lambda cloze: (cloze.overlap, -cloze.paragraph))
+                    break
+
+    def _of_phrase(self, sentence: _Words, first: int, last: int, source: int) -> Iterator[_Cloze]:
+        answer = sentence.lower[first:last]
+        candidates = set.intersection(*(self._with_word[word] for word in answer)) - {source}
+        if not candidates:
+            return
+        rest = {
+            word
+            for word in (*sentence.lower[:first], *sentence.lower[last:])
+            if self._information.get(word, 0.0) > RARE and word not in answer
+        }
+        for paragraph in candidates:
+            shared = {word for word in rest if paragraph in self._with_word[word]}
+            places = self._places(sentence.written[first:last], paragraph) if len(shared) >= SHARED_WORDS else []
+            if places:
+                overlap = sum(self._information[word] for word in shared)
+                yield _Cloze(first, last, paragraph, self._nearest(places, paragraph, shared), overlap)
+
+    def _phrases(self, sentence: _Words) -> Iterator[tuple[int, list[int]]]:
+        """Yield where phrases begin, and where they can end, the longest first.
+
+        They begin and end with a capitalised word, a number or a rare word, and hold no sign. None is a part of a name
+        or of a word with a hyphen. The first word of the sentence, capitalised anyway, begins none.
+        """
+        words = sentence.written
+        for first in range(1, len(words)):
+            if not self._is_edge(words[first]) or _is_joined(words[first - 1], words[first]):
+                continue
+            lasts = []
+            for last in range(first + 1, min(len(words), first + LONGEST_PHRASE) + 1):
+                if not words[last - 1][0].isalnum():
+                    break
+                if self._is_edge(words[last - 1]) and not (
+                    last < len(words) and _is_joined(words[last - 1], words[last])
+                ):
+                    lasts.append(last)
+            yield first, lasts[::-1]
+
+    def _is_edge(self, word: str) -> bool:
+        return _is_name(word) or self._information.get(word, 0.0) > RARE_EDGE
+
+    def _places(self, phrase: list[str], paragraph: int) -> list[int]:
+        """Return where in a paragraph the phrase begins, written as it is in the sentence."""
+        written = self._paragraphs[paragraph].written
+        return [
+            place
+            for place in range(len(written) - len(phrase) + 1)
+            if written[place] == phrase[0] and written[place : place + len(phrase)] == phrase
+        ]
+
+    def _nearest(self, places: list[int], paragraph: int, shared: set[str]) -> int:
+        """Return the place with most of the shared words about it, each counted by 1 / (1 + its distance)."""
+        others = [place for place, word in enumerate(self._paragraphs[paragraph].lower) if word in shared]
+        return max(places, key=lambda place: sum(1 / (1 + abs(other - place)) for other in others))
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() or word[0].isdigit()
+
+
+def _is_joined(left: str, right: str) -> bool:
+    """Return whether two words that follow each other are parts of one name, date or compound."""
+    return "-" in (left, right) or (_is_name(left) and _is_name(right))
+
+
+def _paragraphs(article: Article, cut: _Cutter) -> list[tuple[str, _Words]]:
+    cut_ones = zip(article.paragraphs, cut(article.paragraphs), strict=True)
+    return [(text, words) for text, words in cut_ones if len(words) in PARAGRAPH_WORDS]
+
+
+def _weight(sentence: _Words, cloze: _Cloze) -> int:
+    return (cloze.last - cloze.first) ** 2 * (NAME_WEIGHT if _is_name(sentence.written[cloze.first]) else 1)
+
+
+def _question(sentence: _Words, cloze: _Cloze) -> str:
+    answer = sentence.written[cloze.first : cloze.last]
+    if len(answer) == 1 and _YEAR.fullmatch(answer[0]):
+        asked = "what year"
+    else:
+        asked = "how many" if answer[0][0].isdigit() else "what"
+    words = [*sentence.written[: cloze.first], asked, *sentence.written[cloze.last :]]
+    while len(words) > 1 and not words[-1][0].isalnum():
+        words.pop()
+    return " ".join(words) + "?"
+
+
+def _shingles(words: _Words) -> Iterator[str]:
+    for first in range(len(words) - SHINGLE + 1):
+        yield " ".join(words.lower[first : first + SHINGLE])

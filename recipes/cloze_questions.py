@@ -1,0 +1,112 @@
+"""Cloze questions from Wikipedia, to train a reader on before it sees real questions.
+
+    python recipes/cloze_questions.py                               from ctxzoo-data/wikipedia_en_2015
+    python recipes/squad_bidaf.py --dataset runs/cloze_questions --variant char7 --epochs 1
+    python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v1_mini --init_from RUN/checkpoint
+
+Writes SQuAD JSON files, one for each split of the text, into --output_dir; how the questions are made is told in
+`ctxzoo.tasks.question_answering.cloze`. Articles that share eight words in a row with a context of the validation or
+test split of --held_out are left out, so that no text of a test is read in training. A YAML file of settings may come
+first.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from ctxzoo.data.files import atomic_folder, check_writable
+from ctxzoo.data.sources import column_of, load_splits
+from ctxzoo.results.environment import command_line
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.tasks.question_answering.cloze import Article, cloze_questions, without_shared_text
+from ctxzoo.tasks.question_answering.reader import read_squad
+
+HELD_OUT_SPLITS = ("validation", "test")
+
+
+@dataclass
+class Settings:
+    dataset: str = field(
+        default="ctxzoo-data/wikipedia_en_2015",
+        metadata={"help": "Hub id or folder with columns title and text: rows of one article follow each other"},
+    )
+    held_out: str = field(
+        default="ctxzoo-data/squad_v1_mini", metadata={"help": "questions that the reader will be tested on"}
+    )
+    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+    min_overlap: float = field(default=15.0, metadata={"help": "nats that sentence and context share at least"})
+    questions: int = field(default=100_000, metadata={"help": "draw so many of a split; 0: keep all"})
+    seed: int = 0
+    output_dir: str = "runs/cloze_questions"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a number below 0."""
+        for name in ("min_overlap", "questions"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected 0 or more")
+
+
+def main(settings: Settings) -> None:
+    folder = Path(settings.output_dir)
+    check_writable(folder)
+    tested = read_squad(settings.held_out, data_dir=settings.data_dir).splits
+    contexts = {text for split in HELD_OUT_SPLITS if split in tested for text in tested[split]["context"]}
+    texts = load_splits(settings.dataset, settings.data_dir)
+    with atomic_folder(folder) as fresh:
+        for split, rows in texts.items():
+            articles, left_out = without_shared_text(articles_of(rows, split, settings.dataset), contexts)
+            found = list(cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
+            if not found:
+                raise ValueError(
+                    f"dataset {settings.dataset!r}, split {split!r} gives no question: expected articles of several "
+                    "paragraphs of 40 to 300 words; give other text, or a lower min_overlap"
+                )
+            kept = sample(found, settings.questions, settings.seed)
+            content = {"version": "1.1", "command": command_line(), "data": squad_articles(kept)}
+            (fresh / f"{split}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+            print(f"{split}: {len(kept)} of {len(found)} questions, {len(articles)} articles, {left_out} left out")
+    print(f"questions  {folder}")
+
+
+def articles_of(rows: datasets.Dataset, split: str, dataset: str) -> list[Article]:
+    """Return the articles of a split; a paragraph is a line."""
+    titles, texts = (column_of({split: rows}, split, name, dataset) for name in ("title", "text"))
+    groups = groupby(zip(titles, texts, strict=True), key=lambda row: row[0])
+    return [Article(title, tuple(line for _, text in group for line in text.splitlines())) for title, group in groups]
+
+
+def sample(questions: list[dict[str, Any]], number: int, seed: int) -> list[dict[str, Any]]:
+    """Draw `number` of the questions and keep their order; 0, or more than there are: all."""
+    if not 0 < number < len(questions):
+        return questions
+    return [questions[row] for row in sorted(random.Random(seed).sample(range(len(questions)), number))]
+
+
+def squad_articles(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the questions in SQuAD's official form: articles, their paragraphs, and questions on each."""
+    articles = []
+    for title, of_title in groupby(questions, key=lambda row: row["title"]):
+        by_context: dict[str, list[dict[str, Any]]] = {}
+        for row in of_title:
+            texts, starts = row["answers"]["text"], row["answers"]["answer_start"]
+            answers = [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+            by_context.setdefault(row["context"], []).append(
+                {"id": row["id"], "question": row["question"], "answers": answers}
+            )
+        paragraphs = [{"context": context, "qas": questions} for context, questions in by_context.items()]
+        articles.append({"title": title, "paragraphs": paragraphs})
+    return articles
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
