@@ -45,7 +45,7 @@ class Settings:
     )
     data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
     min_overlap: float = field(default=15.0, metadata={"help": "nats that sentence and context share at least"})
-    questions: int = field(default=100_000, metadata={"help": "draw so many of a split; 0: keep all"})
+    questions: int = field(default=0, metadata={"help": "draw so many of a split; 0: keep all"})
     seed: int = 0
     output_dir: str = "runs/cloze_questions"
 

@@ -157,7 +157,7 @@ ENTRIES = (
             "Of articles of 400 characters and more those whose MD5 of the page number, modulo 1,000, is below 262 "
             "(validation 0 to 2, test 3 to 5), in rows of up to 1,000 words that end with a paragraph."
         ),
-        uses=("wikipedia_attention_cbow",),
+        uses=("wikipedia_attention_cbow", "cloze_questions"),
         megabytes=29.2,
         kinds={"curid": "int32", "title": "text", "text": "text"},
         files=tuple(
