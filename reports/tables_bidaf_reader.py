@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
+    NOTHING,
     PARAMETERS_COLUMN,
     RUN_COLUMNS,
     Column,
@@ -19,6 +20,7 @@ from ctxzoo.results.table_parts import (
     signed,
     with_commands,
 )
+from ctxzoo.tasks.question_answering.bidaf_training import BidafSettings
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
 
@@ -31,13 +33,22 @@ READER = (
 WHOLE, SMALL, LEFT_OUT_SOURCES = "reader", "reader_small", ("reddit", "new_wiki")
 
 
-def _setting(heading: str, name: str) -> Column:
-    return Column(heading, lambda runs: str(runs[0].settings.get(name)))
+def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
+    def show(runs: Sequence[RunResult]) -> str:
+        value = runs[0].settings.get(name)
+        return str(unless_told if value is None else value)
+
+    return Column(heading, show)
 
 
+# Files of results tell of a size, or of a start from a checkpoint, only where it is not the default.
 TRIAL_COLUMNS = (
     _setting("optimiser", "optimiser"),
     _setting("learning rate", "learning_rate"),
+    _setting("width", "hidden_size", BidafSettings.hidden_size),
+    _setting("dropout", "dropout", BidafSettings.dropout),
+    _setting("begins as", "init_from"),
+    _setting("words kept", "keep_words", "all"),
     PARAMETERS_COLUMN,
     metric("validation EM", "validation/exact"),
     metric("validation F1", "validation/f1"),
@@ -59,8 +70,8 @@ def trials(runs: list[RunResult]) -> str:
     """Every training whose validation score helped to choose the settings, the best first."""
     groups = group_runs(bidaf_runs(runs, V1_MINI, "validation"))
     groups.sort(key=lambda group: -statistics.fmean(run.metrics["validation/f1"] for run in group.runs))
-    rows = [[group.label, *(column.show(group.runs) for column in TRIAL_COLUMNS)] for group in groups]
-    return markdown_table(["settings", *(column.heading for column in TRIAL_COLUMNS)], rows or [[NOT_RUN]])
+    rows = [[_model(group.runs[0]), *(column.show(group.runs) for column in TRIAL_COLUMNS)] for group in groups]
+    return markdown_table(["model", *(column.heading for column in TRIAL_COLUMNS)], rows or [[NOT_RUN]])
 
 
 def reader(results: list[RunResult]) -> str:
@@ -78,6 +89,10 @@ def reader(results: list[RunResult]) -> str:
         commands += _missing(tag, runs)
     table = markdown_table(["reader", *(column.heading for column in READER_COLUMNS)], rows)
     return with_commands(table, [f"# {NOT_RUN}", *commands] if commands else [])
+
+
+def _model(run: RunResult) -> str:
+    return " + ".join([run.variant, *run.settings["levers"]])
 
 
 def _drop(run: RunResult) -> float | None:
