@@ -49,12 +49,6 @@ class Settings:
     seed: int = 0
     output_dir: str = "runs/cloze_questions"
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for a number below 0."""
-        for name in ("min_overlap", "questions"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected 0 or more")
-
 
 def main(settings: Settings) -> None:
     folder = Path(settings.output_dir)

@@ -55,12 +55,10 @@ def test_a_draw_of_the_questions_keeps_their_order(text: Path) -> None:
     assert numbers == sorted(numbers)
 
 
-def test_text_without_titles_or_questions_and_numbers_below_zero_are_refused(tmp_path: Path, text: Path) -> None:
+def test_text_without_titles_or_questions_is_refused(tmp_path: Path, text: Path) -> None:
     datasets.Dataset.from_dict({"text": [LIFE]}).to_parquet(tmp_path / "untitled" / "train.parquet")
     with pytest.raises(ValueError, match="'title'"):
         main(settings(tmp_path / "untitled", output_dir=str(tmp_path / "none")))
     assert not list((tmp_path / "none").iterdir())
     with pytest.raises(ValueError, match="gives no question"):
         main(settings(text, min_overlap=1000))
-    with pytest.raises(ValueError, match="questions=-1: expected 0 or more"):
-        settings(text, questions=-1)
