@@ -107,8 +107,7 @@ def cloze_questions(
     in its place. The context is the paragraph of the same article, another one than the sentence's, that has the phrase
     and shares most with the rest of the sentence, measured by the information of the shared rare words, −Σ log(share of
     the paragraphs that have the word). Of several phrases that can be asked for, one is drawn: n words n² times as
-    often as one word, and names and numbers three times as often as others, because people ask for these more often
-    than two paragraphs share them.
+    often as one word, and names and numbers three times as often as others, so that fewer answers are one plain word.
 
     Args:
         articles: paragraphs of 40 to 300 words are read.
@@ -182,7 +181,7 @@ class _Index:
             shared = {word for word in rest if paragraph in self._with_word[word]}
             places = self._places(sentence.written[first:last], paragraph) if len(shared) >= SHARED_WORDS else []
             if places:
-                overlap = sum(self._information[word] for word in shared)
+                overlap = math.fsum(self._information[word] for word in shared)  # the same in any order of a set
                 yield _Cloze(first, last, paragraph, self._nearest(places, paragraph, shared), overlap)
 
     def _phrases(self, sentence: _Words) -> Iterator[tuple[int, list[int]]]:
