@@ -15,9 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-
 from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
 
 PARAGRAPH_WORDS = range(40, 301)
@@ -64,17 +61,14 @@ class _Cloze:
     overlap: float
 
 
-class _Cutter:
-    def __init__(self) -> None:
-        self._tokenizer = Tokenizer(WordLevel({"": 0}, unk_token=""))
-        self._tokenizer.pre_tokenizer = word_pre_tokenizer()
-
-    def __call__(self, texts: Sequence[str]) -> list[_Words]:
-        cut = []
-        for text, encoding in zip(texts, self._tokenizer.encode_batch(list(texts)), strict=True):
-            written = [text[begin:end] for begin, end in encoding.offsets]
-            cut.append(_Words(written, [word.lower() for word in written], encoding.offsets))
-        return cut
+def _cut(texts: Iterable[str]) -> list[_Words]:
+    pre_tokenizer = word_pre_tokenizer()
+    cut = []
+    for text in texts:
+        pieces = pre_tokenizer.pre_tokenize_str(text)
+        written = [word for word, _ in pieces]
+        cut.append(_Words(written, [word.lower() for word in written], [offsets for _, offsets in pieces]))
+    return cut
 
 
 def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
@@ -87,11 +81,10 @@ def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tu
     Returns:
         The articles that are left, and how many are not.
     """
-    cut = _Cutter()
-    known = {shingle for words in cut(list(texts)) for shingle in _shingles(words)}
+    known = {shingle for words in _cut(texts) for shingle in _shingles(words)}
     kept, left_out = [], 0
     for article in articles:
-        if any(shingle in known for words in cut(article.paragraphs) for shingle in _shingles(words)):
+        if any(shingle in known for words in _cut(article.paragraphs) for shingle in _shingles(words)):
             left_out += 1
         else:
             kept.append(article)
@@ -117,8 +110,7 @@ def cloze_questions(
     Yields:
         SQuAD's columns: id, title, context, question, answers.
     """
-    cut = _Cutter()
-    read = [(article.title, _paragraphs(article, cut)) for article in articles]
+    read = [(article.title, _paragraphs(article)) for article in articles]
     counts = Counter(word for _, paragraphs in read for _, words in paragraphs for word in set(words.lower))
     total = sum(len(paragraphs) for _, paragraphs in read)
     information = {word: math.log(total / count) for word, count in counts.items()}
@@ -127,7 +119,7 @@ def cloze_questions(
     for title, paragraphs in read:
         index = _Index([words for _, words in paragraphs], information)
         for source, (text, _) in enumerate(paragraphs):
-            for sentence in cut(_SENTENCE_END.split(text)):
+            for sentence in _cut(_SENTENCE_END.split(text)):
                 found = [cloze for cloze in index.clozes(sentence, source) if cloze.overlap >= min_overlap]
                 if not found:
                     continue
@@ -231,8 +223,8 @@ def _is_joined(left: str, right: str) -> bool:
     return "-" in (left, right) or (_is_name(left) and _is_name(right))
 
 
-def _paragraphs(article: Article, cut: _Cutter) -> list[tuple[str, _Words]]:
-    cut_ones = zip(article.paragraphs, cut(article.paragraphs), strict=True)
+def _paragraphs(article: Article) -> list[tuple[str, _Words]]:
+    cut_ones = zip(article.paragraphs, _cut(article.paragraphs), strict=True)
     return [(text, words) for text, words in cut_ones if len(words) in PARAGRAPH_WORDS]
 
 
