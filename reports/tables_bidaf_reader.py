@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import (
@@ -26,11 +27,31 @@ from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
 
 READER = (
     f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
-    "--word_vectors FILE --optimiser adamw --learning_rate 0.003 --warmup_steps 200 --decay --epochs 6 "
+    "--word_vectors FILE --optimiser adamw --learning_rate 0.003 --warmup_steps 200 --decay "
     "--precision bf16-mixed --threads 1"
 )
-# Names of the runs; SQuADShifts' new_wiki and reddit are sources of the training rows.
-WHOLE, SMALL, LEFT_OUT_SOURCES = "reader", "reader_small", ("reddit", "new_wiki")
+WHOLE, SMALL = "reader", "reader_small"  # names of runs
+
+
+class _Row(NamedTuple):
+    """A row of the reader's table: what it is called, and what its trainings have beside `READER`."""
+
+    label: str
+    options: str
+    seeds: tuple[int, ...] = SEEDS
+
+
+ROWS = {
+    WHOLE: _Row("all training rows", "--epochs 6"),
+    "reader_wide": _Row(
+        "all training rows, width 128, dropout 0.3", "--epochs 8 --hidden_size 128 --dropout 0.3", seeds=(1,)
+    ),
+}
+# SQuADShifts' new_wiki and reddit are sources of the training rows.
+ROWS |= {
+    f"{WHOLE}_without_{source}": _Row(f"without the rows of `{source}`", f"--epochs 6 --left_out_source {source}")
+    for source in ("reddit", "new_wiki")
+}
 
 
 def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
@@ -76,15 +97,12 @@ def trials(runs: list[RunResult]) -> str:
 
 def reader(results: list[RunResult]) -> str:
     """The final settings: all training rows, made small, and each source left out and scored."""
-    names = {WHOLE: "all training rows", SMALL: "the first seed of these, half precision"}
-    names |= {f"{WHOLE}_without_{source}": f"without the rows of `{source}`" for source in LEFT_OUT_SOURCES}
     rows, commands = [], []
-    for tag, label in names.items():
+    for tag in (WHOLE, SMALL, *(tag for tag in ROWS if tag != WHOLE)):
         runs = [run for run in bidaf_runs(results, V1_MINI) if run.tag == tag]
         refuse_repeats(runs)
         refuse_mixtures(runs)
-        if tag == SMALL and runs:
-            label += f", {runs[0].settings['keep_words']:,} words"
+        label = _small_label(runs) if tag == SMALL else ROWS[tag].label
         rows.append([label, *(column.show(runs) for column in READER_COLUMNS)] if runs else [label, NOT_RUN])
         commands += _missing(tag, runs)
     table = markdown_table(["reader", *(column.heading for column in READER_COLUMNS)], rows)
@@ -100,14 +118,18 @@ def _drop(run: RunResult) -> float | None:
     return None if left_out is None else left_out - run.metrics["test/f1"]
 
 
+def _small_label(runs: Sequence[RunResult]) -> str:
+    words = f", {runs[0].settings['keep_words']:,} words" if runs else ""
+    return f"the first seed of these, half precision{words}"
+
+
 def _missing(tag: str, runs: Iterable[RunResult]) -> list[str]:
     if tag == SMALL:
         made = f"python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --name {SMALL}"
         return [] if list(runs) else [made]
-    left = " ".join(str(seed) for seed in SEEDS if seed not in {run.seed for run in runs})
-    source = tag.removeprefix(f"{WHOLE}_without_")
-    more = "" if source == tag else f" --left_out_source {source}"
-    return [f"{READER}{more} --seeds {left} --name {tag}"] if left else []
+    row = ROWS[tag]
+    left = " ".join(str(seed) for seed in row.seeds if seed not in {run.seed for run in runs})
+    return [f"{READER} {row.options} --seeds {left} --name {tag}"] if left else []
 
 
 TABLES: dict[str, Callable[[list[RunResult]], str]] = {"bidaf-reader": reader}

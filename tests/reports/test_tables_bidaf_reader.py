@@ -64,9 +64,10 @@ def test_the_reader_small_and_without_a_source() -> None:
     commands = [line for line in table.splitlines() if line.startswith("python")]
     asked = [line.partition("--threads 1 ")[2].removesuffix(" --results_dir results") for line in commands]
     assert asked == [
-        "--seeds 3 --name reader",
-        "--left_out_source reddit --seeds 2 3 --name reader_without_reddit",
-        "--left_out_source new_wiki --seeds 1 2 3 --name reader_without_new_wiki",
+        "--epochs 6 --seeds 3 --name reader",
+        "--epochs 8 --hidden_size 128 --dropout 0.3 --seeds 1 --name reader_wide",
+        "--epochs 6 --left_out_source reddit --seeds 2 3 --name reader_without_reddit",
+        "--epochs 6 --left_out_source new_wiki --seeds 1 2 3 --name reader_without_new_wiki",
     ]
     assert "small_reader.py --checkpoint RUN/checkpoint" in TABLES["bidaf-reader"]([])
 
