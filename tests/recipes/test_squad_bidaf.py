@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.tasks.question_answering import bidaf_start
 from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint, choose_bidaf
-from ctxzoo.tasks.question_answering.bidaf_training import config_of
+from ctxzoo.tasks.question_answering.bidaf_training import config_of, decisive_settings
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
@@ -188,6 +189,21 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
     assert (result.variant, result.settings["levers"]) == ("learned_char7", [])
     assert (result.settings["init_from"], result.settings["word_vectors"]) == (run.name, "learned")
     assert result.settings["query_to_context"] == "coattention"
+    assert result.settings["hidden_size"] == content["hidden_size"]
+
+
+def test_what_a_checkpoint_has_otherwise_than_a_new_reader_is_told(tmp_path: Path) -> None:
+    checkpoint = str(write_tiny(tmp_path / "tiny", dropout=0.3))
+    choice = choose_bidaf(None, [], None, init_from=checkpoint, word_vectors=None)
+    data = SquadDataModule("sample", cache_dir=str(tmp_path))
+    data.setup()
+    told = decisive_settings(Settings(dataset="sample", init_from=checkpoint), choice, data, None)
+    assert choice.start is not None
+    assert (told["hidden_size"], told["dropout"]) == (choice.start.hidden_size, 0.3)
+    assert choice.start.hidden_size != Settings.hidden_size
+    usual = dataclasses.replace(choice.start, hidden_size=Settings.hidden_size, dropout=Settings.dropout)
+    told = decisive_settings(Settings(dataset="sample"), dataclasses.replace(choice, start=usual), data, None)
+    assert not {"hidden_size", "dropout"} & told.keys()
 
 
 @pytest.mark.parametrize(

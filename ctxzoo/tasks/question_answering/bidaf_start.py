@@ -27,7 +27,7 @@ class BidafCheckpoint:
     Attributes:
         variant: its name in `BidafConfig.variants`.
         levers: names of options in `LEVERS`, sorted.
-        query_to_context, squad_version: as in its config.
+        query_to_context, squad_version, hidden_size, dropout: as in its config.
         word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
             say it, or "learned".
     """
@@ -36,6 +36,8 @@ class BidafCheckpoint:
     levers: tuple[str, ...]
     query_to_context: str
     squad_version: str
+    hidden_size: int
+    dropout: float
     word_vectors: str
 
 
@@ -57,6 +59,8 @@ def bidaf_checkpoint(path: str) -> BidafCheckpoint:
         levers=tuple(sorted(name for name in LEVERS if getattr(config, name))),
         query_to_context=config.query_to_context,
         squad_version=config.squad_version,
+        hidden_size=config.hidden_size,
+        dropout=config.dropout,
         word_vectors=LEARNED if config.train_word_embeddings else _vectors_of_card(path),
     )
 

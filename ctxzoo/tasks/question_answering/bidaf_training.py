@@ -15,7 +15,7 @@ from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.options import reported, reported_settings, score_option
 from ctxzoo.runs.settings import vectors_content
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.question_answering.bidaf_start import QUERY_TO_CONTEXT, VARIANT, BidafChoice
+from ctxzoo.tasks.question_answering.bidaf_start import QUERY_TO_CONTEXT, VARIANT, BidafCheckpoint, BidafChoice
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.run import ReaderRun
 from ctxzoo.training.trainer import TrainerSettings
@@ -243,6 +243,7 @@ def decisive_settings(
     start = settings.init_from
     return {
         **reported_settings(settings),
+        **({} if choice.start is None else _unusual_sizes(choice.start)),
         "levers": list(choice.levers),
         "query_to_context": choice.query_to_context,
         # Results made before this was reported began with sqrt(6 / (d + 1)).
@@ -254,3 +255,9 @@ def decisive_settings(
         "word_vectors": data.vectors_name() if choice.start is None else choice.start.word_vectors,
         **vectors_content(settings.word_vectors),
     }
+
+
+def _unusual_sizes(start: BidafCheckpoint) -> dict[str, object]:
+    """Return what a checkpoint has otherwise than a new model; results tell it only then."""
+    found = {name: getattr(start, name) for name in OF_NEW_MODELS}
+    return {name: value for name, value in found.items() if value != getattr(BidafSettings, name)}
