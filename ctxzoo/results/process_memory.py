@@ -1,12 +1,14 @@
-"""Memory that this process holds, and has held at most."""
+"""Memory that this process holds, has held at most, and may hold."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")  # Linux only
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))  # of a container
 
 
 def resident_bytes() -> int:
@@ -27,6 +29,22 @@ def peak_resident_bytes() -> int:
 
     unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def allowed_bytes() -> int:
+    """Return the bytes of memory of the machine, or fewer where a container sets a limit; 0 where nothing says so."""
+    try:
+        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, ValueError, OSError):  # no sysconf on Windows; elsewhere without these names
+        return 0
+    for file in _LIMITS:
+        try:
+            text = file.read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if text.isdecimal():  # "max" where there is none
+            sizes.append(int(text))
+    return max(min(sizes), 0)
 
 
 def _accounted(name: str) -> int | None:

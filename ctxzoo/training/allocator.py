@@ -8,11 +8,12 @@ from typing import Any
 
 import lightning
 
-from ctxzoo.results.process_memory import resident_bytes
+from ctxzoo.results.process_memory import allowed_bytes, resident_bytes
 
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _TOP_PAD = 256 * 2**20
+_GROWTH = 4 * 2**30
 
 
 def _glibc() -> Any | None:
@@ -36,21 +37,28 @@ def keep_freed_memory() -> bool:
     return all(library.mallopt(name, value) for name, value in settings)
 
 
+def _growth() -> int:
+    allowed = allowed_bytes()
+    return min(_GROWTH, allowed // 4) if allowed else _GROWTH
+
+
 class KeepFreedMemory(lightning.Callback):
     """Calls `keep_freed_memory` when training on the CPU starts, and hands unused pages back from time to time.
 
     Batches differ in length, so the kept memory falls to pieces in time and grows; without the return a long training
-    would hold several times what one step needs.
+    would hold several times what one step needs. What is handed back is soon mapped and filled with zeros again, so a
+    return every few steps costs as much as never keeping anything.
 
     Args:
         every: pages are handed back after so many steps,
         growth: and as soon as the process has grown by so many bytes since they were. A step that needs that much
-            multiplies large matrices, beside which new pages cost little.
+            multiplies large matrices, beside which new pages cost little. None: 4 GiB, or a quarter of the memory of
+            the machine or container where that is less.
     """
 
-    def __init__(self, every: int = 50, growth: int = 2 * 2**30) -> None:
+    def __init__(self, every: int = 400, growth: int | None = None) -> None:
         self.every = every
-        self.growth = growth
+        self.growth = _growth() if growth is None else growth
         self._library: Any | None = None
         self._batches = 0  # of all epochs: one epoch may be shorter than `every`
         self._trimmed = 0  # bytes in memory when pages were last handed back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from ctxzoo.results import process_memory
-from ctxzoo.results.process_memory import peak_resident_bytes, resident_bytes
+from ctxzoo.results.process_memory import allowed_bytes, peak_resident_bytes, resident_bytes
 
 needs_account = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's own account")
 
@@ -59,3 +60,25 @@ def test_without_the_account_of_linux(
     monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))
     assert peak_resident_bytes() == 3 * 2**20 * unit
     assert resident_bytes() == 0
+
+
+def test_a_container_allows_what_its_limit_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = (tmp_path / "memory.max", tmp_path / "limit_in_bytes")
+    monkeypatch.setattr(process_memory, "_LIMITS", files)
+    machine = allowed_bytes()
+    assert machine == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    files[0].write_text("max\n")
+    assert allowed_bytes() == machine
+    files[1].write_text("9223372036854771712\n")  # what cgroup v1 says where there is no limit
+    assert allowed_bytes() == machine
+    files[0].write_text(f"{512 * 2**20}\n")
+    assert allowed_bytes() == 512 * 2**20
+
+
+@pytest.mark.parametrize("error", [AttributeError, ValueError, OSError])
+def test_a_system_that_does_not_say_what_it_allows(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def sysconf(name: str) -> int:
+        raise error(name)
+
+    monkeypatch.setattr(process_memory, "os", SimpleNamespace(sysconf=sysconf))
+    assert allowed_bytes() == 0

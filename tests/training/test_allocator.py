@@ -138,6 +138,15 @@ def test_a_process_that_has_grown_trims_at_once(monkeypatch: pytest.MonkeyPatch)
     assert list(sizes) == []
 
 
+@pytest.mark.parametrize(
+    ("allowed", "growth"), [(0, 4 * 2**30), (2 * 2**30, 2**29), (8 * 2**30, 2 * 2**30), (64 * 2**30, 4 * 2**30)]
+)
+def test_a_small_machine_trims_earlier(allowed: int, growth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocator, "allowed_bytes", lambda: allowed)
+    assert KeepFreedMemory().growth == growth
+    assert KeepFreedMemory(growth=7).growth == 7
+
+
 @pytest.mark.parametrize("device", ["cuda", "mps", "meta"])
 def test_another_device_never_trims(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library()
