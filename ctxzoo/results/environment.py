@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from ctxzoo.results.process_memory import peak_resident_bytes
+from ctxzoo.results.process_memory import machine_bytes, peak_resident_bytes
 from ctxzoo.version import git, version
 
 LIBRARIES: tuple[str, ...] = (
@@ -43,9 +43,8 @@ def git_commit() -> str:
 def hardware() -> dict[str, str | int | float | list[str]]:
     """Describe the machine: ``cpu`` (model), ``cores`` this process may use, ``memory_gb`` (GiB in all), ``gpus``."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return {"cpu": _cpu_model(), "cores": cores, "memory_gb": round(memory / 2**30, 1), "gpus": gpus}
+    return {"cpu": _cpu_model(), "cores": cores, "memory_gb": round(machine_bytes() / 2**30, 1), "gpus": gpus}
 
 
 def versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Memory that this process holds, has held at most, and may hold."""
+"""Memory that this process holds, has held at most, and may hold; memory of the machine."""
 
 from __future__ import annotations
 
@@ -31,12 +31,17 @@ def peak_resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def allowed_bytes() -> int:
-    """Return the bytes of memory of the machine, or fewer where a container sets a limit; 0 where nothing says so."""
+def machine_bytes() -> int:
+    """Return the bytes of memory of the machine; 0 where the system does not say."""
     try:
-        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+        return max(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), 0)
     except (AttributeError, ValueError, OSError):  # no sysconf on Windows; elsewhere without these names
         return 0
+
+
+def allowed_bytes() -> int:
+    """Return the bytes of memory of the machine, or of a container with a lower limit; 0 where the system does not say."""
+    sizes = [machine_bytes()]
     for file in _LIMITS:
         try:
             text = file.read_text(encoding="ascii").strip()
@@ -44,7 +49,7 @@ def allowed_bytes() -> int:
             continue
         if text.isdecimal():  # "max" where there is none
             sizes.append(int(text))
-    return max(min(sizes), 0)
+    return min(sizes)
 
 
 def _accounted(name: str) -> int | None:
