@@ -40,7 +40,7 @@ def machine_bytes() -> int:
 
 
 def allowed_bytes() -> int:
-    """Return the bytes of memory of the machine, or of a container with a lower limit; 0 where the system does not say."""
+    """Return the memory in bytes of the machine, or a container's lower limit; 0 where the system does not say."""
     sizes = [machine_bytes()]
     for file in _LIMITS:
         try:
