@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
+from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation, minutes
 
 HEADINGS = ("recipe", "data", "get it", "row", "runs", "minutes", "MB of memory", "score")
 
@@ -24,6 +24,7 @@ class Score:
     higher: bool = True
 
 
+DEFAULTS = ("", "start")  # names of runs with the settings of the defaults; "start": BiDAF's since w_cq begins narrower
 ACCURACY = Score("test/accuracy", "accuracy")
 # Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
 SCORES: dict[str | tuple[str, str], Score] = {
@@ -62,21 +63,21 @@ def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
         *start,
         ", ".join(part for part in (runs[0].variant, runs[0].tag) if part),
         str(len(runs)),
-        _minutes(runs),
+        minutes(runs),
         f"{max(run.peak_memory_mb for run in runs):,.0f}",
         f"{score.name} {mean_and_deviation([run.metrics[score.metric] for run in runs])}",
     ]
 
 
 def _shown_row(runs: Sequence[RunResult], score: Score) -> Sequence[RunResult]:
-    """Return the runs of one row: of those with the settings of the defaults (no tag), where there are any, and the
-    most runs the one that has the best score.
+    """Return the runs of one row: of those with the settings of the defaults, where there are any, and the most runs
+    the one that has the best score.
     """
     rows: dict[tuple[str, ...], list[RunResult]] = defaultdict(list)
     for run in runs:
         if score.metric in run.metrics:
             rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
-    rows = {key: found for key, found in rows.items() if not key[0]} or rows
+    rows = {key: found for key, found in rows.items() if key[0] in DEFAULTS} or rows
     if not rows:
         return []
     most = max(len(found) for found in rows.values())
@@ -92,11 +93,6 @@ def _settings(run: RunResult) -> str:
     named = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}  # earlier results lack it
     # Word vectors that a run was given bear the seed of their own training in their name.
     return json.dumps(named, sort_keys=True).replace(f"-seed{run.seed}-", "-seed-")
-
-
-def _minutes(runs: Sequence[RunResult]) -> str:
-    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
-    return f"{minutes:.1f}" if minutes >= 0.1 else "< 0.1"
 
 
 TABLES = {"recipes": recipes}

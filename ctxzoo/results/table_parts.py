@@ -155,16 +155,30 @@ def _epochs(runs: Sequence[RunResult]) -> str:
     return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
 
 
-def _minutes(runs: Sequence[RunResult]) -> str:
-    minutes = statistics.fmean(run.wall_seconds for run in runs) / 60
-    return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
+def minutes(runs: Sequence[RunResult]) -> str:
+    """Write the mean wall time of runs; of runs on GPUs apart from the others, after their name: ``49, H200: 6.2``."""
+    by_device: dict[str, list[float]] = {}
+    for run in sorted(runs, key=_gpus):
+        by_device.setdefault(_gpus(run), []).append(run.wall_seconds / 60)
+    return ", ".join(f"{gpus}: {_duration(found)}" if gpus else _duration(found) for gpus, found in by_device.items())
+
+
+def _gpus(run: RunResult) -> str:
+    return " + ".join(name.removeprefix("NVIDIA ") for name in run.hardware.get("gpus", []))
+
+
+def _duration(found: Sequence[float]) -> str:
+    mean = statistics.fmean(found)
+    if mean < 0.1:
+        return "< 0.1"
+    return f"{mean:.1f}" if mean < 10 else f"{mean:.0f}"
 
 
 PARAMETERS_COLUMN = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
 RUN_COLUMNS = (
     Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
     Column("epochs", _epochs),
-    Column("minutes", _minutes),
+    Column("minutes", minutes),
 )
 
 

@@ -35,6 +35,15 @@ def test_the_row_of_the_defaults_with_the_most_runs_is_shown() -> None:
     assert cells[1:] == ["lama", "2", "1.5", "2,048", "accuracy 91.00 ± 1.41"]
 
 
+def test_the_settings_of_the_defaults_may_have_a_name() -> None:
+    place = {"recipe": "squad_bidaf", "architecture": "bidaf", "dataset": "ctxzoo-data/squad_v1_mini"}
+    runs = [
+        make_run(name, tag=tag, metrics={"test/f1": f1}, **place)
+        for name, tag, f1 in (("char7", "", 60.0), ("char7", "start", 65.0), ("char7", "reader", 70.0))
+    ]
+    assert rows_of(runs)["recipes/squad_bidaf.py", "ctxzoo-data/squad_v1_mini"][1] == "char7, start"
+
+
 def test_named_settings_are_shown_where_no_others_are() -> None:
     assert rows_of([run("lama", 1, 90.0, tag="k5")])[REUTERS][1] == "lama, k5"
 

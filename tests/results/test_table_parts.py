@@ -10,6 +10,7 @@ from ctxzoo.results.table_parts import (
     changed_settings,
     markdown_table,
     mean_and_deviation,
+    minutes,
     refuse_mixtures,
     refuse_repeats,
     seconds_column,
@@ -29,6 +30,18 @@ def test_mean_and_sample_deviation() -> None:
 
 def test_numbers_have_their_sign() -> None:
     assert [signed(shown) for shown in ("1.00 ± 0.50", "-1.00", "–")] == ["+1.00 ± 0.50", "-1.00", "–"]
+
+
+def test_minutes_on_a_gpu_are_not_averaged_with_others() -> None:
+    h200, both = ({"cpu": "Some CPU", "gpus": gpus} for gpus in (["NVIDIA H200"], ["NVIDIA H200", "Other"]))
+    runs = [
+        make_run(wall_seconds=360.0, hardware=h200),
+        make_run(wall_seconds=1200.0),
+        make_run(wall_seconds=480.0, hardware=h200),
+        make_run(wall_seconds=2.9, hardware=both),
+        make_run(wall_seconds=1800.0, hardware={"cpu": "Some CPU", "gpus": []}),
+    ]
+    assert minutes(runs) == "25, H200: 7.0, H200 + Other: < 0.1"
 
 
 def test_markdown_fills_short_rows_and_keeps_bars_in_their_cells() -> None:
