@@ -17,6 +17,7 @@ from ctxzoo.results.table_parts import (
     NOTHING,
     markdown_table,
     mean_and_deviation,
+    minutes,
     refuse_mixtures,
     refuse_repeats,
     with_commands,
@@ -104,14 +105,14 @@ def scores(results: Runs) -> str:
     return with_commands(markdown_table(headings, rows), [f"# {NOT_RUN}", *sorted(missing)] if missing else [])
 
 
-def minutes(results: Runs) -> str:
+def training_minutes(results: Runs) -> str:
     """Minutes of a training with the default settings on one core, and the rows that it is trained on."""
     rows = []
     columns: list[str | Data] = [*SENTENCE_DATASETS, *DOCUMENTS]
     for column in columns:
         runs = DEFAULT.runs(results, column)
         heading = column.heading if isinstance(column, Data) else column
-        rows.append([heading, f"{statistics.fmean(run.wall_seconds for run in runs) / 60:.1f}" if runs else NOT_RUN])
+        rows.append([heading, minutes(runs) if runs else NOT_RUN])
     return markdown_table(["set", "minutes"], rows)
 
 
@@ -151,4 +152,4 @@ def _network_weight(run: RunResult) -> float:
 
 
 TRIAL_TABLES: dict[str, Callable[[Runs], str]] = {"default-texts-trials": trials}
-TABLES: dict[str, Callable[[Runs], str]] = {"default-texts": scores, "default-texts-minutes": minutes}
+TABLES: dict[str, Callable[[Runs], str]] = {"default-texts": scores, "default-texts-minutes": training_minutes}
