@@ -42,6 +42,7 @@ STUDIES = {
     Study("attention_cbow", "sonly"): "Attention CBOW, s without K",
     Study("attention_cbow", "rank8"): "Attention CBOW, K of rank 8",
     Study("attention_cbow", "rate0.2"): "Attention CBOW, learning rate 0.2",
+    Study("attention_cbow", "uniform-rate0.2"): "Attention CBOW, K = s = 0 throughout, learning rate 0.2",
     Study("cbow", "exact"): "CBOW, exact gradient",
     Study("cbow", "exact-rate0.2"): "CBOW, exact gradient, learning rate 0.2",
     Study("positional_cbow", ""): "Positional CBOW",
