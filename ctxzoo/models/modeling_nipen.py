@@ -263,7 +263,8 @@ class NipenForVotePrediction(VotePreTrainedModel):
         config = self.config
         found: torch.Tensor | float = 0.0
         if config.version == "tensor":
-            found = 0.5 * config.tensor_lambda * sum_of_squares(self.tensor.parameters())
+            layers = (*self.tensor.hidden, self.tensor.output)  # weights alone: the authors leave the biases free
+            found = 0.5 * config.tensor_lambda * sum_of_squares(layer.weight for layer in layers)
         if config.amortized_bills:
             parts = [*self.text_points.parameters()]
             if config.bias == "doc":
@@ -289,7 +290,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         if config.amortized_bills:
             total = total + config.delta_lambda * sum_of_squares(deviations)
         else:
-            total = total + config.ideal_lambda * sum_of_squares([self.bills.weight] if sums else deviations)
+            total = total + config.ideal_lambda * sum_of_squares(deviations)
         tensor = config.version == "tensor"
         if scales is not None:
             of_scales = config.scale_lambda * sum_of_squares(scales)

@@ -397,7 +397,7 @@ def test_the_terms_of_the_authors_code() -> None:
         -0.5 * 6.0 * (likelihood * ~batch["labels"].isnan()).sum(),
         0.5
         * (
-            0.3 * (a.square().sum() + x.square().sum())
+            0.3 * (a[:3].square().sum() + x.square().sum())  # a of the bills of the batch alone
             + 0.5 * model.trust.weight.square().sum()
             + 0.7 * 3 * scales
             + 4 * b[:3].square().sum()
@@ -419,12 +419,32 @@ def test_the_terms_of_the_variational_and_tensor_version(widths: list[int]) -> N
     content = (hidden @ model.tensor.output.weight.t() + model.tensor.output.bias).squeeze(2)
     torch.testing.assert_close(found.content, content + model.bias.weight[:3].unsqueeze(1))
     squares = sum(each.square().sum() for each in model.encoder.parameters())
-    tensor = sum(each.square().sum() for each in model.tensor.parameters())
+    # The authors penalise the weights of the small network, and not its biases.
+    tensor = sum(each.weight.square().sum() for each in (*model.tensor.hidden, model.tensor.output))
+    assert all(each.bias.abs().sum() > 0 for each in (*model.tensor.hidden, model.tensor.output))
     scales = sum(scale.weight.square().sum() for scale in (model.content_scale, model.network_scale))
-    points = 0.3 * (model.bills.weight.square().sum() + model.legislators.weight.square().sum())
+    points = 0.3 * (model.bills.weight[:3].square().sum() + model.legislators.weight.square().sum())
     assert found.loss_terms[0].item() == pytest.approx(float(0.25 * 0.1**2 * squares + 0.5 * 1000 * tensor))
     expected = 0.5 * (points + 0.5 * model.trust.weight.square().sum() + 0.7 * scales)
     assert found.loss_terms[4].item() == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "authors_sum"])
+def test_low_rank_trust_is_held_as_the_product_that_it_is(reduction: str) -> None:
+    """lambda_tau ||P Q||^2 as the authors compute it, value and gradients, and not ||P||^2 + ||Q||^2."""
+    model, batch = model_of(trust_rank=2, reduction=reduction, trust_lambda=0.7), batch_of()
+    without = model_of(trust_rank=2, reduction=reduction, trust_lambda=0)
+    left, right = (part.detach().clone().requires_grad_() for part in (model.trust.left, model.trust.right))
+    times = 1 if reduction == "authors_sum" else 3 / 6 / 11  # of a mean: the fraction of the bills, by votes
+    expected = 0.5 * 0.7 * times * (left @ right).square().sum()
+    found, other = model(**batch), without(**batch)
+    torch.testing.assert_close(found.loss_terms[-1] - other.loss_terms[-1], expected)
+    expected.backward()
+    for each in (found, other):
+        each.loss.backward()
+    for name, wanted in (("left", left.grad), ("right", right.grad)):
+        gradients = [getattr(each.trust, name).grad for each in (model, without)]
+        torch.testing.assert_close(gradients[0] - gradients[1], wanted)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "authors_sum"])
