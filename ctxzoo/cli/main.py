@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from huggingface_hub.errors import StrictDataclassError
+
 import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
@@ -49,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the pipe has seen enough (`| head`); Python must not write to it again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except (OSError, ValueError, TypeError, ImportError) as error:
+    except (OSError, ValueError, TypeError, ImportError, StrictDataclassError) as error:
         if options.debug:
             raise
         from ctxzoo.runs.options import advice_for

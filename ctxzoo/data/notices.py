@@ -6,6 +6,8 @@ import logging
 import sys
 from collections.abc import Sequence
 
+from huggingface_hub.errors import StrictDataclassError
+
 logger = logging.getLogger(__name__)
 
 _said: set[tuple[str, str]] = set()
@@ -20,7 +22,12 @@ def say_once(message: str) -> None:
 
 
 def on_one_line(error: BaseException) -> str:
-    """Return the message of an error with its line breaks as blanks; the name of its type where it has no message."""
+    """Return the message of an error with its line breaks as blanks; the name of its type where it has no message.
+
+    Of an error of a configuration it is that of its cause, which names the field.
+    """
+    if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
+        return f"a setting of the model: {on_one_line(error.__cause__)}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import yaml
+from huggingface_hub.errors import StrictDataclassError
 from transformers import HfArgumentParser
 
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.runs.options import REPORTED, advice_for, check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
@@ -49,8 +51,8 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         if getattr(parsed, "wandb", False):
             check_wandb()
         main(parsed)
-    except (OSError, ValueError, ImportError, FloatingPointError) as error:
-        sys.exit(f"error: {advice_for(str(error), names)}")
+    except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
+        sys.exit(f"error: {advice_for(on_one_line(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit(STOPPED if "resume" in names else "stopped")
 

@@ -199,6 +199,13 @@ OTHERS: dict[str, tuple[str, str, bytes, tuple[str, ...], str]] = {
         "a.txt holds no text; expected a sentence or a paragraph in each line",
     ),
     "not UTF-8": (WORDS, "a.txt", "schön\n".encode("cp1252"), (), "a.txt, line 1: b'\\xf6' is not UTF-8; convert the"),
+    "a size out of bounds": (
+        "regression",
+        "a.csv",
+        "".join(["a,b\n", *(f"{n},2\n" for n in range(40))]).encode(),
+        ("--hidden_size", "1000000"),
+        "ctxzoo: error: a setting of the model: hidden_size must be at most 100,000, got 1000000",
+    ),
     "no batches": (
         WORDS,
         "a.txt",

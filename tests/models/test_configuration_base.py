@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,24 @@ def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:
         LamaConfig(logit_scale=float("nan"))
     with pytest.raises(StrictDataclassError, match=r"no_answer_threshold must be in \[0, 1\], or null; got 7"):
         BidafConfig(no_answer_threshold=7.0)
+
+
+def test_a_list_of_fractions_is_bounded_as_fractions_are() -> None:
+    """Incomes and Unix times are offsets of features; every such field of every configuration holds them."""
+    lists = {
+        (known.config_class, field.name)
+        for known in ARCHITECTURES.values()
+        for field in fields(known.config_class)
+        if "list[float]" in str(field.type)
+    }
+    assert {name for _, name in lists} == {"feature_offsets", "feature_scales", "kl_gamma_prior"}
+    for config_class, name in lists:
+        bounded = partial(config_class.validate_numbers, config := config_class())
+        setattr(config, name, [1.7e9, -250_000.5])
+        bounded()
+        setattr(config, name, [1.0, 1e31])
+        with pytest.raises(ValueError, match=rf"{name} must be a finite number, at most 1e\+30 in size; got 1e\+31"):
+            bounded()
 
 
 def test_a_number_without_end_is_not_saved(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from huggingface_hub.errors import StrictDataclassError
 
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.interrupted import TrainingInterrupted
 
@@ -64,6 +66,12 @@ def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         parsed(monkeypatch, "nowhere.yaml")
 
 
+def bad_setting() -> StrictDataclassError:
+    with pytest.raises(StrictDataclassError) as raised:
+        ContextualizerConfig(rank=0)
+    return raised.value
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -71,6 +79,7 @@ def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         (OSError("disk full"), "error: disk full"),
         (ImportError("needs: pip install wandb"), r"error: needs: pip install wandb"),
         (FloatingPointError("the loss is nan"), "error: the loss is nan"),
+        (bad_setting(), r"^error: a setting of the model: rank must be at least 1, got 0$"),
         (TrainingInterrupted("stopped"), "stopped; --resume keeps what is finished and goes on with the rest"),
         (KeyboardInterrupt(), "stopped; --resume keeps"),
     ],

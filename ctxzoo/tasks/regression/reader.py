@@ -15,6 +15,7 @@ from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.own_splits import group_numbers
 from ctxzoo.data.row_files import read_delimited, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.models.configuration_base import LARGEST_FLOAT
 from ctxzoo.tasks.regression.sample import sample_rows
 
 NUMBER_FILES = (".csv", ".tsv", ".parquet")
@@ -208,6 +209,12 @@ def number_column(where: str, table: pa.Table, name: str) -> Numbers:
     if odd.any():
         raise TextFormatError(
             f"{where}, row {int(odd.argmax())}: no finite number in {name!r}; fill it in or leave the row out"
+        )
+    large = np.abs(values) > LARGEST_FLOAT
+    if large.any():
+        row = int(large.argmax())
+        raise TextFormatError(
+            f"{where}, row {row}: {values[row]:g} in {name!r} is too large; expected numbers up to {LARGEST_FLOAT:g}"
         )
     return values
 

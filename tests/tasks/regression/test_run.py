@@ -230,6 +230,21 @@ def test_rows_of_ones_own_go_the_whole_way(
     assert main(["predict", str(checkpoint), "--numbers", "4,1"]) == 0
 
 
+def test_times_and_incomes_are_features(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = ["time,income,spent"] + [f"{1.7e9 + 3600 * n},{20_000 * n},{1e6 * n}" for n in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    assert main(["train", "regression", "--data", "own.csv", "--tiny"]) == 0
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    assert main(["evaluate", str(checkpoint), "--dataset", "own.csv", "--split", "train"]) == 0
+    (tmp_path / "own.csv").write_text("\n".join([*lines, "1e35,0,0"]))
+    assert main(["train", "regression", "--data", "own.csv", "--tiny"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "row 40: 1e+35 in 'time' is too large; expected numbers up to 1e+30" in line
+
+
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
     from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
