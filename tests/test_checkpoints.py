@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from huggingface_hub import CommitOperationAdd, HfApi, constants
-from transformers import FillMaskPipeline, TextClassificationPipeline, TokenClassificationPipeline
+from transformers import FillMaskPipeline, TokenClassificationPipeline
 
 import ctxzoo
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -24,6 +24,7 @@ from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, card_named
 from ctxzoo.tasks.text_classification.explanation import explain_text
+from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES
 from tests.support import tiny_tagger, tiny_word_embedding
@@ -83,7 +84,7 @@ def test_a_reader(folders: dict[str, Path]) -> None:
 
 def test_a_classifier(folders: dict[str, Path]) -> None:
     classifier = ctxzoo.pipeline(str(folders["text-classification"]), device="cpu", batch_size=2, top_k=None)
-    assert type(classifier) is TextClassificationPipeline
+    assert type(classifier) is KnownWordsPipeline
     assert (classifier.task, classifier._batch_size) == ("text-classification", 2)
     model, tokenizer = lama(), build_word_tokenizer(WORDS)
     with torch.no_grad():

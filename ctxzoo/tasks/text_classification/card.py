@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import TextClassificationPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_parts import Snippets, repo_line, shown_prediction, text_assignment
@@ -16,6 +15,7 @@ from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
 from ctxzoo.tasks.text_classification.explanation_picture import plot_token_weights
+from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
@@ -60,7 +60,7 @@ def _what_is_right(example: Mapping[str, Any], words: str) -> str:
 class TextClassificationCard(TaskCard):
     name = "text-classification"
     pipeline_tag = "text-classification"
-    pipeline_class = TextClassificationPipeline
+    pipeline_class = KnownWordsPipeline
     title = "text classification"
     predictions = "labels"
     metrics = METRICS
@@ -100,7 +100,7 @@ class TextClassificationCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
-        prediction: dict[str, Any] = TextClassificationPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
+        prediction: dict[str, Any] = KnownWordsPipeline(model=model, tokenizer=tokenizer)([inputs["text"]])[0]
         return prediction
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Explanation]:

@@ -72,12 +72,14 @@ class TextClassificationCommands(TaskCommands):
 
         from ctxzoo.data.text_files import read_text_lines
         from ctxzoo.tasks.text_classification.card import CARD
+        from ctxzoo.tasks.text_classification.known_words import count_known_words, no_known_word_note
 
         texts = [text] if options.file is None else read_text_lines(options.file)
         classifier = CARD.load_pipeline(options.checkpoint)
-        note = left_out_note(classifier.tokenizer, texts)
-        if note is not None:
-            print(f"ctxzoo: {note}", file=sys.stderr)
+        unknown = no_known_word_note(count_known_words(classifier.tokenizer, texts))
+        for note in (left_out_note(classifier.tokenizer, texts), unknown):
+            if note is not None:
+                print(f"ctxzoo: {note}", file=sys.stderr)
         if page is not None:
             _explain(classifier, texts, page)
         if text is not None or options.output is not None:
@@ -97,7 +99,7 @@ def classify_texts(
     """Return the most probable `label` of each text and its probability `score`, in their order.
 
     Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
-    `words_left_out`, the number of known words behind it.
+    `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
     """
     limited = classifier.tokenizer.word_limit is not None
     predictions: list[dict[str, Any]] = classifier(texts, batch_size=batch_size, truncation=limited)

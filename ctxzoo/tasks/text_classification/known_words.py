@@ -1,0 +1,56 @@
+"""How many words of a text a classifier knows, and answers that say so where it knows none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import TextClassificationPipeline
+
+from ctxzoo.models.tokenization_word import WordTokenizer
+
+NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
+
+
+def count_known_words(tokenizer: WordTokenizer, texts: Sequence[str]) -> list[int]:
+    """Count the words of each text that are in the vocabulary, those behind the tokenizer's limit too.
+
+    Hashed n-grams are no words: a text of new words has some, and none is known.
+    """
+    return [_count(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
+
+
+def no_known_word_note(counts: Sequence[int]) -> str | None:
+    """Write a note on texts of which no word is known, from the `count_known_words` of all; None where there is none.
+
+    A model gives these texts an answer too, from nothing but what it answers anyway, or from n-grams.
+    """
+    without = [number for number, count in enumerate(counts, start=1) if not count]
+    if not without:
+        return None
+    first = ", ".join(str(number) for number in without[:5]) + (", …" if len(without) > 5 else "")
+    return (
+        f"the model knows no word of {len(without):,} of {len(counts):,} texts (number {first}); "
+        "their labels say nothing about them"
+    )
+
+
+class KnownWordsPipeline(TextClassificationPipeline):
+    """transformers' pipeline, whose answers to a text without a known word also have `no_known_word`: True."""
+
+    def _forward(self, model_inputs: Any) -> dict[str, torch.Tensor]:
+        known = [_count(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]
+        return {"logits": super()._forward(model_inputs)["logits"], "known_words": torch.tensor(known)}
+
+    def postprocess(self, model_outputs: Any, *args: Any, **options: Any) -> Any:
+        answer = super().postprocess(model_outputs, *args, **options)
+        if not int(model_outputs["known_words"]):
+            for one in answer if isinstance(answer, list) else [answer]:
+                one[NO_KNOWN_WORD] = True
+        return answer
+
+
+def _count(ids: Sequence[int], tokenizer: Any) -> int:
+    """Return how many ids are words: not padding, and not one of the n-grams, which come after the words."""
+    return sum(0 < index < len(tokenizer) for index in ids)

@@ -1,0 +1,52 @@
+"""Texts of which a classifier knows no word: counted, and flagged in its answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
+from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
+from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline, count_known_words, no_known_word_note
+
+WORDS = ["the", "lamp", "is", "solid"]
+NGRAMS: dict[str, Any] = {
+    "ngram_order": 2,
+    "char_ngrams": (2, 3),
+    "ngram_buckets": 16,
+    "char_ngram_buckets": 8,
+}
+TEXTS = ["qwx zzq", "The LAMP wobbles is", "", "lamp " * 5]
+
+
+def classifier(tokenizer: WordTokenizer, **options: Any) -> KnownWordsPipeline:
+    torch.manual_seed(0)
+    config = TextBaselineConfig(vocab_size=tokenizer.num_ids, word_dim=6, encoder="mean", num_labels=3)
+    return KnownWordsPipeline(model=TextBaselineForSequenceClassification(config), tokenizer=tokenizer, **options)
+
+
+@pytest.mark.parametrize("options", [{}, NGRAMS, {"model_max_length": 2}], ids=["words", "n-grams", "limit"])
+def test_known_words_are_counted_and_their_lack_is_flagged_in_every_answer(options: dict[str, Any]) -> None:
+    tokenizer = build_word_tokenizer(WORDS, **options)
+    assert count_known_words(tokenizer, TEXTS) == [0, 3, 0, 5]
+    assert count_known_words(tokenizer, []) == []
+    for batch_size in (1, 4):
+        pipe = classifier(tokenizer, batch_size=batch_size, device="cpu")
+        answers = pipe(TEXTS, truncation="model_max_length" in options)
+        assert [one.get("no_known_word") for one in answers] == [True, None, True, None]
+        every = pipe(TEXTS, top_k=None)
+        assert [[label.get("no_known_word") for label in one] for one in every] == [
+            [flag] * 3 for flag in (True, None, True, None)
+        ]
+        assert sum(label["score"] for label in every[0]) == pytest.approx(1)
+
+
+def test_the_note_says_which_texts() -> None:
+    assert no_known_word_note([1, 2]) is None
+    assert no_known_word_note([0]) == (
+        "the model knows no word of 1 of 1 texts (number 1); their labels say nothing about them"
+    )
+    assert "6 of 7 texts (number 1, 3, 4, 5, 6, …)" in str(no_known_word_note([0, 1, 0, 0, 0, 0, 0]))
