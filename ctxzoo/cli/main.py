@@ -20,8 +20,9 @@ from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import Option, positive
+from ctxzoo.tasks.commands import SKIP_BAD, Option, positive
 
 if TYPE_CHECKING:
     from ctxzoo.cli.inspection import Part
@@ -45,7 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.debug:
         _quieten()
     try:
-        status: int = options.command(options)
+        with reading_notes(skip_bad=getattr(options, "skip_bad", False)) as notes:
+            try:
+                status: int = options.command(options)
+            finally:
+                print(*(f"{line}\n" for line in notes.new_lines()), sep="", end="", file=sys.stderr)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the pipe has seen enough (`| head`); Python must not write to it again when it ends.
@@ -95,6 +100,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     sub.add_argument("--batch_size", type=positive, default=128)
     sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
     sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
@@ -125,6 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
         type=Path,
         help="JSON file of id to answer, or of labels, tags, words or items and scores; music: also .mid; with --file",
     )
+    sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")
 
@@ -193,6 +200,7 @@ def evaluate(options: argparse.Namespace) -> int:
             **own,
             "precision": options.precision,
             "metrics": scores,
+            "reading": current_notes().as_json(),
             "versions": versions(),
         }
         write_json(options.output, content)

@@ -21,7 +21,7 @@ VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given wor
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
 RESULTS_DIR = "runs/results"  # where runs write by default, ignored by git; results/ holds the published ones
 SCHEMA = 1
-OPTIONAL = ("tag", "per_example")  # files of earlier runs lack them
+OPTIONAL = ("tag", "per_example", "reading")  # files of earlier runs lack them
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _OTHERS = re.compile(r"[^A-Za-z0-9_.+-]+")
 _ABSOLUTE_PATH = re.compile(
@@ -62,6 +62,8 @@ class RunResult:
         tag: what distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
         per_example: numbers of each example of a split, by ``split/name``, in the order of its rows; for tests that
             pair the examples of two runs. Empty where none are kept; files leave it out then.
+        reading: what was done with odd data to how many parts, see ``ReadingNotes.counts``. Empty where nothing was;
+            files leave it out then.
     """
 
     schema: int = SCHEMA
@@ -85,6 +87,7 @@ class RunResult:
     created: str = field(default_factory=utc_now)
     tag: str = ""
     per_example: dict[str, list[float]] = field(default_factory=dict)
+    reading: dict[str, int] = field(default_factory=dict)
 
 
 def write_result(result: RunResult, folder: str | Path) -> Path:
@@ -200,8 +203,9 @@ def read_results(folder: str | Path) -> list[RunResult]:
 def _encoded(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
     content = {name: _rounded(value) for name, value in asdict(result).items()}
-    if not content["per_example"]:
-        del content["per_example"]
+    for name in ("per_example", "reading"):
+        if not content[name]:
+            del content[name]
     _check(content)
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode()
@@ -247,6 +251,8 @@ def _check(content: Mapping[str, Any]) -> None:
     _check_values("data", content["data"], str, keys={"source", "fingerprint"})
     _check_values("versions", content["versions"], str)
     _check_lists("per_example", content.get("per_example", {}))
+    _expect("reading", content.get("reading", {}), dict)
+    _check_values("reading", content.get("reading", {}), int)
     for name, value in content.items():
         _check_json(name, value)
     _check_created(content["created"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
 from ctxzoo.results.result import RESULTS_DIR, RunResult, path_of_parts, result_path
 
@@ -113,4 +114,5 @@ class RunSpec:
             peak_memory_mb=peak_memory_mb(),
             tag=self.tag,
             per_example={name: list(values) for name, values in (per_example or {}).items()},
+            reading=current_notes().counts(),
         )

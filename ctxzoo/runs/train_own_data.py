@@ -16,6 +16,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 import ctxzoo
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.results.result import RunResult, finished_result
 from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.options import RANGES, SEED
@@ -84,7 +85,7 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
     datasets.disable_progress_bars()
     preset = training.choose(request)
     splits = prepared(training, request)
-    for line in splits.lines:
+    for line in (*splits.lines, *current_notes().new_lines()):
         print(line)
     where = "the checkpoint's" if request.init_from is not None else request.settings
     print(f"training {preset.architecture} {preset.variant} with {where} settings: {told(preset.settings())}")

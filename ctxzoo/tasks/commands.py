@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+SKIP_BAD = "leave bad files, rows and documents out, and say how many and which"  # of every command that reads data
+
 
 @dataclass(frozen=True)
 class Option:

@@ -48,7 +48,7 @@ def test_file_format(tmp_path: Path) -> None:
     path = write_result(make_result(wall_seconds=12345.6789, metrics={"b": 1 / 3, "a": 1_234_567_890}), tmp_path)
     text = path.read_text()
     content = json.loads(text)
-    assert list(content) == sorted({field.name for field in fields(RunResult)} - {"per_example"})
+    assert list(content) == sorted({field.name for field in fields(RunResult)} - {"per_example", "reading"})
     assert list(content["metrics"]) == ["a", "b"]
     assert content["metrics"] == {"a": 1_234_567_890, "b": 0.333333}
     assert content["wall_seconds"] == 12345.7
@@ -61,6 +61,14 @@ def test_numbers_of_examples(tmp_path: Path) -> None:
     path = write_result(result, tmp_path)
     assert read_result(path) == result
     assert json.loads(path.read_text())["per_example"] == {"test/nll": [101.25, 7.0], "test/steps": [12, 1]}
+
+
+def test_what_was_left_out_of_the_data(tmp_path: Path) -> None:
+    result = make_result(reading={"left out as bad": 3})
+    path = write_result(result, tmp_path)
+    assert read_result(path) == result
+    with pytest.raises(TypeError, match=r"reading\.rows"):
+        write_result(make_result(reading={"rows": "three"}), tmp_path)
 
 
 def test_names(tmp_path: Path) -> None:

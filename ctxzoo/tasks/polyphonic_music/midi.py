@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_file
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, check_keys
 
@@ -84,7 +85,10 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
         file = mido.MidiFile(path)
         tracks = mido.merge_tracks(file.tracks)
     except Exception as error:  # mido has many errors for damaged files, some of them its own and of no common class
-        raise DatasetFileError(f"{path} is no whole MIDI file: {error or type(error).__name__}") from error
+        raise DatasetFileError(
+            f"{path} is no whole MIDI file ({on_one_line(error)}); copy or export it again, or leave it out"
+            " (or set `skip_bad`)"
+        ) from error
     if file.type == 2:
         raise DatasetFileError(
             f"{path} is a MIDI file of type 2, whose tracks are pieces of their own; expected 0 or 1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
@@ -103,7 +105,7 @@ def _without_configurations(dataset: str, path: Path, grid: Grid) -> dict[str, d
 
 def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
     if is_midi(path):
-        return _of_midi([path], path.parent, grid)
+        return datasets.Dataset.from_dict({PIECE: [path.name], NOTES: [read_midi(path, grid)]})
     kind = path.suffix.lower()
     if kind not in ROW_FILES:
         raise DatasetFileError(
@@ -129,10 +131,18 @@ def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datas
 
 
 def _of_midi(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
-    pieces = {
-        PIECE: [file.relative_to(folder).as_posix() for file in files],
-        NOTES: [read_midi(file, grid) for file in files],
-    }
+    pieces: dict[str, list[Any]] = {PIECE: [], NOTES: []}
+    for file in files:
+        name = file.relative_to(folder).as_posix()
+        try:
+            notes = read_midi(file, grid)
+        except DatasetFileError as error:
+            leave_out(name, error)
+        else:
+            pieces[PIECE].append(name)
+            pieces[NOTES].append(notes)
+    if not pieces[PIECE]:
+        raise DatasetFileError(f"{folder}: all of its {len(files):,} MIDI files are bad; expected one that can be read")
     return datasets.Dataset.from_dict(pieces)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.cli.main import main
+from ctxzoo.data.reading_notes import LEFT_OUT
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
@@ -79,3 +80,41 @@ def test_music_of_ones_own_goes_the_whole_way(
     again = ["train", "polyphonic-music", "--data", "own.jsonl", "--tiny", "--init_from", str(checkpoint)]
     assert main(again) == 0
     (_,) = Path("runs").rglob("continued-*/checkpoint")
+
+
+def test_bad_midi_files_are_left_out_counted_and_listed_or_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, piece in enumerate(sample_music(train=12)["train"]["notes"][:]):
+        write_midi(piece, tmp_path / "songs" / f"{number:02}.mid", Grid())
+    whole = Path("songs/00.mid").read_bytes()
+    Path("songs/cut.mid").write_bytes(whole[:-9])
+    Path("songs/text.mid").write_text("no music")
+    command = ["train", "polyphonic-music", "--data", "songs", "--tiny"]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "songs/cut.mid is no whole MIDI file (" in line
+    assert line.endswith("copy or export it again, or leave it out (or set --skip_bad)")
+
+    assert main([*command, "--skip_bad"]) == 0
+    said = capsys.readouterr()
+    assert "songs: 12 pieces:" in said.out
+    assert "note: --skip_bad left out 2 of the data:\n    songs/cut.mid is no whole MIDI file (" in said.out
+    assert said.out.index("left out 2") < said.out.index("training "), "before hours are spent"
+    (file,) = Path("runs/results").rglob("*.json")
+    assert json.loads(file.read_text())["reading"] == {LEFT_OUT: 2}
+
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    score = ["evaluate", str(checkpoint), "--dataset", "songs", "--split", "train", "--output", "scores.json"]
+    assert main(score) == 2
+    capsys.readouterr()
+    assert main([*score, "--skip_bad"]) == 0
+    assert "note: --skip_bad left out 2 of the data:" in capsys.readouterr().err
+    reading = json.loads(Path("scores.json").read_text())["reading"]
+    assert reading["counts"] == {LEFT_OUT: 2}
+    assert sorted(reading["left_out"]) == ["cut.mid", "text.mid"]
+
+    continued = ["predict", str(checkpoint), "--file", "songs/cut.mid", "--output", "more.mid", "--skip_bad"]
+    assert main(continued) == 2, "the only file is not left out"
+    assert "songs/cut.mid is no whole MIDI file" in capsys.readouterr().err

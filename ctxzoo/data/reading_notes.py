@@ -1,0 +1,135 @@
+"""What readers did with odd data, counted: what `--skip_bad` left out, and what they drop, guess or merge by rule.
+
+Every reader calls one of two functions, and no argument has to be handed through:
+
+    except DatasetFileError as error:
+        leave_out(str(path), error)  # raises the error; with `--skip_bad` the part is left out, listed and counted
+    note(str(path), "rows of a user without a time, read in the order of the file", 12)  # never an error
+
+A command, or a user's own script, gathers what they say around all that it reads:
+
+    with reading_notes(skip_bad=True) as notes:
+        data.setup()
+    print(*notes.lines(), sep="\\n")
+
+`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` do so with their option `--skip_bad`: the lines go to the user,
+`counts()` into the JSON file that they write. Without a block around it a part that is bad is an error, and a note is
+logged as a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from ctxzoo.data.notices import on_one_line
+
+SHOWN = 5  # parts that are listed for a person
+LISTED = 1000  # in a JSON file
+LEFT_OUT = "left out as bad"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class ReadingNotes:
+    """What readers left out and noted. The same part or note of data that is read twice counts once.
+
+    Attributes:
+        skip_bad: Whether bad parts are left out; otherwise the first is an error.
+        left_out: Name of a file, row or document to the reason why it was left out.
+        noted: Name of the data and what was done with it, to how many were.
+    """
+
+    skip_bad: bool = False
+    left_out: dict[str, str] = field(default_factory=dict)
+    noted: dict[tuple[str, str], int] = field(default_factory=dict)
+    _shown: set[str] = field(default_factory=set)
+
+    def lines(self) -> list[str]:
+        """Return for a person, in one line each: how many parts were left out, the first of them, and every note."""
+        lines = []
+        if self.left_out:
+            lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data:")
+            for where, why in list(self.left_out.items())[:SHOWN]:
+                lines.append(f"    {why if where in why else f'{where}: {why}'}")
+            if len(self.left_out) > SHOWN:
+                lines.append(f"    … and {len(self.left_out) - SHOWN:,} more")
+        return lines + [f"note: {where}: {number:,} {what}" for (where, what), number in self.noted.items()]
+
+    def new_lines(self) -> list[str]:
+        """Return those of `lines` that no earlier call returned."""
+        lines = [line for line in self.lines() if line not in self._shown]
+        self._shown.update(lines)
+        return lines
+
+    def counts(self) -> dict[str, int]:
+        """Return what was done with the data to how many parts, over all files; nothing where nothing was done."""
+        counts = {LEFT_OUT: len(self.left_out)} if self.left_out else {}
+        for (_, what), number in self.noted.items():
+            counts[what] = counts.get(what, 0) + number
+        return counts
+
+    def as_json(self) -> dict[str, object]:
+        """Return `counts`, and the names of the first thousand parts that were left out with the reasons."""
+        listed = dict(list(self.left_out.items())[:LISTED])
+        return {"counts": self.counts(), "left_out": listed}
+
+
+_current: ContextVar[ReadingNotes | None] = ContextVar("reading_notes", default=None)
+
+
+@contextmanager
+def reading_notes(*, skip_bad: bool = False) -> Iterator[ReadingNotes]:
+    """Gather what readers leave out and note inside the block.
+
+    Args:
+        skip_bad: Whether bad files, rows and documents are left out instead of being errors.
+    """
+    notes = ReadingNotes(skip_bad)
+    token = _current.set(notes)
+    try:
+        yield notes
+    finally:
+        _current.reset(token)
+
+
+def current_notes() -> ReadingNotes:
+    """Return the notes of the innermost `reading_notes` block; outside of any, empty ones that skip nothing."""
+    return _current.get() or ReadingNotes()
+
+
+def leave_out(where: str, error: Exception) -> None:
+    """Leave a bad file, row or document out where the user asked for that.
+
+    Args:
+        where: What it is called, as "songs/a.mid" or "votes.csv, row 7"; the same each time it is read.
+        error: What is wrong with it.
+
+    Raises:
+        Exception: `error`, where bad parts are errors.
+    """
+    notes = current_notes()
+    if not notes.skip_bad:
+        raise error
+    notes.left_out[where] = on_one_line(error)
+
+
+def note(where: str, what: str, number: int) -> None:
+    """Say that a reader dropped, guessed, merged or replaced something by its rule; 0 of it are not worth a word.
+
+    Args:
+        where: What the data is called.
+        what: What was done with how many, as it follows the number: "votes of bills without a text, left out".
+        number: How many.
+    """
+    if not number:
+        return
+    notes = _current.get()
+    if notes is None:
+        logger.warning("%s: %s %s", where, f"{number:,}", what)
+    else:
+        notes.noted[where, what] = number
