@@ -25,6 +25,7 @@ from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
+RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the preset, whatever its optimiser
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
@@ -51,7 +52,7 @@ class OwnTraining(ABC):
     Attributes:
         card: of the problem.
         default: the architecture and variant where none is named.
-        space: name to values of the settings that a search tries, where the preset has them.
+        space: name to values of the settings that a search tries beside the learning rate, where the preset has them.
         objective: score of validation by which a search compares; a name in the card's `metrics`.
         lower_is_better: of that score.
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
@@ -115,8 +116,10 @@ class OwnTraining(ABC):
 
     def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
         """Return name to values of the settings that a search tries, from this preset on."""
-        settings = preset.settings()
-        return {name: values for name, values in self.space.items() if name in settings}
+        own = preset.values()
+        rate = own.get("learning_rate")
+        rates = {"learning_rate": [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]} if rate else {}
+        return {**rates, **{name: values for name, values in self.space.items() if name in own}}
 
     def architectures(self) -> list[str]:
         """Return the names of the architectures that have a head of this problem."""

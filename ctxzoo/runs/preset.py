@@ -22,6 +22,8 @@ class Preset:
         task: arguments of the LightningModule, beside the model.
         trainer: fields of `TrainerSettings`.
         run: further fields of the run, such as `decay`.
+        only_if_changed: name to value of settings that results leave out at this value, so that those from before there
+            were such settings stay those of the same settings.
     """
 
     architecture: str
@@ -31,10 +33,20 @@ class Preset:
     task: Mapping[str, Any] = field(default_factory=dict)
     trainer: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
+    only_if_changed: Mapping[str, Any] = field(default_factory=dict)
+
+    def values(self) -> dict[str, Any]:
+        """Return every setting by name, as the parts of a run take it."""
+        return {name: value for group in GROUPS for name, value in getattr(self, group).items()}
 
     def settings(self) -> dict[str, Any]:
-        """Return all settings by name, as a results file reports them."""
-        return {name: _plain(value) for group in GROUPS for name, value in getattr(self, group).items()}
+        """Return the settings by name, as a results file reports them."""
+        left_out = self.only_if_changed
+        return {
+            name: _plain(value)
+            for name, value in self.values().items()
+            if name not in left_out or value != left_out[name]
+        }
 
     def changed(self, **settings: Any) -> Preset:
         """Return the preset with other values of settings that it has.
@@ -48,7 +60,7 @@ class Preset:
             if owner is None:
                 raise ValueError(
                     f"{self.architecture} {self.variant} has no setting {name}; it has "
-                    f"{', '.join(sorted(self.settings()))}"
+                    f"{', '.join(sorted(self.values()))}"
                 )
             owner[name] = value
         return replace(self, **groups)

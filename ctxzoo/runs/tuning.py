@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.results.result import TRIALS, RunResult, finished_result
@@ -76,22 +76,24 @@ def tuned_run(
         kept = finished_result(run.spec.results_file, run.spec.settings) if request.resume else None
         try:
             result = execute(run, resume=request.resume, quiet=True)
-        except (NonFiniteLossError, FloatingPointError) as error:
+        except (NonFiniteLossError, FloatingPointError, ValueError) as error:
+            if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
+                raise  # of the data or the preset; behind it, of settings that do not go together
             spent += time.monotonic() - began
-            tell(f"trial {number}: {told(changes)}: {error}")
+            tell(f"trial {number}: {_changes(tried, preset)}: {error}")
             continue
         spent += result.wall_seconds if kept is not None else max(time.monotonic() - began, result.wall_seconds)
         found = Found(tried, trial, run, _score(training, result))
         best, other = _better(best, found, training.lower_is_better)
         if other is not None:
             shutil.rmtree(other.run.spec.folder, ignore_errors=True)  # its results file is what is kept of it
-        tell(_line(training, number, changes, found, best, result.wall_seconds))
+        tell(_line(training, number, _changes(tried, preset), found, best, result.wall_seconds))
     else:
         number += 1
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
     trials_told = "1 trial" if number == 1 else f"{number} trials"
-    tell(f"{trials_told} in {spent / 60:.1f} min; the best has {told(best.preset.settings(), free)}")
+    tell(f"{trials_told} in {spent / 60:.1f} min; the best has {told(best.preset.values(), free)}")
     kept_trial = replace(best.trial, name=TUNED, score="test")
     run = training.run(request, best.preset, splits, kept_trial)
     if finished_result(run.spec.results_file, run.spec.settings) is None and best.run.spec.folder.is_dir():
@@ -103,14 +105,34 @@ def tuned_run(
 
 
 def _candidates(space: Mapping[str, Sequence[Any]], preset: Preset, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield changes of the preset: none, and then all of the space in random order, but for the preset itself."""
-    settings = preset.settings()
-    yield {name: settings[name] for name in space}
-    if space:
-        number = len(ParameterGrid(dict(space)))
-        for changes in ParameterSampler(dict(space), number, random_state=seed):
-            if any(settings[name] != value for name, value in changes.items()):
-                yield {name: changes[name] for name in space}
+    """Yield values of the settings of a space: the preset's first, then every other combination once, in random order.
+
+    Each setting deals its values from a shuffled deck of its own, which is shuffled anew when it is empty. So the first
+    few combinations hold every value of every setting, which a walk through the grid and plain chance do not.
+    """
+    own, generator = preset.values(), random.Random(seed)
+    values = {name: list(dict.fromkeys(of_setting)) for name, of_setting in space.items()}
+    first = {name: own[name] for name in space}
+    yield first
+    seen = {tuple(first.values())}
+    is_in_grid = all(own[name] in of_setting for name, of_setting in values.items())
+    everything = math.prod(map(len, values.values())) + (not is_in_grid)
+    decks: dict[str, list[Any]] = {name: [] for name in values}
+    while len(seen) < everything:
+        for name, deck in decks.items():
+            if not deck:
+                deck.extend(generator.sample(values[name], len(values[name])))
+        changes = {name: deck.pop() for name, deck in decks.items()}
+        if tuple(changes.values()) not in seen:
+            seen.add(tuple(changes.values()))
+            yield changes
+
+
+def _changes(tried: Preset, preset: Preset) -> str:
+    """Write for a person what a trial changes of the preset."""
+    own = preset.values()
+    changed = {name: value for name, value in tried.values().items() if value != own[name]}
+    return told(changed) or "the settings as they are"
 
 
 def _score(training: OwnTraining, result: RunResult) -> float:
@@ -125,8 +147,6 @@ def _better(best: Found | None, found: Found, lower: bool) -> tuple[Found, Found
     return (found, best) if is_better else (best, found)
 
 
-def _line(
-    training: OwnTraining, number: int, changes: Mapping[str, Any], found: Found, best: Found, seconds: float
-) -> str:
+def _line(training: OwnTraining, number: int, changes: str, found: Found, best: Found, seconds: float) -> str:
     score = f"validation {training.objective.replace('_', ' ')} {found.score:.2f}"
-    return f"trial {number}: {told(changes)}: {score} in {seconds:.0f} s; best {best.score:.2f}"
+    return f"trial {number}: {changes}: {score} in {seconds:.0f} s; best {best.score:.2f}"

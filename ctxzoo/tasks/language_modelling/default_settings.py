@@ -45,11 +45,15 @@ TRAINER: Mapping[str, Any] = {
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (5.0, 10.0, 20.0),
     "batch_size": (5, 10, 20),
-    "hidden_size": (100, 200, 300),
+    "hidden_size": (120, 200, 320),  # a head of the four has an even number of them, which rotary positions need
+    "word_dim": (100, 200, 300),
+    "num_layers": (1, 2, 3),
     "dropout": (0.1, 0.3, 0.5),
     "locked_dropout": (0.1, 0.3, 0.5),
+    "weight_dropout": (0.0, 0.2, 0.4),
+    "hidden_dropout": (0.1, 0.3, 0.5),
+    "attention_dropout": (0.0, 0.1, 0.3),
 }
 
 

@@ -35,10 +35,13 @@ TRAINER: Mapping[str, Any] = {
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (2e-3, 5e-3, 1e-2),
     "batch_size": (16, 32, 64),
     "hidden_size": (32, 64, 128),
     "dropout": (0.1, 0.2, 0.4),
+    "num_layers": (1, 2, 3),
+    "num_heads": (1, 2, 4),
+    "weight_decay": (0.0, 1e-5, 1e-3),
+    **{"time_size": (16, 32, 64), "num_components": (1, 2, 4), "num_frequencies": (4, 8, 16)},
 }
 
 

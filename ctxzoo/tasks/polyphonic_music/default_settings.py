@@ -14,7 +14,9 @@ from ctxzoo.runs.preset import Preset
 ARCHITECTURE, VARIANT = "beta_lstm", "bibeta5"
 
 # Of every variant, beside the fields of its own.
-CONFIG: Mapping[str, Any] = {"num_layers": 2, "kl_lambda": 0.0}
+# `weight_dropout` has the value of the configuration: it is named here so that `--tune` can change it.
+_SEARCHED: Mapping[str, Any] = {"weight_dropout": 0.0}
+CONFIG: Mapping[str, Any] = {"num_layers": 2, "kl_lambda": 0.0, **_SEARCHED}
 DATA: Mapping[str, Any] = {"batch_size": 2}
 TASK: Mapping[str, Any] = {
     "optimiser": "adam",
@@ -34,11 +36,12 @@ TRAINER: Mapping[str, Any] = {
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (1e-3, 2e-3, 4e-3),
     "batch_size": (1, 2, 4),
     "hidden_size": (100, 148, 200),
     "num_layers": (1, 2),
     "locked_dropout": (0.1, 0.2, 0.4),
+    "weight_dropout": (0.0, 0.2, 0.4),
+    "divide_by": (1.0, 1.2, 1.5),
 }
 
 
@@ -51,4 +54,5 @@ def default_preset(variant: str, of_variant: Mapping[str, Any]) -> Preset:
         data=dict(DATA),
         task=dict(TASK),
         trainer=dict(TRAINER),
+        only_if_changed=_SEARCHED,
     )

@@ -19,12 +19,13 @@ _TASK = {"optimiser": "adamw", "learning_rate": 3e-3, "weight_decay": 0.01}
 _TRAINER = {"epochs": 8, "patience": 3, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0}
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (5e-4, 1e-3, 2e-3, 3e-3),
     "batch_size": (16, 32, 64),
     "epochs": (4, 8, 12),
     "hidden_size": (50, 100, 150),
     "dropout": (0.1, 0.2, 0.3),
     "weight_decay": (0.0, 0.01, 0.1),
+    "word_embedding_size": (50, 100, 200),
+    "min_word_count": (1, 2, 3),
 }
 
 

@@ -33,11 +33,14 @@ TRAINER: Mapping[str, Any] = {
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (2e-3, 5e-3, 1e-2),
     "weight_decay": (0.0, 1e-4, 1e-2),
     "hidden_size": (32, 64, 128),
     "num_layers": (1, 2),
     "hidden_dropout": (0.0, 0.1),
+    "inner_size": (32, 64, 128),
+    "num_heads": (4, 8),
+    "num_features": (32, 64, 128),
+    "p_norm": (1.5, 2.0, 3.0),
 }
 
 

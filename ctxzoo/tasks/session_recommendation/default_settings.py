@@ -33,11 +33,12 @@ TRAINER: Mapping[str, Any] = {
 RUN: Mapping[str, str] = {"best_by": "mrr_at_20"}
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (5e-4, 1e-3, 2e-3),
     "batch_size": (8, 16, 32),
     "hidden_size": (100, 200, 400),
+    "embedding_size": (100, 200, 400),
     "embedding_dropout": (0.1, 0.25, 0.5),
     "pooled_dropout": (0.25, 0.5),
+    "weight_decay": (0.0, 1e-5, 1e-3),
 }
 
 

@@ -24,7 +24,7 @@ from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
 from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of
 from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
-from ctxzoo.tasks.text_classification.wide_start import WideStart, wide_start
+from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, wide_start
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -54,6 +54,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         start_vectors: what `vector_table` gives.
         wide: whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
             `wide_start` gives; `model_sizes` tells the model so.
+        wide_cost: C of the linear SVMs of `wide_start`; None: the best of a few on held-out training rows.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
@@ -65,8 +66,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         init_from: use the tokenizer of this checkpoint folder or Hub id.
 
     Raises:
-        ValueError: max_length below 1; both `tokenizer` and `init_from`; a tokenizer that is not fast, cannot pad, or
-            does not go with the other options.
+        ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
+            that is not fast, cannot pad, or does not go with the other options.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         vocabulary: TextVocabulary | None = None,
         start_vectors: StartVectors | None = None,
         wide: bool = False,
+        wide_cost: float | None = None,
         max_length: int | None = None,
         batch_size: int = 64,
         eval_batch_size: int = 256,
@@ -102,9 +104,12 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
         self.wide = wide
+        self.wide_cost = wide_cost
         self.max_length = max_length
         if max_length is not None and max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
+        if wide_cost is not None and not wide_cost > 0:
+            raise ValueError(f"wide_cost is {wide_cost}; expected a number above 0, or None")
         if tokenizer is not None and init_from is not None:
             raise ValueError(f"both a tokenizer and init_from={init_from!r}; give one of them")
         if tokenizer is not None:
@@ -199,7 +204,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         tokenizer = _of_words(self.tokenizer, "wide_start")
         parts = [(self._encoded_texts(split), self.rows(split)) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
-        return wide_start(id_counts(parts, tokenizer.num_ids), labels, self.num_labels, group_starts, self.seed)
+        costs = C_VALUES if self.wide_cost is None else (self.wide_cost,)
+        return wide_start(id_counts(parts, tokenizer.num_ids), labels, self.num_labels, group_starts, self.seed, costs)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""

@@ -25,6 +25,7 @@ _DATA = {
     "char_ngrams": (2, 5),
     "char_ngram_buckets": BUCKETS,
     "wide": True,
+    "wide_cost": None,
     "word_vectors": None,
     "batch_size": 64,
 }
@@ -48,16 +49,21 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
 OF_VARIANT: Mapping[str, Mapping[str, Any]] = {"transformer": {"transformer_size": 100, "num_heads": 5}}
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (3e-4, 1e-3, 2e-3, 4e-3),
     "batch_size": (16, 32, 64),
     "epochs": (5, 10, 20),
     "weight_decay": (0.0, 0.01, 0.1),
     "label_smoothing": (0.0, 0.1),
     "dropout": (0.1, 0.3, 0.5),
     "embedding_dropout": (0.1, 0.3, 0.5),
+    "hidden_dropout": (0.1, 0.3, 0.5),
+    "pooled_dropout": (0.3, 0.5, 0.7),
     "word_dim": (50, 100, 200),
     "min_word_count": (1, 2, 3),
+    **{"ngram_order": (2, 3), "char_ngrams": ((2, 4), (2, 5), (3, 6)), "wide_cost": (None, 0.1, 0.4, 1.6)},
+    "deep_scale": (0.125, 0.25, 0.5, 1.0),
 }
+# What the wide part reads and how it is fitted; a preset without that part has no use for them.
+WIDE = ("ngram_order", "char_ngrams", "wide_cost", "deep_scale")
 
 
 def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
@@ -78,4 +84,5 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
         task=_TASK,
         trainer=_TRAINER,
         run=_RUN,
+        only_if_changed={"wide_cost": None},
     )

@@ -22,7 +22,7 @@ from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
+from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, WIDE, default_preset
 from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.text_classification.paper_settings import paper_preset
 from ctxzoo.tasks.text_classification.reader import check_texts, load_texts
@@ -70,6 +70,10 @@ class ClassifierTraining(ZooTraining):
         words = {**preset.data, **({} if preset.data.get("min_word_count") is None else {"min_word_count": 1})}
         trainer = {**preset.trainer, "epochs": 1}
         return replace(preset, config={**preset.config, **small} if preset.config else {}, data=words, trainer=trainer)
+
+    def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
+        space = super().search_space(preset)
+        return space if preset.data.get("wide") else {name: space[name] for name in space if name not in WIDE}
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         names: dict[str, Any] = {name: request.columns[name] for name in ("text_column", "label_column")}

@@ -47,7 +47,14 @@ class WideStart:
     cost: float
 
 
-def wide_start(counts: Matrix, labels: Labels, num_labels: int, group_starts: Sequence[int], seed: int) -> WideStart:
+def wide_start(
+    counts: Matrix,
+    labels: Labels,
+    num_labels: int,
+    group_starts: Sequence[int],
+    seed: int,
+    costs: Sequence[float] = C_VALUES,
+) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
     A linear SVM for each class against the others (of two classes one is enough) reads the TF-IDF, each entry times the
@@ -61,6 +68,7 @@ def wide_start(counts: Matrix, labels: Labels, num_labels: int, group_starts: Se
         num_labels: L.
         group_starts: first id of each group whose part of the TF-IDF has length 1; see `ctxzoo.models.ops_tfidf.tfidf`.
         seed: of the folds.
+        costs: values of C to choose from.
 
     Raises:
         ValueError: all rows have one label.
@@ -70,7 +78,7 @@ def wide_start(counts: Matrix, labels: Labels, num_labels: int, group_starts: Se
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
     idf = inverse_document_frequency(counts)
     features = tfidf_matrix(counts, idf, group_starts)
-    cost, factor = _chosen(features, labels, num_labels, seed)
+    cost, factor = _chosen(features, labels, num_labels, seed, costs)
     weight, bias = _fit(features, labels, num_labels, cost, _scales(features, labels))
     return WideStart(
         inverse_document_frequency=torch.from_numpy(idf).float(),
@@ -109,23 +117,25 @@ def _with_entries(matrix: Matrix, entries: Scores) -> Matrix:
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _chosen(features: Matrix, labels: Labels, num_labels: int, seed: int) -> tuple[float, float]:
-    """Return C and the factor of the margins, by held-out folds; 1 and 1 where there are too few rows for any."""
+def _chosen(
+    features: Matrix, labels: Labels, num_labels: int, seed: int, costs: Sequence[float]
+) -> tuple[float, float]:
+    """Return C and the factor of the margins, by held-out folds; with too few rows for any 1, or the only C, and 1."""
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
     folds = list(_folds(labels, seed))
     if not folds:
-        return 1.0, 1.0
-    scores = {cost: np.zeros((len(labels), num_labels)) for cost in C_VALUES}
+        return costs[0] if len(costs) == 1 else 1.0, 1.0
+    scores = {cost: np.zeros((len(labels), num_labels)) for cost in costs}
     for fitted, held in folds:
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
         of_fitted, of_held = features[fitted], features[held]
         scales = _scales(of_fitted, labels[fitted])
-        for cost in C_VALUES:
+        for cost in costs:
             weight, bias = _fit(of_fitted, labels[fitted], num_labels, cost, scales)
             scores[cost][held] = of_held @ weight + bias
     held_out = np.concatenate([held for _, held in folds])
-    accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in C_VALUES}
+    accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in costs}
     best = max(accuracies, key=accuracies.__getitem__)
     return best, _factor(scores[best][held_out], labels[held_out])
 

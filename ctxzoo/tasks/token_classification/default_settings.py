@@ -49,13 +49,17 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
 
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (5e-4, 1e-3, 2e-3, 5e-3),
     "batch_size": (8, 16, 32),
     "epochs": (8, 15, 30),
     "embedding_dropout": (0.1, 0.3, 0.5),
     "hidden_dropout": (0.1, 0.3, 0.5),
     "word_dim": (50, 100, 200),
     "recurrent_size": (50, 100, 200),
+    "projection_size": (50, 100, 200),
+    "hidden_size": (50, 100, 200),
+    "num_layers": (1, 2, 3),
+    "weight_decay": (0.0, 0.01, 0.1),
+    "label_smoothing": (0.0, 0.1),
     "min_word_count": (1, 2),
     "lower_case": (False, True),
 }

@@ -10,8 +10,10 @@ from ctxzoo.runs.preset import Preset
 # Bills whose parameters follow from their texts, so that `ctxzoo predict` can read a new one.
 ARCHITECTURE, VARIANT = "nipen", "pgm_vae"
 
+# The values that the configuration has anyway: they are named here so that `--tune` can change them.
+_SEARCHED: Mapping[str, Any] = {"delta_lambda": 1, "ideal_lambda": 0.1}
 CONFIG: Mapping[str, Mapping[str, Any]] = {
-    "nipen": {"amortized_bills": True, "trust_lambda": 1000, "topic_lambda": 1, "num_topics": 10},
+    "nipen": {"amortized_bills": True, "trust_lambda": 1000, "topic_lambda": 1, "num_topics": 10, **_SEARCHED},
     "vote_baseline": {},
 }
 DATA: Mapping[str, Any] = {"batch_size": 128}
@@ -26,7 +28,6 @@ TRAINER: Mapping[str, Any] = {
 }
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (5e-3, 1e-2, 2e-2, 4e-2),
     "batch_size": (32, 64, 128),
     "num_topics": (1, 3, 10),
     "trust_lambda": (300, 1000, 3000),
@@ -45,4 +46,5 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
         task=dict(TASK),
         trainer=dict(TRAINER),
         run=dict(RUN),
+        only_if_changed=_SEARCHED,
     )

@@ -16,11 +16,11 @@ ARCHITECTURE, VARIANT = "word_embedding", "attention_cbow"
 
 # What changes the vocabulary is not searched: scores over other words do not compare.
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "learning_rate": (0.0125, 0.025, 0.05, 0.1),
     "epochs": (3, 5, 10, 20),
     "window": (3, 5, 10),
     "word_dim": (50, 100, 200),
     "negative_samples": (5, 10),
+    "subsampling": (0.0, 1e-4, 1e-3),
 }
 
 
