@@ -30,6 +30,8 @@ class Settings(RunSettings):
         metadata={"help": f"of {', '.join(VOTE_DATASETS)}; or any other"},
     )
     models: list[str] = field(default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}"})
+    # False, as the published results have it.
+    cut_outcomes: bool = field(default=False, metadata={"help": "cut out what tells in brackets how a vote ended"})
 
 
 def main(settings: Settings) -> None:
@@ -44,7 +46,7 @@ def main(settings: Settings) -> None:
                 variant=model,
                 commit=commit,
                 seed=seed,
-                data={**vote_dataset(dataset), "data_dir": settings.data_dir},
+                data={**vote_dataset(dataset), "data_dir": settings.data_dir, "cut_outcomes": settings.cut_outcomes},
                 score=settings.score,
                 tag=vote_dataset(dataset)["configuration"] or "",
                 results_dir=settings.results_dir,

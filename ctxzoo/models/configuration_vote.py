@@ -20,6 +20,8 @@ class VoteConfig(ZooConfig):
         legislator_groups: the party, or the like, of each legislator, for pictures; no model reads it.
         bill_names: of the bills 0..D - 1; None: they are called by their ids.
         words: of the entries of a bag of words, in small letters; None: texts cannot be read, bags of words can.
+        cut_outcomes: Whether parts of a text in brackets that tell how a vote ended are cut out before words are
+            counted (`without_outcomes`). Checkpoints of before November 2026 were trained without that.
         bow_transform: of counts of words: "log1p", or "counts" as they are.
     """
 
@@ -32,6 +34,7 @@ class VoteConfig(ZooConfig):
     legislator_groups: list[str] | None = None
     bill_names: list[str] | None = None
     words: list[str] | None = None
+    cut_outcomes: bool = False
     bow_transform: Literal["log1p", "counts"] = "log1p"
 
     def validate_votes(self) -> None:

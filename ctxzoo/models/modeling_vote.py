@@ -9,7 +9,7 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote_trust import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
-from .ops_vote import NEW_BILL, together, words_of
+from .ops_vote import NEW_BILL, together, without_outcomes, words_of
 
 
 class VotePreTrainedModel(ZooPreTrainedModel):
@@ -51,6 +51,8 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
 
+        What a text tells of how a vote ended is cut out first, where the config says `cut_outcomes`.
+
         Raises:
             ValueError: a config without words.
         """
@@ -59,7 +61,8 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         places = {word: place for place, word in enumerate(self.config.words)}
         counts = torch.zeros(len(texts), self.config.vocab_size)
         for row, text in enumerate(texts):
-            for word, count in Counter(words_of(text)).items():
+            said = without_outcomes(text) if self.config.cut_outcomes else text
+            for word, count in Counter(words_of(said)).items():
                 if word in places:
                     counts[row, places[word]] = count
         return counts

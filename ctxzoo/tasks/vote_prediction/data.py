@@ -12,7 +12,8 @@ from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
-from ctxzoo.models.ops_vote import NEW_BILL
+from ctxzoo.data.reading_notes import note
+from ctxzoo.models.ops_vote import NEW_BILL, without_outcomes
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
 from ctxzoo.tasks.vote_prediction.vocabulary import MAX_FRACTION, MAX_WORDS, MIN_BILLS, bags_of_words, vocabulary_of
 
@@ -80,6 +81,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         configuration: of a dataset with several.
         legislator_column, bill_column, vote_column, text_column, party_column: of long tables, see `VoteColumns`.
         texts: file with the texts of bills, where the votes have none.
+        cut_outcomes: Whether parts of texts in brackets that tell how a vote ended are cut out, see `without_outcomes`.
         min_bills, max_fraction, max_words: see `vocabulary_of`; texts of bills of the training alone are counted.
         legislator_names, known_bills, words: those of a model; default: those of the training split.
         batch_size, eval_batch_size: bills in a batch.
@@ -101,6 +103,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         text_column: str = "text",
         party_column: str = "party",
         texts: str | None = None,
+        cut_outcomes: bool = True,
         min_bills: int = MIN_BILLS,
         max_fraction: float = MAX_FRACTION,
         max_words: int = MAX_WORDS,
@@ -124,6 +127,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         self.configuration = configuration
         self.columns = VoteColumns(legislator_column, bill_column, vote_column, text_column, party_column)
         self.texts_file = texts
+        self.cut_outcomes = cut_outcomes
         self.word_limits = {"min_bills": min_bills, "max_fraction": max_fraction, "max_words": max_words}
         self.legislator_names = None if legislator_names is None else list(legislator_names)
         self.known_bills = None if known_bills is None else list(known_bills)
@@ -156,6 +160,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             "legislator_groups": self.groups,
             "bill_names": self.known_bills,
             "words": self.words,
+            "cut_outcomes": self.cut_outcomes,
         }
 
     def cells(self, split: str) -> Cells:
@@ -185,11 +190,16 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             self.known_bills = [data.bills[number] for number in np.unique(train.bills)]
         known = {name: number for number, name in enumerate(self.known_bills)}
         self.bill_ids = np.array([known.get(name, NEW_BILL) for name in data.bills], np.int64)
+        texts = data.texts
+        if self.cut_outcomes:
+            texts = [without_outcomes(text) for text in texts]
+            cut = sum(one != other for one, other in zip(texts, data.texts, strict=True))
+            note(self.dataset, "texts of bills, of which a part in brackets that tells how the vote ended is cut", cut)
         if self.words is None:
-            of_training = [text for text, number in zip(data.texts, self.bill_ids, strict=True) if number >= 0]
+            of_training = [text for text, number in zip(texts, self.bill_ids, strict=True) if number >= 0]
             # Without any text there is one word, which is in none of them.
             self.words = vocabulary_of(of_training, **self.word_limits) or ["-"]  # type: ignore[arg-type]
-        self.bags = bags_of_words(data.texts, self.words)
+        self.bags = bags_of_words(texts, self.words)
         places = {name: number for number, name in enumerate(self.legislator_names)}
         column = np.array([places.get(name, -1) for name in data.legislators], np.int64)
         shape = (len(data.bills), len(self.legislator_names))

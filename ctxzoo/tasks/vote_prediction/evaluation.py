@@ -67,6 +67,7 @@ def evaluate(
         legislator_names=[config.name_of(number) for number in range(config.num_legislators)],
         known_bills=config.bill_names or [str(number) for number in range(config.num_bills)],
         words=config.words or [f"word {number}" for number in range(config.vocab_size)],
+        cut_outcomes=config.cut_outcomes,
         eval_batch_size=batch_size,
     )
     data.setup()

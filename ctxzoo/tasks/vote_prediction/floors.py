@@ -123,7 +123,8 @@ class FloorRun(CountedRun):
     data_class: ClassVar[Any] = VoteDataModule
 
     def settings(self) -> Mapping[str, Any]:
-        return {"configuration": self.data["configuration"]}
+        cut = {"cut_outcomes": True} if self.data.get("cut_outcomes") else {}
+        return {"configuration": self.data["configuration"], **cut}
 
     def count(self, data: VoteDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
         found = FLOORS[self.variant](data)

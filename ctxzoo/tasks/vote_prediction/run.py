@@ -57,6 +57,8 @@ class VoteSettings(TrainingSettings):
     text_learning_rate: float = reported(1e-3, "of what reads texts")
     gradient_clip: float = reported(0.0)
     max_words: int = reported(MAX_WORDS, "of texts: those that stand in most bills", only_if_changed=True)
+    # False, as the published results have it.
+    cut_outcomes: bool = reported(False, "cut out what tells in brackets how a vote ended", only_if_changed=True)
 
     def scheduled(self, chosen: Mapping[str, Any]) -> VoteSettings:
         """Return the settings with `chosen` epochs and learning rate, where they say none."""
@@ -94,7 +96,8 @@ def vote_run(
     if variant not in variants:
         raise ValueError(f"models: unknown model {variant!r}; known: {', '.join(variants)}")
     settings = settings.scheduled(SCHEDULE)
-    data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed, "max_words": settings.max_words}
+    of_texts = {"max_words": settings.max_words, "cut_outcomes": settings.cut_outcomes}
+    data = {**vote_dataset(dataset), "data_dir": settings.data_dir, "seed": seed, **of_texts}
     config = {**variants[variant], **(fields or {}), **(TINY[architecture] if settings.tiny else {})}
     spec = settings.spec(
         recipe=recipe,

@@ -38,7 +38,7 @@ class VoteTraining(ZooTraining):
     def preset(self, settings: str, architecture: str, variant: str) -> Preset:
         if settings != PAPER:
             return default_preset(architecture, variant, VARIANTS[architecture][variant])
-        run = vote_run(VoteSettings(), "own", architecture, variant, seed=0, recipe="own", commit="")
+        run = vote_run(VoteSettings(cut_outcomes=True), "own", architecture, variant, seed=0, recipe="own", commit="")
         return preset_of(run, of_run=("decay",))
 
     def tiny(self, preset: Preset) -> Preset:

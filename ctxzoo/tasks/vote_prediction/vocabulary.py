@@ -9,17 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from ctxzoo.models.ops_vote import words_of
+from ctxzoo.models.ops_vote import OUTCOME_WORDS, words_of
 
 MIN_BILLS, MAX_FRACTION, MAX_WORDS = 5, 0.5, 10_000
-# Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").
-OUTCOME_WORDS = frozenset(
-    (
-        *("accepted", "adopted", "affirmative", "agreed", "approved", "confirmed", "defeated", "disagreed", "failed"),
-        *("invoked", "nay", "nays", "negative", "passed", "ratified", "refused", "rejected", "sustained", "tabled"),
-        *("upheld", "voted", "voting", "yea", "yeas"),
-    )
-)
 
 
 def vocabulary_of(

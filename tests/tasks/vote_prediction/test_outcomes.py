@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
 import pytest
 import torch
 
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import resolve_dataset
-from ctxzoo.models.ops_vote import words_of
+from ctxzoo.models.configuration_nipen import NipenConfig
+from ctxzoo.models.modeling_nipen import NipenForVotePrediction
+from ctxzoo.models.ops_vote import OUTCOME_WORDS, without_outcomes, words_of
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule
 from ctxzoo.tasks.vote_prediction.reader import BILL_COLUMNS, LEGISLATOR_COLUMNS
 from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
-from ctxzoo.tasks.vote_prediction.vocabulary import OUTCOME_WORDS, vocabulary_of
+from ctxzoo.tasks.vote_prediction.vocabulary import vocabulary_of
 from tests.tasks.vote_prediction.test_reader import ROWS, as_sample, chamber, written
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -106,6 +110,37 @@ def test_words_that_tell_how_a_vote_ended_are_left_out() -> None:
     assert not set(found) & OUTCOME_WORDS
     assert {"road", "amendment"} <= set(found)
     assert words_of("(SENATE AGREED, 5-4)") == ["senate", "agreed"]
+
+
+TOLD = (
+    "A bill to build roads (as of 1997). (THREE-FIFTHS OF THOSE SENATORS DULY CHOSEN AND SWORN NOT HAVING VOTED IN THE "
+    "AFFIRMATIVE, SENATE REJECTED S. 24(B) ON ROADS.) Further"
+)
+
+
+def test_a_sentence_that_tells_how_a_vote_ended_is_cut_as_a_whole() -> None:
+    assert without_outcomes(TOLD) == "A bill to build roads (as of 1997).  Further"
+    assert (
+        without_outcomes("(Passed) roads (a (b) Rejected) and (c) bridges (tabled") == " roads  and (c) bridges (tabled"
+    )
+    assert without_outcomes("no) bracket (at (all)") == "no) bracket (at (all)"
+    assert without_outcomes("To label meat as passed") == "To label meat as passed"
+
+
+def test_training_and_prediction_cut_alike(tmp_path: Path) -> None:
+    rows = "".join(f'Al,b{n},1,"{TOLD}"\nBo,b{n},0,"{TOLD}"\n' for n in range(5))
+    file = written(tmp_path / "a.csv", f"legislator,bill,vote,text\n{rows}")
+    with reading_notes() as notes:
+        data = read(file)
+    assert set(data.words or ()) == {"build", "roads"}
+    assert list(notes.counts().values()) == [5]
+    earlier = VoteDataModule(file, min_bills=1, max_fraction=1.0, cut_outcomes=False)
+    earlier.setup()
+    assert {"duly", "chosen", "sworn"} <= set(earlier.words or ())
+    for one in (data, earlier):
+        config = NipenConfig(amortized_bills=True, encoder_widths=[4, 3], num_topics=2, **one.model_sizes())
+        model: Any = NipenForVotePrediction(config)
+        assert torch.equal(model.bags_of_words([TOLD])[0], torch.from_numpy(one.bags.toarray()[0]))
 
 
 @pytest.mark.data
