@@ -50,7 +50,10 @@ class ReadingNotes:
     _shown: set[str] = field(default_factory=set)
 
     def lines(self) -> list[str]:
-        """Return for a person, in one line each: how many parts were left out, the first of them, and every note."""
+        """Return for a person, in one line each: how many parts were left out, the first of them, and every note.
+
+        A note of many files is one line with the sum.
+        """
         lines = []
         if self.left_out:
             lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data:")
@@ -58,7 +61,12 @@ class ReadingNotes:
                 lines.append(f"    {why if where in why else f'{where}: {why}'}")
             if len(self.left_out) > SHOWN:
                 lines.append(f"    … and {len(self.left_out) - SHOWN:,} more")
-        return lines + [f"note: {where}: {number:,} {what}" for (where, what), number in self.noted.items()]
+        for what in dict.fromkeys(what for _, what in self.noted):
+            numbers = {where: number for (where, noted), number in self.noted.items() if noted == what}
+            if len(numbers) > SHOWN:
+                numbers = {f"{len(numbers):,} files": sum(numbers.values())}
+            lines += [f"note: {where}: {number:,} {what}" for where, number in numbers.items()]
+        return lines
 
     def new_lines(self) -> list[str]:
         """Return those of `lines` that no earlier call returned."""

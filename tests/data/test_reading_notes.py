@@ -37,6 +37,9 @@ def test_a_person_sees_the_number_and_the_first_of_them_once() -> None:
         note("a.csv", "rows without a label, left out", 4)
         assert notes.new_lines() == ["note: a.csv: 4 rows without a label, left out"]
         assert notes.new_lines() == []
+        for number in range(6):
+            note(f"{number}.mid", "notes of drums, left out", 2)
+        assert notes.new_lines() == ["note: 6 files: 12 notes of drums, left out"]
     assert len(notes.as_json()["left_out"]) == 1000
 
 

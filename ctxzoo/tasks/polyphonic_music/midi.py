@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from ctxzoo.data.files import atomic_file
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, check_keys
 
@@ -19,7 +21,10 @@ TEMPO = 500_000  # microseconds of a beat where a file says nothing: 120 beats a
 TICKS = 480  # of a beat, in files that are written
 VELOCITY = 80
 LARGEST_ROLL = 1_000_000  # steps; more are those of a damaged file
+LONGEST_BEATS = 4096  # of one note, or of a rest of all voices: half an hour
 MOST_STEPS, LEAST_SECONDS = 48.0, 0.01
+# Control changes that end all notes of a channel: All Sound Off, All Notes Off, and the four modes, which imply it.
+NOTES_OFF = frozenset({120, 123, 124, 125, 126, 127})
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class _Note:
-    """A note: its key, 0..87, and where it begins and ends, in steps."""
+    """A note: its pitch as MIDI numbers it, and where it begins and ends, in ticks."""
 
-    key: int
-    begin: float
-    end: float
+    pitch: int
+    begin: int
+    end: int
 
 
 def is_midi(path: Path) -> bool:
@@ -65,8 +70,14 @@ def is_midi(path: Path) -> bool:
 def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     """Return for each step of a MIDI file the keys that sound, ascending, 0 the lowest of a piano.
 
+    Notes are those that `pretty_midi` reads: a note-off ends all notes of its key in its channel and track, and what is
+    never ended is left out and counted. Three things differ. All Notes Off, All Sound Off and the mode messages end the
+    notes of their channel and track. A tempo counts wherever it stands, and not on the first track alone. Tracks of
+    type 2, which are pieces of their own, are refused and not laid over each other.
+
     Beginning and end of each note move to the nearest border of a step, and it sounds for one step at least. All tracks
-    and channels count, but for drums; pedals, velocities and repetitions of a key that sounds are not kept.
+    and channels count, but for drums, whose notes are counted too; pedals, velocities and repetitions of a key that
+    sounds are not kept.
 
     Args:
         path: the file.
@@ -75,7 +86,8 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     Raises:
         FileNotFoundError: there is no such file.
         DatasetFileError: it is no MIDI file, or a damaged one; its tracks have times of their own (type 2), or its time
-            is that of film (SMPTE); it holds no note, or one that no piano has, which is named.
+            is that of film (SMPTE); it holds no note, or one that no piano has, which is named; a note or a rest takes
+            more than 4,096 beats.
         ImportError: mido is missing; the message names the package.
     """
     mido = _import_mido()
@@ -83,11 +95,10 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
         raise FileNotFoundError(f"no file {str(path)!r}; expected a MIDI file")
     try:
         file = mido.MidiFile(path)
-        tracks = mido.merge_tracks(file.tracks)
     except Exception as error:  # mido has many errors for damaged files, some of them its own and of no common class
+        reason = "it ends too early" if isinstance(error, EOFError) else on_one_line(error)
         raise DatasetFileError(
-            f"{path} is no whole MIDI file ({on_one_line(error)}); copy or export it again, or leave it out"
-            " (or set `skip_bad`)"
+            f"{path} is no whole MIDI file ({reason}); copy or export it again, or leave it out (or set `skip_bad`)"
         ) from error
     if file.type == 2:
         raise DatasetFileError(
@@ -95,7 +106,11 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
         )
     if file.ticks_per_beat <= 0:
         raise DatasetFileError(f"{path} counts the frames of a film (SMPTE); expected a MIDI file that counts beats")
-    return _steps(list(_notes(tracks, file.ticks_per_beat, grid, path)), path)
+    notes = list(_notes(file, path))
+    if not notes:
+        raise DatasetFileError(f"{path} holds no note but of drums or without an end; leave it out (or set `skip_bad`)")
+    _check_gaps(notes, file.ticks_per_beat, path)
+    return _steps(notes, _Clock(file, grid, path), path)
 
 
 def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
@@ -132,41 +147,102 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
         file.save(file=out)
 
 
-def _notes(track: Any, ticks_per_beat: int, grid: Grid, path: Path) -> Iterator[_Note]:
-    """Yield the notes of a track, in the order of their ends; one that is never ended ends with the track."""
-    sounding: dict[tuple[int, int], list[float]] = {}  # channel and key -> where notes began
-    now, tempo = 0.0, TEMPO
-    for message in track:
-        now += _steps_of_ticks(message.time, ticks_per_beat, tempo, grid)
-        if message.type == "set_tempo":
-            tempo = message.tempo
-        if message.type not in ("note_on", "note_off") or message.channel == DRUMS:
-            continue
-        key = message.note - LOWEST_PITCH
-        if not 0 <= key < KEYS:
-            raise DatasetFileError(
-                f"{path}: note {message.note} of channel {message.channel + 1} is none of a piano, {LOWEST_PITCH} to "
-                f"{LOWEST_PITCH + KEYS - 1}; move it by octaves"
-            )
-        begins = sounding.setdefault((message.channel, key), [])
-        if message.type == "note_on" and message.velocity:
-            begins.append(now)
-        elif begins:
-            yield _Note(key, begins.pop(0), now)
-    for (_, key), begins in sounding.items():
-        for begin in begins:
-            yield _Note(key, begin, now)
+def _notes(file: Any, path: Path) -> Iterator[_Note]:
+    """Yield the notes of all tracks, ended as `pretty_midi` ends them; those without an end are left out, and counted.
+
+    A note-off ends all notes of its key and channel in its track, but for those that begin at the same tick where it
+    ends others: in many files the next note stands before the end of the last. What has no length is no note.
+    """
+    drums = endless = 0
+    for track in file.tracks:
+        sounding: dict[tuple[int, int], list[int]] = {}  # channel and pitch -> ticks where notes began
+        now = 0
+        for message in track:
+            now += message.time
+            if message.type == "control_change" and message.control in NOTES_OFF:
+                # Of the channel in this track alone: the parts of one instrument often end one after the other.
+                ended = [key for key in sounding if key[0] == message.channel]
+                for key in ended:
+                    yield from (_Note(key[1], begin, now) for begin in sounding.pop(key) if begin < now)
+            if message.type not in ("note_on", "note_off"):
+                continue
+            strikes = message.type == "note_on" and message.velocity > 0
+            if message.channel == DRUMS:
+                drums += strikes
+                continue
+            key = (message.channel, message.note)
+            if strikes:
+                _check_pitch(message, path)
+                sounding.setdefault(key, []).append(now)
+            elif key in sounding:
+                begins = sounding.pop(key)
+                yield from (_Note(message.note, begin, now) for begin in begins if begin < now)
+                if begins[0] < now == begins[-1]:
+                    sounding[key] = [begin for begin in begins if begin == now]
+        endless += sum(map(len, sounding.values()))
+    note(str(path), "notes of drums, left out", drums)
+    note(str(path), "notes without an end, left out", endless)
 
 
-def _steps_of_ticks(ticks: int, ticks_per_beat: int, tempo: int, grid: Grid) -> float:
-    beats = ticks / ticks_per_beat
-    return beats * grid.steps_per_beat if grid.step_seconds is None else beats * tempo / 1e6 / grid.step_seconds
+def _check_pitch(message: Any, path: Path) -> None:
+    if not LOWEST_PITCH <= message.note < LOWEST_PITCH + KEYS:
+        raise DatasetFileError(
+            f"{path}: note {message.note} of channel {message.channel + 1} is none of a piano, {LOWEST_PITCH} to "
+            f"{LOWEST_PITCH + KEYS - 1}; move it by octaves"
+        )
 
 
-def _steps(notes: Sequence[_Note], path: Path) -> list[list[int]]:
-    if not notes:
-        raise DatasetFileError(f"{path} holds no note but of drums; leave it out")
-    spans = [(note.key, first := _nearest(note.begin), max(first + 1, _nearest(note.end))) for note in notes]
+class _Clock:
+    """Turns ticks of a file into steps, fractions of them too; a tempo counts from its tick on, whichever track has it.
+
+    Args:
+        file: mido's, with a number of ticks in each beat.
+        grid: How long a step is.
+        path: The file, for messages.
+    """
+
+    def __init__(self, file: Any, grid: Grid, path: Path) -> None:
+        self.ticks, self.steps, self.rates = [0], [0.0], [self._rate(TEMPO, file, grid)]
+        now = 0
+        for message in file.merged_track:
+            now += message.time
+            if message.type != "set_tempo":
+                continue
+            if message.tempo == 0 and grid.step_seconds is not None:
+                raise DatasetFileError(f"{path}: a tempo of 0 at tick {now:,}; expected microseconds of a beat")
+            self.steps.append(self.at(now))
+            self.ticks.append(now)
+            self.rates.append(self._rate(message.tempo, file, grid))
+
+    @staticmethod
+    def _rate(tempo: int, file: Any, grid: Grid) -> float:
+        """Return the steps of a tick."""
+        of_beat = grid.steps_per_beat if grid.step_seconds is None else tempo / 1e6 / grid.step_seconds
+        return of_beat / float(file.ticks_per_beat)
+
+    def at(self, tick: int) -> float:
+        last = bisect_right(self.ticks, tick) - 1
+        return self.steps[last] + (tick - self.ticks[last]) * self.rates[last]
+
+
+def _check_gaps(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
+    """Refuse a note or a rest that is too long for music: one wrong byte of a time makes hours of it."""
+    sounded = 0  # until this tick
+    for one in sorted(notes, key=lambda one: one.begin):
+        for what, begin, end in (("rest", sounded, one.begin), ("note", one.begin, one.end)):
+            if end - begin > LONGEST_BEATS * ticks_per_beat:
+                raise DatasetFileError(
+                    f"{path} has a {what} of {(end - begin) // ticks_per_beat:,} beats; expected at most "
+                    f"{LONGEST_BEATS:,}: it may be damaged; export it again, or leave it out (or set `skip_bad`)"
+                )
+        sounded = max(sounded, one.end)
+
+
+def _steps(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]:
+    spans = [
+        (one.pitch - LOWEST_PITCH, first := _nearest(clock.at(one.begin)), max(first + 1, _nearest(clock.at(one.end))))
+        for one in notes
+    ]
     length = max(end for _, _, end in spans)
     if length > LARGEST_ROLL:
         raise DatasetFileError(f"{path} has {length:,} steps; expected at most {LARGEST_ROLL:,}: it may be damaged")
