@@ -6,14 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear import LinearRun
+from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.training.callbacks import StepSeed
 from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
@@ -139,3 +145,35 @@ def test_warm_up_and_decay_follow_from_the_number_of_steps(tmp_path):
     other = classifier_run(tmp_path, epochs=5, decay=True, warmup=0.25, settings=longer)
     with pytest.raises(ValueError, match="epochs to decay in=4, not 5: resume with the same settings"):
         execute(other, resume=True)
+
+
+def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypatch):
+    seed, first = 3, classifier_run(tmp_path)
+    run = replace(
+        first,
+        spec=replace(first.spec, seed=seed),
+        trainer=replace(first.trainer, seed=seed),
+        data={**first.data, "seed": seed},
+        task={"learning_rate": 1e-30},  # no step changes a weight
+    )
+    seen = []
+    loss = SequenceClassificationTask.training_loss
+
+    def noted_loss(task, batch):
+        seen.append((batch["row"].tolist(), torch.initial_seed()))
+        return loss(task, batch)
+
+    monkeypatch.setattr(SequenceClassificationTask, "training_loss", noted_loss)
+    execute(run)
+
+    data = run.build_data()
+    data.setup()
+    torch.manual_seed(seed)
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**run.model_config(data)))
+    kept = torch.load(run.spec.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
+    torch.testing.assert_close(kept["model.classifier.weight"], model.classifier.weight.detach())
+    for step, (batch, (rows, drawn_with)) in enumerate(zip(data.train_dataloader(), seen, strict=False)):
+        place = SimpleNamespace(global_step=step, world_size=1, global_rank=0)
+        StepSeed(seed).on_train_batch_start(place, None, None, step)
+        assert (rows, drawn_with) == (batch["row"].tolist(), torch.initial_seed())
+    assert len(seen) == 2

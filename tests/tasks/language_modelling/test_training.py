@@ -48,8 +48,6 @@ def test_every_default_of_a_context_encoder_makes_a_model() -> None:
 
 def test_a_search_takes_the_lowest_score() -> None:
     assert (TRAINING.objective, TRAINING.lower_is_better) == ("perplexity", True)
-    preset = TRAINING.preset("default", *TRAINING.default)
-    assert set(TRAINING.search_space(preset)) == set(TRAINING.space)
 
 
 def test_text_of_ones_own_goes_the_whole_way(

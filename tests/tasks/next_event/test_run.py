@@ -148,7 +148,6 @@ def test_every_setting_makes_a_model(settings: str) -> None:
         preset = training.preset(settings, "context_encoder", variant)
         for one in (preset, training.tiny(preset)):
             ContextEncoderConfig(**one.config)
-        assert set(training.search_space(preset)) == set(training.space)
 
 
 def test_another_seed_draws_another_model(tmp_path: Path) -> None:

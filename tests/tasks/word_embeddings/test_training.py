@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import ctxzoo
 from ctxzoo.cli.main import main
+from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
 from ctxzoo.results.result import TRIALS, read_results
+from ctxzoo.runs.own_training import prepared
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -56,7 +59,8 @@ def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
     preset = TRAINING.preset(settings, "word_embedding", variant)
     told = WordEmbeddingTraining(**preset.task)
     assert told.schedule == CUSTOMS[variant].schedule
-    assert set(TRAINING.search_space(preset)) == {"learning_rate", "epochs", "window", "word_dim", "negative_samples"}
+    searched = {"learning_rate", "epochs", "window", "word_dim", "negative_samples", "subsampling"}
+    assert set(TRAINING.search_space(preset)) == searched
 
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
@@ -121,3 +125,15 @@ def test_a_search_keeps_the_lowest_perplexity(
     lowest = min(trial.metrics["validation/perplexity"] for trial in trials)
     assert tuned.metrics["validation/perplexity"] == lowest
     assert "test/perplexity" in tuned.metrics
+
+
+def test_the_seed_of_a_training_decides_the_weights_it_starts_from(folder: Path) -> None:
+    request = TrainingRequest(data="text.txt", seed=3, columns={"text_column": None}, output_dir=str(folder / "runs"))
+    preset = TRAINING.preset("default", *TRAINING.default)
+    run = TRAINING.run(request, preset, prepared(TRAINING, request))
+    corpus = run.load()
+    model = run.build_model(corpus)
+    torch.manual_seed(3)
+    expected = WordEmbeddingForMaskedLM(model.config)
+    assert all(map(torch.equal, model.state_dict().values(), expected.state_dict().values()))
+    assert run.training.seed == run.spec.seed == 3
