@@ -22,7 +22,7 @@ from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import SKIP_BAD, Option, positive
+from ctxzoo.tasks.commands import SKIP_BAD, Option, add_device_options, add_file_options, positive
 
 if TYPE_CHECKING:
     from ctxzoo.cli.inspection import Part
@@ -103,6 +103,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     sub.add_argument("--batch_size", type=positive, default=128)
     sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
+    add_device_options(sub)
     sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
     _add_options_of_problems(sub, "evaluate")
 
@@ -121,17 +122,9 @@ def build_parser() -> argparse.ArgumentParser:
         "Answer questions, label texts, tag words, fill in words, recommend items, continue text or music.",
     )
     sub.add_argument("checkpoint", help="folder or Hub id")
-    sub.add_argument(
-        "--file",
-        type=Path,
-        help="SQuAD JSON file (answers are not needed), one text a line, .jsonl; music .mid, .parquet; events .csv",
-    )
-    sub.add_argument(
-        "--output",
-        type=Path,
-        help="JSON file of id to answer, or of labels, tags, words or items and scores; music: also .mid; with --file",
-    )
+    add_file_options(sub)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
+    add_device_options(sub)
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")
 
@@ -186,6 +179,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
     card = card_of_checkpoint(options.checkpoint)
     own = _own_options("evaluate", options, card)
+    _use_threads(options)
     scores = commands_named(card.name).evaluate(options, own)
     rows = [
         [card.metrics[name].name if name in card.metrics else name, f"{value:.4f}"]
@@ -238,7 +232,9 @@ def predict(options: argparse.Namespace) -> int:
     from ctxzoo.checkpoints import card_of_checkpoint
 
     card = card_of_checkpoint(options.checkpoint)
-    commands_named(card.name).predict(options, _own_options("predict", options, card))
+    own = _own_options("predict", options, card)
+    _use_threads(options)
+    commands_named(card.name).predict(options, own)
     return OK
 
 
@@ -341,7 +337,7 @@ def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None
     for name, option in options.items():
         title = ", ".join(owners[name])
         group = groups.get(title) or groups.setdefault(title, sub.add_argument_group(title))
-        group.add_argument(f"--{name}", type=option.type, choices=option.choices, help=option.help)
+        option.add_to(group)
 
 
 def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
@@ -362,7 +358,24 @@ def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> d
                 f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {card.name}; "
                 f"it takes {', '.join(f'--{name}' for name in own)}"
             )
-    return {name: getattr(options, name) for name in own}
+    return {option.name: _value_of(option, options, card) for option in commands_named(card.name).options(command)}
+
+
+def _value_of(option: Option, options: argparse.Namespace, card: TaskCard) -> Any:
+    """Return the value of an option of a problem; others may have one of the same name that takes several."""
+    value = getattr(options, option.name)
+    if option.many or not isinstance(value, list) or option.type is not str:
+        return value
+    if len(value) > 1:
+        raise ValueError(f"--{option.name} {' '.join(value)}: {card.name} takes one")
+    return value[0]
+
+
+def _use_threads(options: argparse.Namespace) -> None:
+    if options.threads is not None:
+        import torch
+
+        torch.set_num_threads(options.threads)
 
 
 def _in_order(scores: dict[str, float], card: TaskCard) -> dict[str, float]:

@@ -28,7 +28,7 @@ def add_problems(train: argparse.ArgumentParser, common: argparse.ArgumentParser
         _add_options(sub)
         own = sub.add_argument_group(commands.title)
         for option in commands.train_options:
-            own.add_argument(f"--{option.name}", type=option.type, choices=option.choices, help=option.help)
+            option.add_to(own)
 
 
 def train_command(options: argparse.Namespace) -> int:

@@ -2,38 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.sources import plain_column
 
+ColumnNames = str | Sequence[str] | None  # one, several, or a usual one
 TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")  # usual names
 
 
 def find_column(where: str, present: Sequence[str], what: str, requested: str | None, usual: Sequence[str]) -> str:
-    """Return the name of a column: the one that is requested, or the first of the usual names that is there.
+    """Return the name of a column; see `find_columns`."""
+    return find_columns(where, present, {what: (requested, usual)})[0][0]
+
+
+def find_columns(
+    where: str, present: Sequence[str], wanted: Mapping[str, tuple[ColumnNames, Sequence[str]]]
+) -> list[list[str]]:
+    """Return the names of columns: for each what is requested, or the first of the usual names that is there.
 
     Args:
-        where: what messages call the data.
-        present: names of the columns.
-        what: the column holds, "text" or the like.
-        requested: name; None: a usual one.
-        usual: names.
+        where: What messages call the data.
+        present: Names of the columns.
+        wanted: What each holds, "text" or the like, to the names that are requested, or None, and the usual names.
 
     Raises:
-        TextFormatError: there is none.
+        TextFormatError: Some are not there; the message names all of them.
     """
-    for name in usual if requested is None else [requested]:
-        if name in present:
-            return name
-    missing = f"no column of the usual names {', '.join(usual)}" if requested is None else f"no column {requested!r}"
-    header = ", which its first line says" if where.endswith((".csv", ".tsv")) else ""
-    raise TextFormatError(
-        f"{where}: {missing} for the {what}; rename one of {list(present)}{header} (or set `{what}_column`)"
-    )
+    found, missing, options = [], [], []
+    for what, (requested, usual) in wanted.items():
+        names = [requested] if isinstance(requested, str) else list(requested or ())
+        if not names:
+            names = [name for name in usual if name in present][:1]
+            absent = "" if names else f"no column of the usual names {', '.join(usual)}"
+        else:
+            absent = ", ".join(f"no column {name!r}" for name in names if name not in present)
+        if absent:
+            missing.append(f"{absent} for the {what}")
+            options.append(f"`{what}_column`")
+        found.append(names)
+    if missing:
+        header = ", which its first line says" if where.endswith((".csv", ".tsv")) else ""
+        raise TextFormatError(
+            f"{where}: {', and '.join(missing)}; rename one of {list(present)}{header} (or set {', '.join(options)})"
+        )
+    return found
+
+
+class TextsOfRows:
+    """Gives the text of each row of a user's file.
+
+    Args:
+        requested: One or several columns; None: the first of the usual names that the first row has.
+    """
+
+    def __init__(self, requested: ColumnNames) -> None:
+        self.requested = requested
+        self.names: list[str] = []
+        self.rows = 0
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]], where: str, are_lines: bool) -> list[str | None]:
+        """Return the texts of the next rows; those of several columns are put together by `joined_text`.
+
+        A row that holds something else than a text, or a blank one, is left out as None where `leave_out` allows it.
+
+        Args:
+            rows: Name of a column to value.
+            where: What messages call the data.
+            are_lines: Whether each row is a line of text, whatever column was requested.
+
+        Raises:
+            TextFormatError: A column is missing; a row is bad.
+        """
+        if not self.names:
+            requested = None if are_lines else self.requested
+            self.names = find_columns(where, list(rows[0]), {"text": (requested, TEXT_COLUMNS)})[0]
+        texts: list[str | None] = []
+        for row in rows:
+            parts = [row.get(name) for name in self.names]
+            told = [part or "" if len(parts) > 1 else part for part in parts]
+            if not all(isinstance(part, str) for part in told) or not any(map(str.strip, told)):
+                shown = ", ".join(
+                    f"{str(part)[:40]!r} in {name!r}" for name, part in zip(self.names, parts, strict=True)
+                )
+                place = f"{where}, row {self.rows}"
+                leave_out(place, TextFormatError(f"{place}: {shown}; expected a text, or leave the row out"))
+                texts.append(None)
+            else:
+                texts.append(joined_text(told) if len(told) > 1 else told[0])
+            self.rows += 1
+        return texts
+
+
+def joined_text(parts: Iterable[str]) -> str:
+    """Return the text of several columns: theirs in order, each on a line of its own; blank ones are left out."""
+    return "\n".join(part for part in parts if part.strip())
+
+
+def joined_texts_of(where: str, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """Return (rows,) strings: a column of texts, or several, each row's put together by `joined_text`.
+
+    Raises:
+        TextFormatError: see `texts_of`; of several columns a row may have nothing in some.
+    """
+    if len(names) == 1:
+        return texts_of(where, table, names[0])
+    plain = {name: plain_column(table.column(name)) for name in names}
+    filled = {name: pc.fill_null(one, "") if one.type == pa.string() else one for name, one in plain.items()}
+    columns = [texts_of(where, pa.table(filled), name).to_pylist() for name in names]
+    return pa.chunked_array([pa.array(map(joined_text, zip(*columns, strict=True)), pa.string())])
 
 
 def texts_of(where: str, table: pa.Table, name: str) -> pa.ChunkedArray:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ctxzoo.data.answer_files import Answer
+    from ctxzoo.data.row_stream import RowStream
 
 SKIP_BAD = "leave bad files, rows and documents out, and say how many and which"  # of every command that reads data
 
@@ -26,12 +30,19 @@ class Option:
         help: for `--help`.
         type: makes its value of what was typed.
         choices: its only values.
+        many: whether it takes several values, as a list.
     """
 
     name: str
     help: str | None = None
     type: Callable[[str], Any] = str
     choices: tuple[str, ...] | None = None
+    many: bool = False
+
+    def add_to(self, group: Any) -> None:
+        """Add it to a parser, or to a group of one."""
+        more = {"nargs": "+"} if self.many else {}
+        group.add_argument(f"--{self.name}", type=self.type, choices=self.choices, help=self.help, **more)
 
 
 class TaskCommands:
@@ -78,7 +89,7 @@ class TaskCommands:
         """Print, or write into files, what the checkpoint gives.
 
         Args:
-            options: `checkpoint`, `file`, `output` and `batch_size`.
+            options: `checkpoint`, `batch_size` and those of `add_file_options`.
             own: name to value of `predict_options`.
 
         Raises:
@@ -99,37 +110,146 @@ class TaskCommands:
 
 def how_to_score(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `ctxzoo evaluate` that every problem has, as its scoring function takes them."""
+    check_device(options.device)
     return {
         "data_dir": options.data_dir,
         "batch_size": options.batch_size,
         "precision": options.precision,
+        "accelerator": {"cuda": "gpu"}.get(options.device, options.device),
         "progress": sys.stdout.isatty(),
     }
 
 
+DEVICES = ("auto", "cpu", "cuda", "mps")
 TEXT = Option(
     "text", "one text; for a tagger with words and signs set apart by spaces, of masked words with one [MASK]"
 )
+TEXT_COLUMN = Option("text_column", "one or several, read one after another; default: text or the like", many=True)
+
+
+def add_device_options(sub: argparse.ArgumentParser) -> None:
+    """Add the options that say where a command computes."""
+    sub.add_argument("--device", choices=DEVICES, default="auto", help="default: auto, a GPU where there is one")
+    sub.add_argument("--threads", type=positive, help="of the CPU; default: as many as it has")
+
+
+def add_file_options(sub: argparse.ArgumentParser) -> None:
+    """Add the options of `ctxzoo predict` that say what it reads and where it writes."""
+    sub.add_argument(
+        "--file",
+        type=Path,
+        help="what `ctxzoo train` reads: .csv, .tsv, .jsonl, .parquet (also .gz), one text a line, a folder, or - for "
+        "the standard input; of readers SQuAD JSON; of music also .mid",
+    )
+    sub.add_argument(
+        "--output",
+        type=Path,
+        help="the answers beside the columns of --file: .csv, .tsv or .jsonl; .json: the answers alone; of music also "
+        ".mid; default: the standard output",
+    )
+    sub.add_argument(
+        "--format", choices=("csv", "tsv", "jsonl", "parquet", "txt"), help="of --file; default: as its name says"
+    )
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that is not there.
+
+    Raises:
+        ValueError: There is none; the message says why.
+    """
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("--device cuda: torch finds no GPU of this kind here; take cpu, or see `ctxzoo doctor`")
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise ValueError("--device mps: torch finds no Apple GPU here; take cpu")
+
+
+def device_of(options: argparse.Namespace) -> Any:
+    """Return the torch device of `--device`; "auto" is a GPU where there is one.
+
+    Raises:
+        ValueError: There is no such device.
+    """
+    import torch
+
+    check_device(options.device)
+    if options.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(options.device)
+
+
+def check_input(options: argparse.Namespace, name: str, value: str | None) -> None:
+    """Refuse anything but one input that is typed, or a file.
+
+    Args:
+        options: `file` and `output`.
+        name: The option with the typed input, "text" or the like.
+        value: What was typed.
+
+    Raises:
+        ValueError: Neither or both; an output without a file; an input of blanks.
+    """
+    if (value is not None) == (options.file is not None):
+        raise ValueError(f"give either --{name}, or --file")
+    if value is not None and options.output is not None:
+        raise ValueError("--output belongs to --file")
+    if value is not None and not value.strip():
+        raise ValueError(f"--{name} is {value!r}; expected a {name}")
 
 
 def check_text_or_file(options: argparse.Namespace, text: str | None) -> None:
-    """Refuse anything but one text, or a file with an output file.
-
-    Raises:
-        ValueError: neither or both; an output without a file; a text of blanks.
-    """
-    if (text is not None) == (options.file is not None):
-        raise ValueError("give either --text, or --file with --output")
-    if text is not None and options.output is not None:
-        raise ValueError("--output belongs to --file")
-    if text is not None and not text.strip():
-        raise ValueError(f"--text is {text!r}; expected a text")
+    """Refuse anything but one text, or a file."""
+    check_input(options, "text", text)
 
 
 def check_output(options: argparse.Namespace) -> None:
     """Refuse a file without an output file."""
     if options.file is not None and options.output is None:
         raise ValueError("--file needs --output, the JSON file to write")
+
+
+def answer_file(
+    options: argparse.Namespace,
+    answer: Callable[[list[dict[str, Any]], RowStream], Sequence[Answer | None]],
+    what: str,
+    *,
+    columns: Sequence[str] = (),
+    also: Sequence[Path] = (),
+    finish: Callable[[], None] | None = None,
+) -> None:
+    """Read the rows of `--file`, answer them, and write the answers: a thousand at a time, whatever the problem.
+
+    Args:
+        options: `file`, `format` and `output`.
+        answer: Gives the answers to some rows of a stream, in their order; None for a row that is left out.
+        what: The answers are, in the plural: "labels".
+        columns: Names by which the header of a pipe is known.
+        also: Other files that are written, for the last line.
+        finish: Writes them, when all rows are answered.
+
+    Raises:
+        OSError, ValueError: A file is missing or not as it should be; an answer cannot be given.
+    """
+    from ctxzoo.data.answer_files import check_answer_file, write_answers
+    from ctxzoo.data.row_stream import SEPARATORS, open_rows
+
+    if options.output is not None:
+        check_answer_file(options.output)
+    with open_rows(options.file, kind=options.format, columns=columns) as rows:
+        kind = rows.kind if rows.kind in SEPARATORS else "jsonl"
+        number = write_answers(rows.chunks, lambda chunk: answer(chunk, rows), options.output, kind=kind)
+    if finish is not None:
+        finish()
+    say_written(options, f"{number} {what}", also)
+
+
+def say_written(options: argparse.Namespace, what: str, also: Sequence[Path] = ()) -> None:
+    """Say where answers are; on the standard error where the standard output has them."""
+    files = ", ".join(str(file) for file in (options.output, *also) if file is not None)
+    place = sys.stderr if options.output is None and not also else sys.stdout
+    print(f"{what}: {files}" if files else what, file=place)
 
 
 def positive(text: str) -> int:

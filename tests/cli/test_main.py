@@ -354,11 +354,11 @@ def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["predict"], "give either --text, or --file with --output"),
+        (["predict"], "give either --text, or --file"),
         (["predict", "--text", "a", "--file", "f", "--output", "o"], "give either --text"),
         (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
-        (["predict", "--file", "f"], "--file needs --output"),
-        (["predict", "--file", "absent.txt", "--output", "o"], "no file 'absent.txt'"),
+        (["predict", "--file", "absent.txt", "--output", "o.csv"], "no file 'absent.txt'"),
+        (["predict", "--file", "absent.txt", "--output", "o.xls"], "o.xls: expected a name that ends in .csv, .tsv"),
         (["predict", "--text", "a", "--explain", "e.pdf"], "'e.pdf'; expected a name that ends in .html"),
         (["predict", "--text", "a", "--explain", "absent/e.png"], "there is no folder 'absent'; make it first"),
         (["predict", "--text", "w1", "--explain", "e.html"], "a ToyForSequenceClassification cannot say how much"),
@@ -480,7 +480,7 @@ def test_evaluate_embeddings_as_predictors_of_words(
     [
         (["predict", "--text", "the mill"], "'the mill' has 0 [MASK]; expected one"),
         (["predict", "--text", "[MASK] [MASK]"], "'[MASK] [MASK]' has 2 [MASK]"),
-        (["predict"], "give either --text, or --file with --output"),
+        (["predict"], "give either --text, or --file"),
         (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["predict", "--question", "q"], "does fill-mask; it takes --text"),
@@ -533,7 +533,7 @@ def test_predict_tags(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["predict"], "give either --text, or --file with --output"),
+        (["predict"], "give either --text, or --file"),
         (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
         (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
         (["predict", "--text", " "], "--text is ' '; expected a text"),

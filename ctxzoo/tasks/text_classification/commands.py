@@ -7,28 +7,26 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxzoo.tasks.commands import (
     TEXT,
+    TEXT_COLUMN,
     Option,
     TaskCommands,
-    check_text_or_file,
+    answer_file,
+    check_input,
+    device_of,
     how_to_score,
     positive,
-    write_json,
+    say_written,
 )
-
-if TYPE_CHECKING:
-    from transformers import TextClassificationPipeline
-
-    from ctxzoo.models.tokenization_word import WordTokenizer
 
 
 class TextClassificationCommands(TaskCommands):
     title = "text classification"
     train_options = (
-        Option("text_column", "default: text or the like"),
+        TEXT_COLUMN,
         Option("label_column", "default: label or the like"),
         Option("max_length", "cut texts to so many known words", positive),
         Option("min_word_count", "occurrences in the training texts that a word needs", positive),
@@ -36,7 +34,7 @@ class TextClassificationCommands(TaskCommands):
         Option("linear", "a linear model beside the scores; default: yes", choices=("yes", "no")),
     )
     evaluate_options = (
-        Option("text_column", "default: text or the like"),
+        TEXT_COLUMN,
         Option("label_column", "default: label or the like"),
         Option("folds", "of the cross-validation that the checkpoint is from", positive),
         Option("fold", "which of them, from 0", int),
@@ -45,6 +43,7 @@ class TextClassificationCommands(TaskCommands):
     )
     predict_options = (
         TEXT,
+        TEXT_COLUMN,
         Option("explain", "page (.html), or picture of one text (.png), of which words count", Path),
     )
 
@@ -57,75 +56,57 @@ class TextClassificationCommands(TaskCommands):
         train_own_data(ClassifierTraining(linear=own["linear"] != "no"), request)
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.data.formats import SAMPLE
         from ctxzoo.tasks.text_classification.evaluation import evaluate
+        from ctxzoo.tasks.text_classification.prediction import recorded_text_columns
 
         given = {name: value for name, value in own.items() if value is not None}
+        if options.dataset != SAMPLE:
+            given.setdefault("text_column", recorded_text_columns(options.checkpoint))
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, page = own["text"], own["explain"]
-        check_text_or_file(options, text)
-        if options.file is not None and options.output is None and page is None:
-            raise ValueError("--file needs --output, the JSON file to write, or --explain, the page")
+        check_input(options, "text", text)
         if page is not None:
             _check_explanation_file(page)
 
-        from ctxzoo.data.text_files import read_text_lines
-        from ctxzoo.tasks.text_classification.card import CARD
-        from ctxzoo.tasks.text_classification.known_words import count_known_words, no_known_word_note
+        from ctxzoo.data.row_stream import open_rows
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.text_classification.prediction import (
+            TextAnswers,
+            recorded_text_columns,
+            without_probabilities,
+        )
 
-        texts = [text] if options.file is None else read_text_lines(options.file)
-        classifier = CARD.load_pipeline(options.checkpoint)
-        unknown = no_known_word_note(count_known_words(classifier.tokenizer, texts))
-        for note in (left_out_note(classifier.tokenizer, texts), unknown):
-            if note is not None:
-                print(f"ctxzoo: {note}", file=sys.stderr)
-        if page is not None:
-            _explain(classifier, texts, page)
-        if text is not None or options.output is not None:
-            predictions = classify_texts(classifier, texts, batch_size=options.batch_size)
-        if options.file is None:
-            print(json.dumps(predictions[0], ensure_ascii=False))
-            return
-        if options.output is not None:
-            write_json(options.output, predictions)
-        files = [str(file) for file in (options.output, page) if file is not None]
-        print(f"{len(texts)} labels: {', '.join(files)}")
+        columns = own["text_column"] or recorded_text_columns(options.checkpoint)
+        model, tokenizer = load_saved_model(options.checkpoint)
+        model.to(device_of(options))
+        answers = TextAnswers(
+            model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
+        )
+        header = columns or TEXT_COLUMNS
 
+        def finish() -> None:
+            if page is not None:
+                _explain(model, tokenizer, answers.texts, page)
 
-def classify_texts(
-    classifier: TextClassificationPipeline, texts: list[str], *, batch_size: int = 32
-) -> list[dict[str, Any]]:
-    """Return the most probable `label` of each text and its probability `score`, in their order.
-
-    Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
-    `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
-    """
-    limited = classifier.tokenizer.word_limit is not None
-    predictions: list[dict[str, Any]] = classifier(texts, batch_size=batch_size, truncation=limited)
-    for prediction, number in zip(predictions, words_left_out(classifier.tokenizer, texts), strict=True):
-        if number:
-            prediction["words_left_out"] = number
-    return predictions
-
-
-def words_left_out(tokenizer: WordTokenizer, texts: list[str]) -> list[int]:
-    """Count the known words of each text behind the limit of the tokenizer, which its model does not read."""
-    if tokenizer.word_limit is None:
-        return [0] * len(texts)
-    found: list[int] = tokenizer(texts, truncation=True, return_overflowing_tokens=True)["num_truncated_tokens"]
-    return found
-
-
-def left_out_note(tokenizer: WordTokenizer, texts: list[str]) -> str | None:
-    """Write a note on texts that are longer than the limit of the tokenizer; None where none is."""
-    numbers = [number for number in words_left_out(tokenizer, texts) if number]
-    if not numbers:
-        return None
-    return (
-        f"the model reads the first {tokenizer.word_limit:,} words that it knows: {sum(numbers):,} behind them were "
-        f"left out, in {len(numbers):,} of {len(texts):,} texts"
-    )
+        if text is not None:
+            (label,) = answers.labels([text])
+            finish()
+            print(json.dumps(without_probabilities(label), ensure_ascii=False))
+        elif page is None or options.output is not None:
+            also = [] if page is None else [page]
+            answer_file(options, answers, "labels", columns=header, also=also, finish=finish)
+        else:
+            with open_rows(options.file, kind=options.format, columns=header) as rows:
+                for chunk in rows.chunks:
+                    answers(chunk, rows)
+            finish()
+            say_written(options, f"{len(answers.texts)} labels", [page])
+        for note in answers.notes():
+            print(f"ctxzoo: {note}", file=sys.stderr)
 
 
 def _check_explanation_file(file: Path) -> None:
@@ -135,7 +116,7 @@ def _check_explanation_file(file: Path) -> None:
         raise ValueError(f"--explain is {str(file)!r}, but there is no folder {str(file.parent)!r}; make it first")
 
 
-def _explain(classifier: TextClassificationPipeline, texts: Sequence[str], file: Path) -> None:
+def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
     """Write the page, or the picture, of which words count."""
     from ctxzoo.tasks.text_classification.explanation import explain_text
     from ctxzoo.tasks.text_classification.explanation_page import write_explanation_page
@@ -143,7 +124,7 @@ def _explain(classifier: TextClassificationPipeline, texts: Sequence[str], file:
 
     if file.suffix == ".png" and len(texts) != 1:
         raise ValueError(f"--explain is {str(file)!r}, a picture of one text, but there are {len(texts)}; take .html")
-    explanations = [explain_text(classifier.model, classifier.tokenizer, text) for text in texts]
+    explanations = [explain_text(model, tokenizer, text) for text in texts]
     if file.suffix == ".png":
         draw_explanation(explanations[0], file)
     else:

@@ -18,6 +18,7 @@ from transformers import AutoTokenizer, TokenizersBackend
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
+from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
 from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
@@ -47,7 +48,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     Args:
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column, label_column: names of columns; default the usual ones.
+        text_column, label_column: names of columns, of texts one or several; default the usual ones.
         splitting: which rows `train`, `validation` and `test` have.
         vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
             `min_words`.
@@ -75,7 +76,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         dataset: str,
         *,
         data_dir: str | None = None,
-        text_column: str | None = None,
+        text_column: ColumnNames = None,
         label_column: str | None = None,
         splitting: TextSplitting | None = None,
         vocabulary: TextVocabulary | None = None,

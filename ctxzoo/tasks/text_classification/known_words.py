@@ -18,7 +18,7 @@ def count_known_words(tokenizer: WordTokenizer, texts: Sequence[str]) -> list[in
 
     Hashed n-grams are no words: a text of new words has some, and none is known.
     """
-    return [_count(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
+    return [count_words(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
 
 
 def no_known_word_note(counts: Sequence[int]) -> str | None:
@@ -40,7 +40,7 @@ class KnownWordsPipeline(TextClassificationPipeline):
     """transformers' pipeline, whose answers to a text without a known word also have `no_known_word`: True."""
 
     def _forward(self, model_inputs: Any) -> dict[str, torch.Tensor]:
-        known = [_count(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]
+        known = [count_words(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]
         return {"logits": super()._forward(model_inputs)["logits"], "known_words": torch.tensor(known)}
 
     def postprocess(self, model_outputs: Any, *args: Any, **options: Any) -> Any:
@@ -51,6 +51,6 @@ class KnownWordsPipeline(TextClassificationPipeline):
         return answer
 
 
-def _count(ids: Sequence[int], tokenizer: Any) -> int:
+def count_words(ids: Sequence[int], tokenizer: Any) -> int:
     """Return how many ids are words: not padding, and not one of the n-grams, which come after the words."""
     return sum(0 < index < len(tokenizer) for index in ids)

@@ -16,7 +16,7 @@ from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.notices import warn_of_lookalikes
 from ctxzoo.data.row_files import read_delimited, refuse_repeated
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
-from ctxzoo.data.text_columns import TEXT_COLUMNS, are_blank, find_column, refuse_row, texts_of
+from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, are_blank, find_columns, joined_texts_of, refuse_row
 from ctxzoo.data.text_files import json_object, read_utf8
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
@@ -43,7 +43,7 @@ class TextSplits:
 
 
 def read_texts(
-    dataset: str, data_dir: str | None = None, text_column: str | None = None, label_column: str | None = None
+    dataset: str, data_dir: str | None = None, text_column: ColumnNames = None, label_column: str | None = None
 ) -> TextSplits:
     """Read and check a dataset.
 
@@ -55,7 +55,8 @@ def read_texts(
             are the split "train"; a folder or Hub id that `datasets` can load, of which the splits train, validation
             and test are read.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
-        text_column: default the first of `TEXT_COLUMNS` that is there.
+        text_column: one name, or several, whose texts are put together by `joined_text`; default the first of
+            `TEXT_COLUMNS` that is there.
         label_column: default the first of `LABEL_COLUMNS` that is there.
 
     Raises:
@@ -69,7 +70,7 @@ def read_texts(
 
 
 def load_texts(
-    dataset: str, data_dir: str | None = None, text_column: str | None = None, label_column: str | None = None
+    dataset: str, data_dir: str | None = None, text_column: ColumnNames = None, label_column: str | None = None
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
     """Return the splits of a dataset as they are, and what messages call each; arguments as in `read_texts`.
 
@@ -93,7 +94,7 @@ def load_texts(
 def check_texts(
     splits: Mapping[str, datasets.Dataset],
     *,
-    text_column: str | None = None,
+    text_column: ColumnNames = None,
     label_column: str | None = None,
     origin: Mapping[str, str] | None = None,
     any_labels: bool = False,
@@ -134,15 +135,15 @@ class _Columns:
 
     @classmethod
     def of(
-        cls, where: str, split: datasets.Dataset, text_column: str | None, label_column: str | None, any_labels: bool
+        cls, where: str, split: datasets.Dataset, text_column: ColumnNames, label_column: str | None, any_labels: bool
     ) -> _Columns:
         if len(split) == 0:
             raise TextFormatError(f"{where}: no rows; expected at least one text with its label")
         table: pa.Table = split.with_format("arrow")[:]
-        text_name = find_column(where, split.column_names, "text", text_column, TEXT_COLUMNS)
-        label_name = find_column(where, split.column_names, "label", label_column, LABEL_COLUMNS)
-        texts = texts_of(where, table, text_name)
-        blank = f"the text in column {text_name!r} is empty: {{value!r}}; leave the row out"
+        wanted = {"text": (text_column, TEXT_COLUMNS), "label": (label_column, LABEL_COLUMNS)}
+        text_names, (label_name,) = find_columns(where, split.column_names, wanted)
+        texts = joined_texts_of(where, table, text_names)
+        blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
         refuse_row(where, are_blank(texts), texts, blank)
         labels = plain_column(table.column(label_name))
         refuse_row(where, pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
@@ -240,7 +241,8 @@ def _some(values: Sequence[int]) -> str:
     return shown if len(values) <= 10 else f"{shown}, ... {values[-1]}"
 
 
-def _read_file(path: Path, text_column: str | None, label_column: str | None) -> pa.Table:
+def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -> pa.Table:
+    texts = [text_column] if isinstance(text_column, str) else list(text_column or ())
     kind = path.suffix.lower()
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
@@ -250,8 +252,8 @@ def _read_file(path: Path, text_column: str | None, label_column: str | None) ->
             table: pa.Table = pa.parquet.read_table(path)
             return table.replace_schema_metadata()
         if kind == ".jsonl":
-            return _read_json_lines(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, text_column, label_column})
-        return read_delimited(path, (*TEXT_COLUMNS, text_column))
+            return _read_json_lines(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
+        return read_delimited(path, (*TEXT_COLUMNS, *texts))
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileError(f"{path} cannot be read: {error}") from error
 

@@ -18,6 +18,7 @@ from ctxzoo.runs.finish import training_result
 from ctxzoo.runs.train import ClassificationRun, TrainingRun
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.prediction import RECORDED
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.task import ZooTask
 from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
@@ -31,6 +32,7 @@ class ClassifierRun(ClassificationRun):
         naive_bayes: the model starts as naive Bayes over the training rows, with class scores that each group of
             features sets apart by so much; 0: it starts at random.
         zeroed: names of parameters of the model that are 0 at the start and are not trained.
+        text_columns: Names of the columns of a user's file that were read; the tokenizer keeps them for predictions.
     """
 
     data_class: ClassVar[Any] = TextClassificationDataModule
@@ -39,12 +41,16 @@ class ClassifierRun(ClassificationRun):
 
     naive_bayes: float = 0.0
     zeroed: tuple[str, ...] = ()
+    text_columns: tuple[str, ...] = ()
 
     def build_data(self) -> TextClassificationDataModule:
         return TextClassificationDataModule.from_options(**{"init_from": self.pretrained, **self.data})
 
     def build_task(self, data: TextClassificationDataModule, processes: int) -> SequenceClassificationTask:
         task = SequenceClassificationTask(**self.start(data), **self.schedule(data, processes), **self.task)
+        data.tokenizer.init_kwargs.pop(RECORDED, None)
+        if self.text_columns:
+            data.tokenizer.init_kwargs[RECORDED] = list(self.text_columns)
         set_word_vectors(task.model, data.vector_table())
         if self.naive_bayes:
             features, weights = data.naive_bayes()

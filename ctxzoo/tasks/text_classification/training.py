@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import datasets
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
+from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.own_training import Trial, ZooTraining
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
@@ -74,6 +74,13 @@ class ClassifierTraining(ZooTraining):
     def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
         space = super().search_space(preset)
         return space if preset.data.get("wide") else {name: space[name] for name in space if name not in WIDE}
+
+    def run(
+        self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None
+    ) -> ClassifierRun:
+        run = super().run(request, preset, splits, trial)
+        assert isinstance(run, ClassifierRun)
+        return replace(run, text_columns=tuple(request.columns["text_column"] or ()))
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         names: dict[str, Any] = {name: request.columns[name] for name in ("text_column", "label_column")}

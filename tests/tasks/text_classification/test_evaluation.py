@@ -13,9 +13,10 @@ import pytest
 
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_text_lines
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.commands import classify_texts
 from ctxzoo.tasks.text_classification.evaluation import evaluate, evaluate_ensemble
+from ctxzoo.tasks.text_classification.prediction import classify_texts
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 
@@ -48,7 +49,7 @@ def test_batch_size_does_not_matter(checkpoint: str, data: Any) -> None:
 def test_accuracy_is_that_of_the_predictions(checkpoint: str, data: Any, split: str) -> None:
     texts = [data.texts(split)[row]["text"] for row in data.rows(split).tolist()]
     labels = [data.label_names[label] for label in data.labels(split).tolist()]
-    predictions = classify_texts(CARD.load_pipeline(checkpoint), texts, batch_size=4)
+    predictions = classify_texts(*load_saved_model(checkpoint), texts, batch_size=4)
     right = [prediction["label"] == label for prediction, label in zip(predictions, labels, strict=True)]
     assert score(checkpoint, data.dataset, split)["accuracy"] == pytest.approx(100 * sum(right) / len(right))
 
@@ -98,7 +99,7 @@ def test_split_that_is_not_there(checkpoint: str, data: Any) -> None:
 
 
 def test_text_of_unknown_words_alone_is_given_a_label(checkpoint: str) -> None:
-    alone, *_ = predictions = classify_texts(CARD.load_pipeline(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
+    alone, *_ = predictions = classify_texts(*load_saved_model(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
     assert len(predictions) == 3
     assert 0 < alone["score"] <= 1
 

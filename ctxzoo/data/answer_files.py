@@ -1,0 +1,197 @@
+"""What a model answers to rows, written beside the user's own columns: CSV, JSON lines or JSON, row by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from ctxzoo.data.files import atomic_file
+from ctxzoo.data.row_stream import SEPARATORS, Row
+
+OUTPUTS = (".csv", ".tsv", ".jsonl", ".json")
+SECONDS_BETWEEN = (1, 10)  # two lines of progress on a terminal, and in a file
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model answers to one row.
+
+    Attributes:
+        fields: Name to value, which stand in a JSON line behind the columns of the row.
+        cells: The lines of a CSV file for the row, one or more: name to number or text.
+        alone: What a .json file lists, without the row.
+        key: Name under which a .json file has it; None: the file is a list.
+    """
+
+    fields: Mapping[str, Any]
+    cells: Sequence[Mapping[str, Any]]
+    alone: Any
+    key: str | None = None
+
+
+def write_answers(
+    chunks: Iterable[list[Row]],
+    answer: Callable[[list[Row]], Sequence[Answer | None]],
+    output: Path | None,
+    *,
+    kind: str = "jsonl",
+) -> int:
+    """Answer rows chunk by chunk and write each answer at once, so that the memory holds one chunk.
+
+    Args:
+        chunks: The rows.
+        answer: Gives the answers to the rows of a chunk, in their order; None for a row that is left out.
+        output: A .csv, .tsv, .jsonl or .json file, which is there when it is whole; None: the standard output.
+        kind: What is written to the standard output, "csv", "tsv" or "jsonl".
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        ValueError: A column of the user has the name of one of the answer; a .csv file where a later row has a column
+            of its own.
+        OSError: The file cannot be written.
+    """
+    kind = kind if output is None else check_answer_file(output)
+    progress = _Progress()
+    with _opened(output) as file:
+        write = _WRITERS[kind](file)
+        for rows in chunks:
+            found = [(row, one) for row, one in zip(rows, answer(rows), strict=True) if one is not None]
+            for row, one in found:
+                write(row, one)
+            progress.add(len(found))
+        write.end()
+    progress.end()
+    return progress.rows
+
+
+def check_answer_file(output: Path) -> str:
+    """Return the kind that the name of a file of answers says.
+
+    Raises:
+        ValueError: It says none.
+    """
+    kind = output.suffix.lower()
+    if kind not in OUTPUTS:
+        raise ValueError(f"--output {output}: expected a name that ends in {', '.join(OUTPUTS[:-1])} or {OUTPUTS[-1]}")
+    return kind.removeprefix(".")
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[IO[str]]:
+    if output is None:
+        yield sys.stdout
+        return
+    with atomic_file(output) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+        yield text
+
+
+class _Lines:
+    """Writes an object on each line."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def __call__(self, row: Row, answer: Answer) -> None:
+        _refuse_same_names(row, answer.fields)
+        self.file.write(json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str) + "\n")
+
+    def end(self) -> None:
+        """Write what stands behind the last answer."""
+
+
+class _Json(_Lines):
+    """Writes one list of all answers without their rows, or one object of them by their keys."""
+
+    def __init__(self, file: IO[str]) -> None:
+        super().__init__(file)
+        self.close = ""
+
+    def __call__(self, row: Row, answer: Answer) -> None:
+        opening = ("[", "]") if answer.key is None else ("{", "}")
+        self.file.write(",\n" if self.close else f"{opening[0]}\n")
+        self.close = opening[1]
+        name = "" if answer.key is None else f"{json.dumps(answer.key, ensure_ascii=False)}: "
+        text = name + json.dumps(answer.alone, indent=1, ensure_ascii=False)
+        self.file.write(" " + text.replace("\n", "\n "))
+
+    def end(self) -> None:
+        self.file.write(f"\n{self.close}\n" if self.close else "[]\n")
+
+
+class _Cells(_Lines):
+    """Writes the columns of the first row, then those of its answer."""
+
+    separator = SEPARATORS["csv"]
+
+    def __init__(self, file: IO[str]) -> None:
+        super().__init__(file)
+        self.writer = csv.writer(file, delimiter=self.separator, lineterminator="\n")
+        self.columns: list[str] = []
+        self.rows = 0
+
+    def __call__(self, row: Row, answer: Answer) -> None:
+        if not self.rows:
+            self.columns = list(row)
+            _refuse_same_names(row, answer.cells[0])
+            self.writer.writerow([*row, *answer.cells[0]])
+        self.rows += 1
+        other = next((name for name in row if name not in self.columns), None)
+        if other is not None:
+            raise ValueError(
+                f"row {self.rows} has {other!r}, which the first row has not; write a .jsonl file, or give every row "
+                "the same columns"
+            )
+        before = [_cell(row.get(name)) for name in self.columns]
+        for line in answer.cells:
+            self.writer.writerow([*before, *map(_cell, line.values())])
+
+
+class _TabbedCells(_Cells):
+    separator = SEPARATORS["tsv"]
+
+
+_WRITERS: dict[str, type[_Lines]] = {"jsonl": _Lines, "json": _Json, "csv": _Cells, "tsv": _TabbedCells}
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else value
+
+
+def _refuse_same_names(row: Row, answer: Mapping[str, Any]) -> None:
+    same = [name for name in answer if name in row]
+    if same:
+        raise ValueError(f"a column is called {same[0]!r} already, as that of the answers; rename it")
+
+
+@dataclass
+class _Progress:
+    """Says on the standard error how many rows are answered."""
+
+    rows: int = 0
+    began: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=time.monotonic)
+    has_line: bool = False
+
+    def add(self, rows: int) -> None:
+        self.rows += rows
+        now, on_terminal = time.monotonic(), sys.stderr.isatty()
+        if now - self.told < SECONDS_BETWEEN[not on_terminal]:
+            return
+        self.told, self.has_line = now, on_terminal
+        rate = self.rows / (now - self.began)
+        line = f"{self.rows:,} rows, {rate:,.0f} a second"
+        print(f"\r{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.has_line:
+            print(file=sys.stderr)

@@ -1,0 +1,229 @@
+"""The rows of a user's file, folder or pipe, a thousand at a time, for what reads each row once: `ctxzoo predict`."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet
+
+from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.row_files import refuse_repeated
+from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.text_files import json_object
+
+CHUNK = 1000  # rows
+LINES, DATASET = "txt", "dataset"
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+KINDS = (*SEPARATORS, "jsonl", "parquet", LINES)
+TEXT = "text"  # the column of a file of one text a line
+STDIN = Path("-")
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
+PEEK = 2**16  # bytes of a pipe in which its first line is looked for
+LONGEST_CELL = 2**31 - 1  # characters
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows that are read while they are used.
+
+    Attributes:
+        name: What messages call the source.
+        kind: One of `KINDS`, or "dataset", a folder.
+        chunks: At most `CHUNK` rows each, name of a column to value; of a file of one text a line the column is `text`.
+    """
+
+    name: str
+    kind: str
+    chunks: Iterator[list[Row]]
+
+
+@contextmanager
+def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[RowStream]:
+    """Open what a user named.
+
+    Args:
+        source: A .csv, .tsv (both with a header), .jsonl or .parquet file, any of them packed as .gz; a folder that
+            `datasets` can load, whose splits follow each other; a file of another name, with one text a line; "-" for
+            the standard input, or a pipe, whose kind is taken from its first line.
+        kind: One of `KINDS`; default: by the name.
+        columns: Names by which the header of a pipe is known from a line of text.
+
+    Yields:
+        The rows. Errors of a row come when it is read, see `leave_out`: `DatasetFileError`, with its line.
+
+    Raises:
+        OSError: There is no such file, or it cannot be read.
+        DatasetFileError: It is empty, or not of its kind.
+    """
+    if source != STDIN and source.is_dir():
+        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(source))))
+        return
+    if source != STDIN and not source.exists():
+        folder = resolve_dataset(str(source))
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(
+                f"no file {str(source)!r}; expected a .csv, .tsv, .jsonl or .parquet file, one text a line, a folder, "
+                "or - for the standard input"
+            )
+        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(folder)))
+        return
+    name = "the standard input" if source == STDIN else str(source)
+    with _opened(source) as packed:
+        stream = io.BufferedReader(packed, PEEK)
+        if stream.peek(len(GZIP))[: len(GZIP)] == GZIP:
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), PEEK)  # type: ignore[arg-type, unused-ignore]
+        found = kind or _kind_of_name(source)
+        if found is None:
+            found = _kind_of_content(stream.peek(PEEK)[:PEEK], columns)
+            print(f"ctxzoo: {name} is read as {found} (--format says otherwise)", file=sys.stderr)
+        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(stream, name, found))))
+
+
+def _opened(source: Path) -> IO[bytes]:
+    # The standard input stays open.
+    return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) if source == STDIN else source.open("rb", 0)
+
+
+def _kind_of_name(source: Path) -> str | None:
+    """Return the kind that a name says; None for a pipe, whose name says nothing."""
+    kind = source.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if kind in KINDS:
+        return kind
+    if kind == "json":
+        raise DatasetFileError(f"{source} is a .json file; expected rows: .csv, .tsv, .jsonl or .parquet")
+    return LINES if source.is_file() else None
+
+
+def _kind_of_content(begin: bytes, columns: Sequence[str]) -> str:
+    """Return the kind of a pipe by its first bytes; a line is a header if it has one of these columns."""
+    if begin.startswith(PARQUET):
+        return "parquet"
+    first = begin.decode("utf-8-sig", "replace").lstrip().split("\n")[0]
+    if first.startswith("{"):
+        return "jsonl"
+    for kind, separator in SEPARATORS.items():
+        if set(columns) & {cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])}:
+            return kind
+    return LINES
+
+
+def _in_chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
+
+
+def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
+    first = next(rows, None)
+    if first is None:
+        raise DatasetFileError(f"{name} holds no row; expected at least one")
+    yield first
+    yield from rows
+
+
+def _rows(stream: io.BufferedReader, name: str, kind: str) -> Iterator[Row]:
+    try:
+        if kind == "parquet":
+            yield from _parquet_rows(stream, name)
+            return
+        # Lines end with a line feed alone: a lone carriage return belongs to its text. csv finds its own ends.
+        newline = "" if kind in SEPARATORS else "\n"
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
+            if kind in SEPARATORS:
+                yield from _delimited_rows(text, name, SEPARATORS[kind])
+            elif kind == "jsonl":
+                yield from _json_rows(text, name)
+            else:
+                yield from _line_rows(text, name)
+    except UnicodeDecodeError as error:
+        raise DatasetFileError(f"{name}: not UTF-8 text ({error.reason} at byte {error.start} of a block)") from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise DatasetFileError(f"{name} cannot be unpacked: {error}; copy or pack it again") from error
+
+
+def _line_rows(lines: IO[str], name: str) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}, line {number}"
+        if line.strip():
+            yield {TEXT: line.removesuffix("\n").removesuffix("\r")}
+        else:
+            leave_out(where, DatasetFileError(f"{where} is empty; remove it, every line is one text"))
+
+
+def _json_rows(lines: IO[str], name: str) -> Iterator[Row]:
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}, line {number}"
+        try:
+            row = json_object(line, where) if line.strip() else None
+        except DatasetFileError as error:
+            leave_out(where, error)
+            continue
+        if row is not None:
+            yield row
+
+
+def _delimited_rows(text: IO[str], name: str, separator: str) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_CELL)
+    lines = csv.reader(text, delimiter=separator, strict=True)
+    try:
+        header = next(lines, [])
+        if len(header) == 1 and ";" in header[0]:
+            raise DatasetFileError(
+                f"{name}: its columns are set apart by semicolons; save it with commas, or as .tsv with tabs"
+            )
+        refuse_repeated(Path(name), header)
+        for cells in lines:
+            where = f"{name}, line {lines.line_num}"
+            if len(cells) == len(header):
+                yield dict(zip(header, cells, strict=True))
+            elif cells:
+                counted = f"{where}: {len(cells)} columns, but the header has {len(header)}"
+                hint = "put a text that holds the separator in quotes"
+                leave_out(where, DatasetFileError(f"{counted}; {hint}"))
+    except csv.Error as error:
+        raise DatasetFileError(f"{name}, line {lines.line_num}: {error}; is a quote missing, or too many?") from error
+
+
+def _parquet_rows(stream: io.BufferedReader, name: str) -> Iterator[Row]:
+    # Parquet is read from its end, so a pipe is written down first.
+    with tempfile.TemporaryFile() as whole:
+        seekable = stream.seekable() and not isinstance(stream.raw, gzip.GzipFile)
+        if not seekable:
+            shutil.copyfileobj(stream, whole)
+        try:
+            file = pa.parquet.ParquetFile(stream if seekable else whole)
+            refuse_repeated(Path(name), file.schema_arrow.names)
+            for batch in file.iter_batches(CHUNK):
+                yield from batch.to_pylist()
+        except pa.ArrowException as error:
+            raise DatasetFileError(f"{name} cannot be read: {error}") from error
+
+
+def _dataset_rows(folder: str) -> Iterator[Row]:
+    """Yield the rows of the splits of a folder; where it has several, `split` says which each is of."""
+    loaded = load_splits(folder)
+    names = [name for name in SPLITS if name in loaded] + sorted(set(loaded) - set(SPLITS))
+    for split in names:
+        rows = loaded[split]
+        labels = {name: kind for name, kind in rows.features.items() if isinstance(kind, datasets.ClassLabel)}
+        for begin in range(0, len(rows), CHUNK):
+            columns = rows[begin : begin + CHUNK]
+            for name, kind in labels.items():
+                columns[name] = [None if one is None else kind.int2str(one) for one in columns[name]]
+            if len(names) > 1:
+                columns = {"split": [split] * len(next(iter(columns.values()))), **columns}
+            yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))

@@ -1,0 +1,149 @@
+"""Labels of texts with all their probabilities, and what a model could not read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
+from ctxzoo.hub.saved_model import local_copy
+from ctxzoo.tasks.text_classification.known_words import NO_KNOWN_WORD, count_words, no_known_word_note
+from ctxzoo.training.scoring import in_evaluation_mode
+
+if TYPE_CHECKING:
+    from ctxzoo.models.tokenization_word import WordTokenizer
+
+RECORDED = "text_columns"  # entry of tokenizer_config.json: the columns that a training was told to read
+LEFT_OUT = "words_left_out"
+
+
+class TextAnswers:
+    """The answers of a classifier to rows of a user's file.
+
+    Args:
+        model: With a classification head; it computes where it is.
+        tokenizer: Of the model.
+        text_column: One or several columns of the texts; default: the usual names.
+        batch_size: Texts that are read at once.
+        keeps_texts: Whether `texts` holds all of them, for a page.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: WordTokenizer,
+        *,
+        text_column: ColumnNames = None,
+        batch_size: int = 32,
+        keeps_texts: bool = False,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+        self.keeps_texts = keeps_texts
+        self.texts_of = TextsOfRows(text_column)
+        self.texts: list[str] = []
+        self.known: list[bool] = []  # of each text so far, whether it has a known word
+        self.left_out: list[int] = []  # the known words behind the limit
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
+        """Return the answers to rows, in their order; None for a row without a text."""
+        texts = self.texts_of(rows, stream.name, stream.kind == LINES)
+        found = iter(self.labels([text for text in texts if text is not None]))
+        return [None if text is None else _answer(next(found)) for text in texts]
+
+    def labels(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return what `classify_texts` does, and count for `notes`."""
+        if self.keeps_texts:
+            self.texts += texts
+        found = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
+        self.known += [NO_KNOWN_WORD not in one for one in found]
+        self.left_out += [one.get(LEFT_OUT, 0) for one in found]
+        return found
+
+    def notes(self) -> list[str]:
+        """Return a line on texts that are longer than the limit, and one on those without a known word, if any."""
+        numbers = [number for number in self.left_out if number]
+        unknown = no_known_word_note(self.known)
+        return [
+            *(
+                [
+                    f"the model reads the first {self.tokenizer.word_limit:,} words that it knows: {sum(numbers):,} "
+                    f"behind them were left out, in {len(numbers):,} of {len(self.left_out):,} texts"
+                ]
+                if numbers
+                else []
+            ),
+            *([unknown] if unknown else []),
+        ]
+
+
+def classify_texts(
+    model: Any, tokenizer: WordTokenizer, texts: Sequence[str], *, batch_size: int = 32
+) -> list[dict[str, Any]]:
+    """Return of each text, in their order, the most probable `label`, its `score`, and all `probabilities` by label.
+
+    Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
+    `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
+    """
+    limited = tokenizer.word_limit is not None
+    names = label_names(model.config)
+    found: list[dict[str, Any]] = [{}] * len(texts)
+    # Texts of nearly the same length share a batch, so that little is padded.
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    with in_evaluation_mode(model):
+        for begin in range(0, len(order), batch_size):
+            rows = order[begin : begin + batch_size]
+            words = tokenizer(
+                [texts[row] for row in rows], padding=True, truncation=limited, return_overflowing_tokens=limited
+            )
+            # Texts without any id are a column of padding, as in training.
+            filler = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
+            inputs = {
+                name: torch.tensor([ids or [empty] for ids in words[name]], device=model.device)
+                for name, empty in filler.items()
+            }
+            probabilities = model(**inputs).logits.float().softmax(dim=1).cpu().tolist()
+            beyond = words["num_truncated_tokens"] if limited else [0] * len(rows)
+            for row, of_labels, ids, left_out in zip(rows, probabilities, words["input_ids"], beyond, strict=True):
+                best = max(range(len(names)), key=of_labels.__getitem__)
+                found[row] = {
+                    "label": names[best],
+                    "score": of_labels[best],
+                    "probabilities": dict(zip(names, of_labels, strict=True)),
+                    **({LEFT_OUT: left_out} if left_out else {}),
+                    **({} if count_words(ids, tokenizer) else {NO_KNOWN_WORD: True}),
+                }
+    return found
+
+
+def without_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer of `classify_texts` as a .json file and the terminal have it."""
+    return {name: value for name, value in answer.items() if name != "probabilities"}
+
+
+def recorded_text_columns(checkpoint: str) -> list[str] | None:
+    """Return the columns of texts that the training of a checkpoint was told to read; None: the usual one.
+
+    Raises:
+        OSError, ValueError: There is no such checkpoint, or it is damaged.
+    """
+    name = TOKENIZER_FILES[1]
+    return read_json_object(local_copy(checkpoint, name) / name).get(RECORDED)
+
+
+def _answer(found: dict[str, Any]) -> Answer:
+    chosen = {"predicted_label": found["label"], "predicted_probability": found["score"]}
+    unread = {LEFT_OUT: found.get(LEFT_OUT, 0), NO_KNOWN_WORD: NO_KNOWN_WORD in found}
+    each = {f"probability_{name}": value for name, value in found["probabilities"].items()}
+    return Answer(
+        fields={**chosen, "probabilities": found["probabilities"], **unread},
+        cells=[{**chosen, **each, **unread}],
+        alone=without_probabilities(found),
+    )
