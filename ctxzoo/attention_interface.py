@@ -8,9 +8,10 @@ parameters train, move and are saved with the model. `load_with_attention` loads
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import nn
@@ -20,6 +21,8 @@ from transformers.masking_utils import AttentionMaskInterface, bidirectional_mas
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.layers_context_encoder_attention import Attention
 from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.layers_context_encoder_kernels import DotAttention, ImplicitKernelAttention
+from ctxzoo.models.layers_context_encoder_linear import EfficientAttention
 from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
 
 # Name in transformers -> the fields of a `ContextEncoderConfig` that it stands for where nothing else is asked for, and
@@ -29,21 +32,49 @@ NAMES: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     "ctxzoo_efficient": ({"attention": "esa", "qk_norm": False}, ("esa",)),
     "ctxzoo_contextual": ({"attention": "hsa", "qk_norm": False}, ("hsa",)),
 }
+READ = "_ctxzoo_read"  # of an attention module: what it reads in the call that runs
 RECORD = "ctxzoo_attention"  # of the config, which says what was put where, and of the modules that hold a mechanism
+# Fields that follow from the model, and why.
+OF_THE_MODEL: Mapping[str, str] = {
+    "num_heads": "the heads stay those of the model",
+    "hidden_size": "widths stay those of the model",
+    "causal": "what is causal stays so",
+    "attention_dropout": "its rate of dropout is that of the model",
+    "redraw_interval": "a stock model does not count its passes",
+}
+# Arguments by which models have their attention compute something else than softmax(q.k / sqrt(d)).
+OTHER_SCORES = ("position_bias", "softcap", "s_aux", "sinks", "indices", "block_indices")
+# How far a pass may be from the stock one, relative to it, when both attend by dot products: single precision, or half.
+CLOSE, CLOSE_IN_HALF = 1e-3, 5e-2
 
-Model = TypeVar("Model", bound=PreTrainedModel)
-_seen: list[tuple[nn.Module, int, int, bool]] | None = None  # attention modules that a trial pass meets
+Stock = TypeVar("Stock", bound=PreTrainedModel)
+Model = TypeVar("Model", bound=nn.Module)
 
 
-def use_attention(model: Model, name: str, **options: Any) -> Model:
+class _Call(NamedTuple):
+    """A call of an attention module in a trial pass."""
+
+    module: nn.Module
+    heads: int
+    head_size: int
+    causal: bool
+    dropout: float
+
+
+_trial_calls: list[_Call] | None = None  # of the trial pass that runs, if one does
+
+
+def use_attention(model: Stock, name: str, **options: Any) -> Stock:
     """Give the attention modules of a model another mechanism, in place.
 
-    Modules are found by a pass over a few tokens. What the model does beside attention stays as it is, its weights too,
-    and so do its rates of dropout. A module that is causal takes frequencies that are parameters where nothing else is
-    asked for.
+    Modules are found by passes over a few tokens, which also check that they attend by dot products as stock models
+    of texts do: a model that does something else is refused, and left as it was. What the model does beside attention
+    stays as it is, its weights too, and so do its rates of dropout. A module that is causal takes frequencies that are
+    parameters where nothing else is asked for. Where the mechanism has no cache of keys, `use_cache` of the config
+    becomes False.
 
     Args:
-        model: any that dispatches through transformers' `AttentionInterface`.
+        model: an encoder or decoder of texts that dispatches through transformers' `AttentionInterface`.
         name: one of `NAMES`.
         options: fields of `ContextEncoderConfig` that say what the mechanism is: `attention`, `kernel`, `p_norm`, …
 
@@ -51,8 +82,10 @@ def use_attention(model: Model, name: str, **options: Any) -> Model:
         The model, in the mode it was in, with new parameters under `….ctxzoo_attention`; make optimisers after this.
 
     Raises:
-        ValueError: another name; an `attention` that the name does not stand for; a model without attention modules
-            that can be reached, or one that has such a mechanism already.
+        ValueError: another name; an `attention` that the name does not stand for, or a field that follows from the
+            model; a model without attention modules that can be reached, with cross-attention, with other scores than
+            scaled dot products, or one that has such a mechanism already; dropout of weights, which
+            `ctxzoo_efficient` has none of.
         StrictDataclassError: an option that cannot be.
         TypeError: an unknown option.
     """
@@ -66,25 +99,29 @@ def use_attention(model: Model, name: str, **options: Any) -> Model:
     kind = options["attention"]
     if kind not in allowed:
         raise ValueError(f"{name} stands for {', '.join(allowed)}, got attention={kind!r}")
-    if options.get("redraw_interval"):
-        raise ValueError(
-            f"redraw_interval={options['redraw_interval']}: a stock model does not count its passes; set 0"
-        )
+    for field, reason in OF_THE_MODEL.items():
+        if field in options:
+            raise ValueError(f"{field}={options[field]}: {reason}; leave it out")
     names = {module: path for path, module in model.named_modules()}
     prefix = _base_prefix(model)
     modules = {}
-    with _trial(model, name) as seen:
-        model(**_few_tokens(model))
-    for module, heads, head_size, causal in seen:
-        fields = {**options, "num_heads": heads, "hidden_size": heads * head_size, "causal": causal}
-        if causal and kind in ("ika", "ikan"):
+    for call in _try_dot_products(model, name):
+        fields = {
+            **options,
+            "num_heads": call.heads,
+            "hidden_size": call.heads * call.head_size,
+            "causal": call.causal,
+        }
+        if call.causal and kind in ("ika", "ikan"):
             fields.setdefault("kernel", "direct")
         if kind == "hsa" and fields["hidden_size"] != model.config.hidden_size:
             raise ValueError(
-                f"{heads} heads of {head_size} in a model of width {model.config.hidden_size}: {name} makes keys "
-                "of what a layer reads, and needs heads that are together as wide"
+                f"{call.heads} heads of {call.head_size} in a model of width {model.config.hidden_size}: {name} makes "
+                "keys of what a layer reads, and needs heads that are together as wide"
             )
-        modules[names[module].removeprefix(prefix)] = fields
+        if kind == "esa" and call.dropout:
+            raise ValueError(f"{type(model).__name__} cannot take {name}: {_dropout_refusal(call.dropout)}")
+        modules[names[call.module].removeprefix(prefix)] = fields
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention that transformers' AttentionInterface reaches")
     record = {"name": name, "modules": modules}
@@ -98,13 +135,20 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
 
     Args:
         model_class: a class of transformers, such as `BertModel`; a head loads from a base model's checkpoint and the
-            other way round, as in transformers.
-        options: of `from_pretrained`.
+            other way round, as in transformers. Or `SentenceTransformer`: its first part then has the attention.
+        options: of `from_pretrained`, or of `SentenceTransformer`.
 
     Raises:
         ValueError: the checkpoint was not made by `use_attention`, or lacks parameters of its mechanisms.
         OSError: see `from_pretrained`.
     """
+    if issubclass(model_class, nn.Sequential):  # a SentenceTransformer, whose own loader makes stock models
+        make: Any = model_class
+        sentences = make(source, **options)
+        stock = sentences[0].model
+        changed = load_with_attention(type(stock), source, dtype=stock.dtype)
+        sentences[0].model = changed.to(stock.device)
+        return cast(Model, sentences)
     config = options.pop("config", None) or AutoConfig.from_pretrained(source)
     record = getattr(config, RECORD, None)
     if record is None:
@@ -133,27 +177,61 @@ def attention_divergence(model: PreTrainedModel) -> torch.Tensor | None:
     Returns:
         (B,), which a loss may add, weighed by a `kl_lambda` of the caller's; None where nothing is drawn.
     """
-    terms = [module.divergence for module in model.modules() if isinstance(module, _Mechanism)]
-    known = [term for term in terms if term is not None]
-    return torch.stack(known).sum(dim=0) if known else None
+    terms = [term for module in model.modules() if isinstance(module, _Mechanism) for term in module.divergences]
+    return torch.stack(terms).sum(dim=0) if terms else None
 
 
 class _Mechanism(nn.Module):
-    """The mechanism of one attention module, and what its module read last.
+    """The mechanism of one attention module.
 
     Args:
         attention: the mechanism.
+
+    Attributes:
+        divergences: (B,) nats each, of the calls of the last pass; layers that share their weights make several.
+        tried_training: whether a pass in training has looked for frozen parameters.
     """
 
     def __init__(self, attention: Attention) -> None:
         super().__init__()
         self.attention = attention
-        self.divergence: torch.Tensor | None = None
-        self.hidden_states: torch.Tensor | None = None
+        self.divergences: list[torch.Tensor] = []
+        self.tried_training = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies take along: nothing of the last pass, whose tensors belong to a graph."""
-        return {**self.__dict__, "divergence": None, "hidden_states": None}
+        return {**self.__dict__, "divergences": []}
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+        *,
+        hidden_states: torch.Tensor,
+        dropout: float,
+        output_attentions: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return the output (B, h, queries, dv) and the weights; see `Attention.forward`."""
+        if isinstance(self.attention, EfficientAttention):
+            if dropout:
+                raise ValueError(_dropout_refusal(dropout))
+        else:
+            mechanism: Any = self.attention
+            mechanism.dropout = dropout
+        if isinstance(self.attention, HigherOrderAttention) and hidden_states.size(1) != key.size(2):
+            raise ValueError(
+                f"{key.size(2)} keys, but {hidden_states.size(1)} steps to make second keys of: a cache of keys alone "
+                "does not serve (use_cache=False)"
+            )
+        output, aux = self.attention(
+            query, key, value, mask, causal, hidden_states=hidden_states, output_attentions=output_attentions
+        )
+        if aux.divergence is not None:
+            self.divergences.append(aux.divergence)
+        return output, aux.weights
 
 
 def _attend(
@@ -173,19 +251,13 @@ def _attend(
         (B, queries, h, dv), and the weights (B, h, queries, keys) where the mechanism has any.
 
     Raises:
-        ValueError: a module without a mechanism; a mask that is no mask of keys, or a scale other than 1 / sqrt(d).
+        ValueError: a module without a mechanism; a mask that is no mask of keys, or scores that are not q.k / sqrt(d).
     """
     causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
     heads, head_size = query.size(1), query.size(-1)
-    if _seen is not None:
-        _seen.append((module, heads, head_size, causal))
-        return torch.zeros_like(query).transpose(1, 2), None
-    mechanism = getattr(module, RECORD, None)
-    if mechanism is None:
-        raise ValueError(
-            f"{type(module).__name__} has no attention of ctxzoo: its parameters are made by "
-            "ctxzoo.use_attention(model, name), and loaded by ctxzoo.load_with_attention(model_class, folder)"
-        )
+    others = [each for each in OTHER_SCORES if kwargs.get(each) is not None]
+    if others:
+        raise ValueError(f"{type(module).__name__} has {', '.join(others)} in its scores; expected q.k / sqrt(d) alone")
     if scaling is not None and not math.isclose(scaling, head_size**-0.5, rel_tol=1e-6):
         raise ValueError(f"{type(module).__name__} scales scores by {scaling}; expected 1 / sqrt({head_size})")
     if attention_mask is not None and attention_mask.dim() != 2:
@@ -194,25 +266,50 @@ def _attend(
         )
     if key.size(1) != heads:  # groups of queries share a key
         key, value = (x.repeat_interleave(heads // x.size(1), dim=1) for x in (key, value))
-    hidden_states = mechanism.hidden_states
-    if isinstance(mechanism.attention, HigherOrderAttention) and hidden_states.size(1) != key.size(2):
+    if _trial_calls is not None:
+        _trial_calls.append(_Call(module, heads, head_size, causal, dropout))
+        return DotAttention()(query, key, value, attention_mask, causal)[0].transpose(1, 2), None
+    mechanism = getattr(module, RECORD, None)
+    if mechanism is None:
         raise ValueError(
-            f"{key.size(2)} keys, but {hidden_states.size(1)} steps to make second keys of: a cache of keys alone does "
-            "not serve (use_cache=False)"
+            f"{type(module).__name__} has no attention of ctxzoo: its parameters are made by "
+            "ctxzoo.use_attention(model, name), and loaded by ctxzoo.load_with_attention(model_class, folder)"
         )
-    if hasattr(mechanism.attention, "dropout"):
-        mechanism.attention.dropout = dropout
-    output, aux = mechanism.attention(
+    if module.training:
+        _warn_of_frozen(module, mechanism)
+    output, weights = mechanism(
         query,
         key,
         value,
         attention_mask,
         causal,
-        hidden_states=hidden_states,
+        hidden_states=vars(module)[READ],
+        dropout=dropout,
         output_attentions=bool(kwargs.get("output_attentions", False)),
     )
-    mechanism.divergence, mechanism.hidden_states = aux.divergence, None
-    return output.transpose(1, 2), aux.weights
+    return output.transpose(1, 2), weights
+
+
+def _dropout_refusal(rate: float) -> str:
+    return (
+        f"it drops attention weights at a rate of {rate}, and attention in linear time forms none; make the model with "
+        "a rate of 0: from_pretrained(..., attention_probs_dropout_prob=0.0), or attn_pdrop, attention_dropout where "
+        "its config calls it so"
+    )
+
+
+def _warn_of_frozen(module: nn.Module, mechanism: nn.Module) -> None:
+    """Warn, once, of frozen parameters of a mechanism beside something in its module that trains, as peft leaves it."""
+    if not isinstance(mechanism, _Mechanism) or mechanism.tried_training:  # peft wraps what it saves
+        return
+    mechanism.tried_training = True
+    frozen = any(not each.requires_grad for each in mechanism.parameters())
+    if frozen and any(each.requires_grad for each in module.parameters()):
+        warnings.warn(
+            "parameters of ctxzoo_attention are frozen, as peft freezes all but its adapters; "
+            'LoraConfig(..., modules_to_save=["ctxzoo_attention"]) trains and saves them',
+            stacklevel=2,
+        )
 
 
 def _key_mask(
@@ -249,51 +346,125 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     """Add mechanisms to the attention modules of a model, and the record to its config."""
     prefix = _base_prefix(model)
     ours = dict(model.named_modules())
+    mechanisms = []
     for index, (path, fields) in enumerate(record["modules"].items()):
         # A base model has the modules without the name that a head has for it.
         module = ours.get(prefix + path) or ours.get(path)
         if module is None:
             raise ValueError(f"{type(model).__name__} has no module {path!r}, in which the checkpoint has an attention")
         attention = build_attention(ContextEncoderConfig(position="none", **fields), index)
+        mechanisms.append((module, _Mechanism(attention)))
+    for module, mechanism in mechanisms:
         weight = next((each for each in module.parameters() if each.is_floating_point()), None)
-        mechanism = _Mechanism(attention)
         if weight is not None:
             mechanism.to(device=weight.device, dtype=weight.dtype)
         mechanism.train(module.training)
         module.add_module(RECORD, mechanism)
         module.register_forward_pre_hook(_keep_hidden_states, with_kwargs=True)
+        module.register_forward_hook(_forget_hidden_states, always_call=True)
+    model.base_model.register_forward_pre_hook(_forget_divergences)
     setattr(model.config, RECORD, {"name": record["name"], "modules": dict(record["modules"])})
     model.config.attn_implementation = record["name"]  # so that a stock model of the checkpoint refuses to run
+    if any(_needs_all_steps(mechanism.attention) for _, mechanism in mechanisms) and model.can_generate():
+        model.config.use_cache = False
+        if model.generation_config is not None:
+            model.generation_config.use_cache = False
 
 
-def _keep_hidden_states(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    hidden_states = args[0] if args else kwargs.get("hidden_states")
-    module.get_submodule(RECORD).hidden_states = hidden_states
+def _needs_all_steps(attention: Attention) -> bool:
+    """Return whether a step needs more of the steps before it than their keys and values."""
+    return isinstance(attention, HigherOrderAttention | ImplicitKernelAttention)
+
+
+def _keep_hidden_states(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    vars(module)[READ] = args[0] if args else kwargs.get("hidden_states")
+
+
+def _forget_hidden_states(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+    vars(module).pop(READ, None)
+
+
+def _forget_divergences(base: nn.Module, args: tuple[Any, ...]) -> None:
+    for module in base.modules():
+        if isinstance(module, _Mechanism):
+            module.divergences = []
+
+
+def _try_dot_products(model: PreTrainedModel, name: str) -> list[_Call]:
+    """Return the calls of attention modules in a pass over a few tokens, with the rates of dropout in training.
+
+    Raises:
+        ValueError: the model cannot take these mechanisms: it has cross-attention or does not read token ids, its pass
+            fails where it gives masks as they take them, or gives something else with scaled dot products.
+    """
+    kind = type(model).__name__
+    configs = [getattr(module, "config", None) for module in model.modules()]
+    if any(
+        getattr(each, "is_encoder_decoder", False) or getattr(each, "add_cross_attention", False) for each in configs
+    ):
+        raise ValueError(f"{kind} has cross-attention, which these mechanisms are not for: a text attends to itself")
+    if model.main_input_name != "input_ids":
+        raise ValueError(f"{kind} reads {model.main_input_name}, expected a model that reads input_ids")
+    base: Any = model.base_model
+    try:
+        with torch.no_grad(), _in_evaluation(model):
+            inputs = _few_tokens(model)
+            stock = base(**inputs)[0]
+            with _trial(model, name) as calls:
+                found = base(**inputs)[0]
+            modules = {call.module for call in calls}
+            for module in modules:
+                module.training = True  # alone, so that only the rates change that it hands over
+            with _trial(model, name) as calls:
+                base(**inputs)
+    except Exception as error:
+        raise ValueError(f"{kind} cannot take {name}: {error}") from error
+    real = inputs["attention_mask"].bool()
+    difference = ((found - stock)[real].float().norm() / stock[real].float().norm()).item()
+    if difference > (CLOSE if stock.dtype in (torch.float32, torch.float64) else CLOSE_IN_HALF):
+        raise ValueError(
+            f"{kind} cannot take {name}: with attention by softmax(q.k / sqrt(d)) its output is off by "
+            f"{difference:.1%}, so that its own does something else"
+        )
+    return calls
 
 
 @contextmanager
-def _trial(model: PreTrainedModel, name: str) -> Iterator[list[tuple[nn.Module, int, int, bool]]]:
-    """Collect the attention modules of a pass, in evaluation, and leave the model as it was."""
-    global _seen
-    implementation, training = model.config._attn_implementation, model.training
-    model.set_attn_implementation(name)
+def _in_evaluation(model: nn.Module) -> Iterator[None]:
+    """Have a model in evaluation, and each of its modules in the mode it was in behind it."""
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    found: list[tuple[nn.Module, int, int, bool]] = []
-    _seen = found
     try:
-        with torch.no_grad():
-            yield found
+        yield
     finally:
-        _seen = None
-        model.train(training)
+        for module, training in modes:
+            module.training = training
+
+
+@contextmanager
+def _trial(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
+    """Have attention modules attend by dot products, and collect their calls; the model stays as it was."""
+    global _trial_calls
+    implementation = model.config._attn_implementation
+    model.set_attn_implementation(name)
+    calls: list[_Call] = []
+    _trial_calls = calls
+    try:
+        yield calls
+    finally:
+        _trial_calls = None
         model.set_attn_implementation(implementation)
 
 
 def _few_tokens(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """Return the inputs by which transformers tries models of texts, with ids that this one knows."""
-    words = model.get_input_embeddings().num_embeddings
-    inputs: dict[str, torch.Tensor] = model.dummy_inputs
-    return {name: x.clamp(max=words - 1).to(model.device) for name, x in inputs.items()}
+    """Return two short texts of ids that the model knows, the second padded on the right."""
+    ids = torch.tensor([[7, 6, 5, 4, 3], [1, 2, 3, 0, 0]])
+    words: Any = model.get_input_embeddings()
+    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    return {
+        "input_ids": ids.clamp(max=words.num_embeddings - 1).to(model.device),
+        "attention_mask": mask.to(model.device),
+    }
 
 
 def _base_prefix(model: PreTrainedModel) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
+import transformers
 from transformers import (
-    BertConfig,
     BertForSequenceClassification,
     BertModel,
-    GPT2Config,
+    BertTokenizerFast,
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaModel,
@@ -30,17 +33,43 @@ IDS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 10, 0, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
 
 
-def bert(cls: Any = BertModel, **fields: Any) -> Any:
-    torch.manual_seed(0)
-    sizes = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-    return larger(cls(BertConfig(**sizes, intermediate_size=24, max_position_embeddings=32, **fields)))
+SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+BERT = {**SIZES, "intermediate_size": 24, "max_position_embeddings": 32, "pad_token_id": 0}
+GPT2 = {"vocab_size": 20, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 32}
+NO_END = {"bos_token_id": 1, "eos_token_id": None, "pad_token_id": 0}
+UNDROPPED = {"attention_probs_dropout_prob": 0.0}
+DISTILBERT = {"vocab_size": 20, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 32}
 
 
-def gpt2(**fields: Any) -> Any:
-    torch.manual_seed(0)
-    ids = {"bos_token_id": 1, "eos_token_id": None, "pad_token_id": 0}
-    config = GPT2Config(vocab_size=20, n_embd=16, n_layer=2, n_head=2, n_positions=32, **{**ids, **fields})
-    return larger(GPT2LMHeadModel(config))
+def maker(name: str, **fields: Any) -> Callable[..., Any]:
+    """What makes a tiny stock model, always with the same weights, in evaluation, its attention far from uniform."""
+
+    def make(**changes: Any) -> Any:
+        torch.manual_seed(0)
+        cls = getattr(transformers, name)
+        return larger(cls(cls.config_class(**{**fields, **changes})))
+
+    make.__name__ = name
+    return make
+
+
+bert = maker("BertModel", **BERT, **UNDROPPED)
+gpt2 = maker("GPT2LMHeadModel", **GPT2, **NO_END, attn_pdrop=0.0)
+albert = maker("AlbertModel", **BERT, **UNDROPPED, embedding_size=8)
+ENCODERS = [
+    bert,
+    maker("DistilBertModel", **DISTILBERT, attention_dropout=0.0),
+    maker("RobertaModel", **BERT, **UNDROPPED),
+    maker("ElectraModel", **BERT, **UNDROPPED, embedding_size=8),
+    albert,
+    maker("XLMRobertaModel", **BERT, **UNDROPPED),
+]
+DECODERS = [
+    gpt2,
+    maker("GPTNeoXForCausalLM", **{**BERT, **NO_END}, rotary_pct=1.0),
+    maker("LlamaForCausalLM", **{**BERT, **NO_END}),
+    maker("Qwen3ForCausalLM", **{**BERT, **NO_END}, num_key_value_heads=1, head_dim=8),
+]
 
 
 def larger(model: PreTrainedModel) -> PreTrainedModel:
@@ -58,7 +87,7 @@ def numbers(model: Any, ids: torch.Tensor = IDS, mask: torch.Tensor | None = MAS
     return found if mask is None else found[mask.bool()]
 
 
-@pytest.mark.parametrize("make", [bert, gpt2])
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS])
 def test_the_rbf_kernel_with_l2_importance_is_the_stock_attention(make: Any) -> None:
     stock = make()
     changed = use_attention(make(), "ctxzoo_implicit_kernel", attention="rbf")
@@ -89,7 +118,7 @@ def test_a_model_with_each_name_is_saved_and_loaded(make: Any, name: str, tmp_pa
     assert torch.equal(numbers(again), numbers(model))
 
 
-@pytest.mark.parametrize("make", [bert, gpt2])
+@pytest.mark.parametrize("make", [*ENCODERS, *DECODERS])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_is_trained_and_padding_is_not_read(make: Any, name: str) -> None:
     model = use_attention(make(), name)
@@ -104,27 +133,43 @@ def test_every_parameter_is_trained_and_padding_is_not_read(make: Any, name: str
     assert torch.equal(numbers(copied), numbers(model.eval()))
 
 
+@pytest.mark.parametrize("make", DECODERS)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_decoder_does_not_read_ahead_and_generates(name: str) -> None:
-    model = use_attention(gpt2(), name)
+def test_a_decoder_does_not_read_ahead_and_generates(make: Any, name: str) -> None:
+    """With `use_cache` as the model now has it; a cache, where there is one, changes nothing; nor does padding."""
+    model = strengthened(use_attention(make(), name))
     changed = IDS.clone()
     changed[:, 3] = 13
     before, after = (model(ids).logits for ids in (IDS, changed))
     assert torch.equal(before[:, :3], after[:, :3])
     assert not torch.allclose(before[:, 3:], after[:, 3:])
-    options = {"max_new_tokens": 6, "do_sample": False}
+    options = {"max_new_tokens": 4, "do_sample": False}
     found = IDS[:1]
-    for _ in range(6):
-        found = torch.cat([found, model(found).logits[:, -1:].argmax(-1)], dim=1)
-    assert torch.equal(model.generate(IDS[:1], **options, use_cache=False), found)
+    for _ in range(4):
+        found = torch.cat([found, model(found, use_cache=False).logits[:, -1:].argmax(-1)], dim=1)
+    assert torch.equal(model.generate(IDS[:1], attention_mask=MASK[:1], **options), found)
+    padded, mask = (torch.cat([x.new_zeros(1, 2), x[:1]], dim=1) for x in (IDS, MASK))
+    assert torch.equal(model.generate(padded, attention_mask=mask, **options)[:, 2:], found)
+    assert model.config.use_cache is model.generation_config.use_cache is (name != "ctxzoo_contextual")
 
 
-@pytest.mark.parametrize("name", ["ctxzoo_implicit_kernel", "ctxzoo_efficient"])
-def test_what_follows_from_keys_alone_generates_with_a_cache(name: str) -> None:
-    model = use_attention(gpt2(), name)
-    options = {"max_new_tokens": 6, "do_sample": False}
-    whole, cached = (model.generate(IDS[:1], **options, use_cache=use) for use in (False, True))
-    assert torch.equal(whole, cached)
+def strengthened(model: Any) -> Any:
+    """The model with contextual attention, if it has it, that differs from the stock one."""
+    with torch.no_grad():
+        for key, parameter in model.named_parameters():
+            if key.endswith("strengths"):
+                parameter.fill_(1.0)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("ctxzoo_implicit_kernel", {"attention": "mikan"}), ("ctxzoo_contextual", {})]
+)
+def test_a_decoder_without_a_cache_says_so_in_its_checkpoint(name: str, options: Any, tmp_path: Path) -> None:
+    use_attention(gpt2(), name, **options).save_pretrained(tmp_path)
+    loaded = load_with_attention(GPT2LMHeadModel, str(tmp_path))
+    assert loaded.config.use_cache is loaded.generation_config.use_cache is False
+    assert loaded.generate(IDS[:1], attention_mask=MASK[:1], max_new_tokens=3).shape == (1, 8)
 
 
 def test_drawn_frequencies_refuse_a_cache_of_keys() -> None:
@@ -146,11 +191,7 @@ def test_contextual_attention_starts_as_the_stock_one(make: Any) -> None:
     stock = make()
     changed = use_attention(make(), "ctxzoo_contextual")
     torch.testing.assert_close(numbers(changed), numbers(stock), rtol=1e-4, atol=1e-5)
-    with torch.no_grad():
-        for key, parameter in changed.named_parameters():
-            if key.endswith("strengths"):
-                parameter.fill_(1.0)
-    assert not torch.allclose(numbers(changed), numbers(stock), atol=1e-3)
+    assert not torch.allclose(numbers(strengthened(changed)), numbers(stock), atol=1e-3)
 
 
 @pytest.mark.parametrize("make", [bert, gpt2])
@@ -175,6 +216,173 @@ def test_the_divergence_is_that_of_the_last_pass() -> None:
     model(IDS[:1])
     torch.testing.assert_close(attention_divergence(model), divergence[:1])
     assert attention_divergence(use_attention(bert(), "ctxzoo_implicit_kernel", attention="rbf")) is None
+
+
+def test_the_divergence_counts_each_call_of_layers_that_share_their_weights() -> None:
+    def divergence(layers: int) -> Any:
+        torch.manual_seed(0)
+        model = use_attention(albert(num_hidden_layers=layers), "ctxzoo_implicit_kernel", attention="mikan")
+        model(IDS)
+        return attention_divergence(model)
+
+    one, two = divergence(1), divergence(2)
+    assert (two > 1.1 * one).all()
+
+
+@pytest.mark.parametrize("name", ["ctxzoo_implicit_kernel", "ctxzoo_contextual"])
+def test_dropout_of_weights_stays_that_of_the_model(name: str) -> None:
+    model = use_attention(bert(attention_probs_dropout_prob=0.5, hidden_dropout_prob=0.0), name).train()
+    assert not torch.allclose(numbers(model), numbers(model), atol=1e-3)
+    assert torch.equal(numbers(model.eval()), numbers(model))
+
+
+def test_dropout_of_weights_that_are_not_formed_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"it drops attention weights at a rate of 0\.5, and attention in linear time for"
+    ):
+        use_attention(bert(attention_probs_dropout_prob=0.5), "ctxzoo_efficient")
+    model = use_attention(bert(), "ctxzoo_efficient").train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.25
+    with pytest.raises(ValueError, match=r"it drops attention weights at a rate of 0\.25"):
+        model(IDS)
+
+
+OPT = {"ffn_dim": 24, "max_position_embeddings": 32, "word_embed_proj_dim": 16}
+BART = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+BART = {**BART, "vocab_size": 20, "d_model": 16, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24}
+T5 = {"vocab_size": 20, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2}
+VIT = {**SIZES, "intermediate_size": 24, "image_size": 32, "patch_size": 16}
+REFUSED: Mapping[str, tuple[Callable[..., Any], str]] = {
+    "BART": (maker("BartForConditionalGeneration", **BART), "has cross-attention, which these mechanisms are not for"),
+    "T5": (maker("T5ForConditionalGeneration", **T5), "has cross-attention, which these mechanisms are not for"),
+    "BERT as a decoder": (
+        maker("BertLMHeadModel", **BERT, **UNDROPPED, is_decoder=True, add_cross_attention=True),
+        "has cross-attention, which these mechanisms are not for",
+    ),
+    "T5's encoder": (
+        maker("T5EncoderModel", **T5, is_encoder_decoder=False),
+        "T5Attention has position_bias in its scores; expected q",
+    ),
+    "OPT": (maker("OPTForCausalLM", **SIZES, **OPT), "cannot take .*: OPTAttention scales scores by 1.0; expected 1 /"),
+    "ViT": (maker("ViTModel", **VIT), "ViTModel reads pixel_values, expected a model that reads input_ids"),
+    "Mistral": (maker("MistralForCausalLM", **BERT, num_key_value_heads=1), "no windows, no packed sequences"),
+    "DeBERTa": (maker("DebertaV2Model", **BERT), "has no attention that transformers' AttentionInterface reaches"),
+    "GPT-2 without a scale": (
+        maker("GPT2LMHeadModel", **GPT2, **NO_END, scale_attn_weights=False),
+        r"GPT2Attention scales scores by 1\.0; expected 1 / sqrt\(8\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize("name", ["ctxzoo_implicit_kernel", "ctxzoo_contextual"])
+def test_a_model_that_attends_otherwise_is_refused_and_left_alone(kind: str, name: str) -> None:
+    make, message = REFUSED[kind]
+    model = make().train()
+    keys, config, modules = [*model.state_dict()], model.config.to_dict(), [*model.modules()]
+    modes, implementation = [x.training for x in modules], model.config._attn_implementation
+    modules[-1].eval()
+    modes = [x.training for x in modules]
+    with pytest.raises(ValueError, match=message):
+        use_attention(model, name)
+    assert [*model.state_dict()] == keys
+    assert model.config.to_dict() == config
+    assert model.config._attn_implementation == implementation
+    assert [x.training for x in modules] == modes
+    assert not any(x._forward_pre_hooks for x in modules)
+
+
+def test_a_model_with_a_bias_of_its_own_in_the_scores_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in its call tells of it; its output does."""
+    from transformers.models.bert import modeling_bert
+
+    attend = transformers.AttentionInterface._global_mapping["sdpa"]
+
+    def biased(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> Any:
+        nearer = -torch.arange(key.size(2)).float() + (0 if mask is None else torch.where(mask, 0.0, -1e9))
+        return attend(module, query, key, value, nearer.expand(len(query), 1, query.size(2), -1), **options)
+
+    monkeypatch.setitem(transformers.AttentionInterface._global_mapping, "sdpa", biased)
+    assert modeling_bert.ALL_ATTENTION_FUNCTIONS["sdpa"] is biased
+    with pytest.raises(ValueError, match=r"its output is off by \d+.\d%, so that its own does something else"):
+        use_attention(bert(), "ctxzoo_implicit_kernel")
+
+
+LORA = {"target_modules": "all-linear", "r": 2}
+MECHANISMS: list[tuple[str, dict[str, Any]]] = [
+    ("ctxzoo_implicit_kernel", {}),
+    ("ctxzoo_implicit_kernel", {"attention": "mikan"}),
+    ("ctxzoo_efficient", {}),
+    ("ctxzoo_contextual", {}),
+    ("ctxzoo_contextual", {"order_type": "context_aware"}),
+]
+
+
+@pytest.mark.parametrize("make", [maker("BertForSequenceClassification", **BERT, **UNDROPPED), gpt2])
+@pytest.mark.parametrize(("name", "options"), MECHANISMS)
+def test_lora_trains_every_adapter_and_says_what_it_freezes(make: Any, name: str, options: Any) -> None:
+    model = use_attention(make(), name, **options)
+    frozen = any("ctxzoo_attention" in key for key, _ in model.named_parameters())
+    adapted = peft.get_peft_model(model, peft.LoraConfig(**LORA)).train()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            adapted(IDS, attention_mask=MASK).logits.square().sum().backward()
+    trained = {key: x.grad for key, x in adapted.named_parameters() if x.requires_grad}
+    assert trained
+    assert [key for key, gradient in trained.items() if gradient is None] == []
+    told = [str(each.message) for each in caught if "ctxzoo_attention are frozen" in str(each.message)]
+    assert bool(told) is frozen
+    assert all('modules_to_save=["ctxzoo_attention"]) trains and saves them' in each for each in told)
+
+
+@pytest.mark.parametrize(("name", "options"), MECHANISMS)
+def test_the_line_that_the_warning_names_trains_and_saves_them(name: str, options: Any, tmp_path: Path) -> None:
+    use_attention(bert(), name, **options).save_pretrained(tmp_path / "base")
+    lora = peft.LoraConfig(**LORA, modules_to_save=["ctxzoo_attention"])
+    adapted = peft.get_peft_model(load_with_attention(BertModel, str(tmp_path / "base")), lora).train()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        numbers(adapted).square().sum().backward()
+    own = [x for key, x in adapted.named_parameters() if "ctxzoo_attention.modules_to_save" in key]
+    assert all(x.grad is not None for x in own)
+    with torch.no_grad():
+        for parameter in adapted.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn(parameter.shape))
+    adapted.eval().save_pretrained(tmp_path / "adapter")
+    again = load_with_attention(BertModel, str(tmp_path / "base"))
+    loaded = peft.PeftModel.from_pretrained(again, str(tmp_path / "adapter")).eval()
+    torch.testing.assert_close(numbers(loaded), numbers(adapted))
+    assert not torch.allclose(
+        numbers(loaded), numbers(load_with_attention(BertModel, str(tmp_path / "base"))), atol=1e-2
+    )
+    if options.get("attention") == "mikan":
+        assert (attention_divergence(loaded) > 0).all()
+
+
+def test_a_sentence_transformer_is_saved_and_loaded(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "lamp", "shines", "at", "night"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "stock")
+    bert().save_pretrained(tmp_path / "stock")
+    part = Transformer(str(tmp_path / "stock"))
+    sentences = SentenceTransformer(modules=[part, Pooling(16)], device="cpu")
+    before = sentences.encode(["a lamp shines", "night"])
+    use_attention(part.model, "ctxzoo_implicit_kernel")
+    expected = sentences.encode(["a lamp shines", "night"])
+    assert abs(expected - before).max() > 1e-3
+    sentences.save(str(tmp_path / "saved"))
+    loaded = load_with_attention(SentenceTransformer, str(tmp_path / "saved"), device="cpu")
+    assert type(loaded) is SentenceTransformer
+    assert (loaded.encode(["a lamp shines", "night"]) == expected).all()
+    with pytest.raises(ValueError, match="has no attention of ctxzoo"):
+        load_with_attention(SentenceTransformer, str(tmp_path / "stock"), device="cpu")
 
 
 def test_heads_that_share_keys_are_groups() -> None:
@@ -232,6 +440,7 @@ def test_a_checkpoint_that_lost_the_parameters_is_refused(tmp_path: Path) -> Non
     [
         ({"name": "ctxzoo_flash"}, "unknown attention 'ctxzoo_flash'; known: ctxzoo_implicit_kernel, ctxzoo_ef"),
         ({"name": "ctxzoo_efficient", "redraw_interval": 5}, "redraw_interval=5: a stock model does not count its"),
+        ({"attention_dropout": 0.5}, "attention_dropout=0.5: its rate of dropout is that of the model; leave it out"),
         ({"attention": "dot"}, "ctxzoo_implicit_kernel stands for ika, .*, got attention='dot'"),
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
         ({"num_feature": 8}, "no field 'num_feature' .* did you mean 'num_features'"),
@@ -252,13 +461,10 @@ def test_a_second_mechanism_is_refused() -> None:
         use_attention(model, "ctxzoo_implicit_kernel")
 
 
-def test_masks_and_scales_that_are_others_are_refused() -> None:
+def test_masks_and_caches_that_are_others_are_refused() -> None:
     model = use_attention(bert(), "ctxzoo_implicit_kernel")
     with pytest.raises(ValueError, match=r"a mask of shape \(2, 1, 5, 5\): these mechanisms take masks of keys"):
         model(IDS, attention_mask=torch.ones(2, 1, 5, 5))
-    unscaled = use_attention(gpt2(scale_attn_weights=False), "ctxzoo_implicit_kernel")
-    with pytest.raises(ValueError, match=r"GPT2Attention scales scores by 1\.0; expected 1 / sqrt\(8\)"):
-        unscaled(IDS)
     decoder = use_attention(gpt2(), "ctxzoo_implicit_kernel")
     with pytest.raises(ValueError, match="need a cache that grows with what was read"):
         decoder(IDS, past_key_values=StaticCache(config=decoder.config, max_cache_len=9))

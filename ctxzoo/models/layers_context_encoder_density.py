@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .ops_context_encoder_density import SLOPE, copula_factor, frequency_divergence, join_heads, odd_network
+from .ops_context_encoder_kernels import map_in_type
 
 LOG_DEVIATIONS = (-10.0, 5.0)  # bounds of the logarithm of a standard deviation
 LARGEST_DRAW = 2.0  # of the authors' copula, which clips there
@@ -95,7 +96,7 @@ class SpectralDensity(nn.Module):
         self.mean = KaimingLinear(size, size)
         self.log_deviation = KaimingLinear(size, size)
         nets = 1 if stationary else 2
-        self.nets = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
+        self.nets: Any = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
         self.directions = KaimingLinear(size, size) if copula != "none" else None
         self.log_factor = nn.Parameter(torch.empty(num_heads))
         self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.pairs, size))
@@ -111,7 +112,7 @@ class SpectralDensity(nn.Module):
             return
         init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
         z = self.prior_scale * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
-        drawn = torch.stack([odd_network(z, _maps(net)) for net in self.nets])
+        drawn = torch.stack([odd_network(z, net) for net in self.nets])
         spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
 
@@ -121,13 +122,13 @@ class SpectralDensity(nn.Module):
         Args:
             summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
         """
-        u = F.leaky_relu(_wide(self.summary, summary), SLOPE)
-        mean = _wide(self.mean, u)
-        log_deviation = (_wide(self.log_deviation, u) + math.log(self.prior_scale)).clamp(*LOG_DEVIATIONS)
+        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)
+        mean = map_in_type(self.mean, u)
+        log_deviation = (map_in_type(self.log_deviation, u) + math.log(self.prior_scale)).clamp(*LOG_DEVIATIONS)
         noise = self._noise(summary)  # (2, B or 1, h, 1, K, d)
         factor, copula_term = None, None
         if self.directions is not None:
-            factor = copula_factor(_wide(self.directions, u).tanh(), unit_rows=self.copula == "gaussian")
+            factor = copula_factor(map_in_type(self.directions, u).tanh(), unit_rows=self.copula == "gaussian")
             if self.copula == "gaussian":
                 noise = torch.stack([join_heads(factor, each) for each in noise])
             else:
@@ -139,7 +140,7 @@ class SpectralDensity(nn.Module):
         spread = log_deviation.exp().unsqueeze(-2) * noise
         z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)
         factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)
-        frequencies = [factors * odd_network(z, _maps(net)) for net in self.nets]
+        frequencies = [factors * odd_network(z, net) for net in self.nets]
         return Frequencies(
             first=frequencies[0],
             second=frequencies[1] if len(frequencies) > 1 else None,
@@ -169,12 +170,3 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
     quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
     return quantiles.permute(2, 0, 1, 3).contiguous()
-
-
-def _wide(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
-    """Return what a linear layer makes of x, in the type of x, whatever that of its weights."""
-    return F.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
-def _maps(net: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(layer.weight, layer.bias) for layer in net.children() if isinstance(layer, nn.Linear)]

@@ -1,17 +1,16 @@
 """Kernels by their spectral density: features of frequencies, the copula over heads, the divergence from the prior."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from .ops_context_encoder_kernels import FLOOR
+from .ops_context_encoder_kernels import FLOOR, map_in_type
 
 SLOPE = 0.2  # of the leaky ReLUs
 LEAST_DIAGONAL = 1e-6  # a head that follows the others entirely leaves no row of its own in the copula's factor
-
-Maps = Sequence[tuple[torch.Tensor, torch.Tensor]]
 
 
 def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tensor | None) -> torch.Tensor:
@@ -50,22 +49,21 @@ def log_squared_product(query_features: torch.Tensor, key_features: torch.Tensor
     return ((query_features @ key_features.transpose(-1, -2)).square() + FLOOR).log()
 
 
-def odd_network(z: torch.Tensor, maps: Maps) -> torch.Tensor:
+def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     """Return sign(z) W6 lrelu(W5 lrelu(W4 |z|)), the network that makes frequencies of noise: odd in z.
 
     Args:
         z: (..., d).
-        maps: weight (d, d) and bias (d) of W4, W5 and W6.
+        maps: linear layers W4, W5 and W6, of d to d numbers.
 
     Returns:
         (..., d).
     """
     *inner, last = maps
     size = z.abs()
-    for weight, bias in inner:
-        size = F.leaky_relu(F.linear(size, weight.to(z.dtype), bias.to(z.dtype)), SLOPE)
-    weight, bias = last
-    return z.sign() * F.linear(size, weight.to(z.dtype), bias.to(z.dtype))
+    for layer in inner:
+        size = F.leaky_relu(map_in_type(layer, size), SLOPE)
+    return z.sign() * map_in_type(last, size)
 
 
 def copula_factor(directions: torch.Tensor, unit_rows: bool) -> torch.Tensor:
