@@ -11,12 +11,12 @@ from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_sco
 COLUMNS = (
     Option("legislator_column", "of a table of votes: who votes; default: legislator"),
     Option("bill_column", "on what; default: bill"),
-    Option("vote_column", "1 yea, 0 nay; default: vote"),
+    Option("vote_column", "yea or nay, in words, as 1 or 0, or as cast codes of Voteview; default: vote"),
     Option("text_column", "what the bill says, where it stands there; default: text"),
     Option("party_column", "of the legislator, for pictures; default: party"),
 )
 SOURCES = (
-    Option("texts", "a .csv, .tsv or .parquet file of bills and their texts, where the votes have none"),
+    Option("texts", "a .csv, .tsv, .jsonl or .parquet file of bills and their texts, where the votes have none"),
     Option("configuration", "of a dataset with several, such as votes_new_bills"),
 )
 

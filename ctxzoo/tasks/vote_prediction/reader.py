@@ -19,11 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.row_files import read_delimited, read_parquet
+from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
+from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
 
-VOTE_FILES = (".csv", ".tsv", ".parquet")
+VOTE_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 BILL_TABLE, LEGISLATOR_TABLE = "bills", "legislators"  # configurations of a dataset whose votes have ids
 # All that is read of these tables.
 BILL_COLUMNS = ("bill_id", "text")
@@ -36,10 +38,10 @@ class VoteColumns:
     """The columns of a long table, one row for each vote.
 
     Attributes:
-        legislator, bill: any values, which are read as text.
-        vote: 1 yea, 0 nay, or booleans.
-        text: of the bill; it may be missing, here and in the table of texts.
-        party: of the legislator, for pictures and baselines; it may be missing.
+        legislator, bill: Any values, which are read as text: "007" stays so.
+        vote: Yea or nay, in words, numbers or cast codes, see `read_vote_values`; rows without one are left out.
+        text: The text of the bill; the column may be missing, and so may a text.
+        party: The party of the legislator, for pictures and baselines; it may be missing.
     """
 
     legislator: str = LEGISLATOR
@@ -76,6 +78,22 @@ class VoteSplits:
     splits: dict[str, Votes]
     fingerprint: dict[str, str]
 
+    def table(self, split: str) -> pa.Table:
+        """Return a split as a table of `COLUMNS`, in which a bill has one text and a legislator one party."""
+        votes = self.splits[split]
+        columns = {
+            LEGISLATOR: (votes.legislators, self.legislators),
+            BILL: (votes.bills, self.bills),
+            TEXT: (votes.bills, self.texts),
+            GROUP: (votes.legislators, self.groups),
+        }
+        found: dict[str, Any] = {
+            name: pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))
+            for name, (numbers, names) in columns.items()
+        }
+        found[VOTE] = pa.array(votes.votes, pa.int8())
+        return pa.table({name: found[name] for name in COLUMNS})
+
 
 def read_votes(
     dataset: str,
@@ -88,19 +106,20 @@ def read_votes(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated votes); a .csv, .tsv or .parquet file, a row for each vote, which is the split
-            "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
+        dataset: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file, a row for each vote, which is the
+            split "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
             `bill_id` and `vote`, with the configurations `bills` and `legislators` that name them.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         configuration: of a dataset with several; default: its first.
         columns: of long tables.
-        texts: a .csv, .tsv or .parquet file with the text of each bill, in the columns of that name.
+        texts: A file with the text of each bill, in the columns of that name; where it has none, the text of the votes
+            stays. How many it did not match, either way, is noted.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
         DatasetFileError: a file cannot be read.
-        TextFormatError: a vote or column is not as it should be; the message names split or file, row (from 0) and
-            value.
+        TextFormatError: A vote or column is not as it should be, or someone votes twice, once yea and once nay; the
+            message names split or file, row (from 0) and value. No text is of a bill of the votes; a bill has two.
     """
     splits = load_votes(dataset, data_dir, configuration, columns=columns, texts=texts)
     return check_votes(splits, origin=f"dataset {dataset!r}")
@@ -120,7 +139,8 @@ def load_votes(
     if dataset == SAMPLE:
         loaded: Mapping[str, Any] = sample_votes()
     elif path.is_file():
-        table = _file(path, (columns.legislator, columns.bill, columns.text, columns.party))
+        names = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
+        table = _file(path, names)
         loaded = {"train": datasets.Dataset(datasets.table.InMemoryTable(table))}
     else:
         loaded = load_splits(dataset, data_dir, configuration, sample=True)
@@ -129,9 +149,12 @@ def load_votes(
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
     tables = {name: split.with_format("arrow")[:] for name, split in found.items()}
     if all({"legislator_id", "bill_id", VOTE} <= set(table.column_names) for table in tables.values()):
+        if texts is not None:
+            raise TextFormatError(f"dataset {dataset!r} has a table of bills with their texts; leave `texts` out")
         return _with_names(dataset, data_dir, tables)
-    of_bills = None if texts is None else _texts(Path(texts), columns)
-    return {name: _long(f"{dataset}, split {name!r}", table, columns, of_bills) for name, table in tables.items()}
+    where = {name: dataset if path.is_file() else f"{dataset}, split {name!r}" for name in tables}
+    long = {name: _long(where[name], table, columns) for name, table in tables.items()}
+    return long if texts is None else _with_texts(dataset, long, Path(texts), columns)
 
 
 def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> VoteSplits:
@@ -152,10 +175,8 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     legislators, of_legislator = _numbered(together.column(LEGISLATOR))
     bills, of_bill = _numbered(together.column(BILL))
     votes = together.column(VOTE).to_numpy().astype(np.int64)
-    groups, texts = (
-        _first(numbers, together.column(column).combine_chunks(), len(names))
-        for names, numbers, column in ((legislators, of_legislator, GROUP), (bills, of_bill, TEXT))
-    )
+    groups = _one_value(origin, "legislators with several parties", of_legislator, together.column(GROUP))
+    texts = _one_value(origin, "bills with several texts", of_bill, together.column(TEXT))
     sizes = np.array([table.num_rows for table in splits.values()])
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -186,19 +207,40 @@ def _numbered(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]
     return [names[place] for place in order], number[encoded.indices.to_numpy()]
 
 
-def _first(numbers: npt.NDArray[np.int64], column: Any, size: int) -> list[str]:
-    """Return the first value of each number."""
-    _, first = np.unique(numbers, return_index=True)
-    assert len(first) == size
-    values: list[str] = column.take(pa.array(first)).to_pylist()
-    return values
+def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column: pa.ChunkedArray) -> list[str]:
+    """Return for each number 0, 1, … the first value of its rows that is not empty, or "", and note who has several."""
+    encoded = column.combine_chunks()
+    encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
+    values: list[str] = encoded.dictionary.to_pylist()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    rows = np.flatnonzero(np.array([value != "" for value in values])[codes])
+    pairs, first = np.unique(numbers[rows] * len(values) + codes[rows], return_index=True)
+    _, how_many = np.unique(pairs // len(values), return_counts=True)
+    note(origin, f"{several}, of which the first is read", int((how_many > 1).sum()))
+    found = [""] * (int(numbers.max()) + 1)
+    for pair in pairs[np.argsort(-first)].tolist():  # the first of all is written last
+        found[pair // len(values)] = values[pair % len(values)]
+    return found
 
 
 def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
     kind = path.suffix.lower()
     if kind not in VOTE_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(VOTE_FILES)} file; name one, a folder, or a Hub id")
-    return read_parquet(path) if kind == ".parquet" else read_delimited(path, text_columns)
+    if kind == ".parquet":
+        return read_parquet(path)
+    if kind == ".jsonl":
+        rows = read_json_lines(path)
+        present = [name for name in dict.fromkeys(text_columns) if any(name in row for row in rows)]
+        return pa.table({name: pa.array([_as_text(row.get(name)) for row in rows], pa.string()) for name in present})
+    return read_delimited(path, text_columns)
+
+
+def _as_text(value: Any) -> str | None:
+    """Return a value of JSON as the text that a name or vote is, a whole number without a point."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def read_texts(path: Path, column: str) -> list[str]:
@@ -215,65 +257,125 @@ def read_texts(path: Path, column: str) -> list[str]:
     return [text or "" for text in plain_column(table.column(column)).cast(pa.string()).to_pylist()]
 
 
-def _texts(path: Path, columns: VoteColumns) -> dict[str, str]:
-    """Return the text of each bill of a file."""
+def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
+    """Return the text of each bill of a file; a bill that stands there twice with the same text is noted.
+
+    Raises:
+        DatasetFileError: There is no such file, or it cannot be read.
+        TextFormatError: A column is missing; a bill has two texts.
+    """
     if not path.is_file():
         raise DatasetFileError(f"no file {str(path)!r}; expected a table with the columns of bills and of texts")
     table = _file(path, (columns.bill, columns.text))
     for name in (columns.bill, columns.text):
         if name not in table.column_names:
             raise TextFormatError(f"{path.name}: no column {name!r}; there are {table.column_names}")
-    bills = table.column(columns.bill).cast(pa.string()).to_pylist()
-    return dict(zip(bills, (text or "" for text in table.column(columns.text).to_pylist()), strict=True))
+    bills, texts = (
+        plain_column(table.column(name)).cast(pa.string()).to_pylist() for name in (columns.bill, columns.text)
+    )
+    found: dict[str, str] = {}
+    repeated = 0
+    for row, (bill, text) in enumerate(zip(bills, texts, strict=True)):
+        if not bill:
+            error = TextFormatError(f"{path.name}, row {row}: nothing in {columns.bill!r}; fill it in")
+            leave_out(f"{path.name}, row {row}", error)
+        elif found.setdefault(bill, text or "") != (text or ""):
+            error = TextFormatError(
+                f"{path.name}, row {row}: a second text of the bill {bill!r}; leave one of them out"
+            )
+            leave_out(f"{path.name}, row {row}", error)
+        else:
+            repeated += 1
+    note(str(path), "texts that stand twice, read once", repeated - len(found))
+    return found
 
 
-def _long(where: str, table: pa.Table, columns: VoteColumns, texts: Mapping[str, str] | None) -> pa.Table:
-    """Return a long table with the columns of ours."""
+def _with_texts(dataset: str, tables: Mapping[str, pa.Table], path: Path, columns: VoteColumns) -> dict[str, pa.Table]:
+    """Return tables with the texts of a file in place of their own, where it has one of the bill.
+
+    Raises:
+        TextFormatError: it has one of no bill.
+    """
+    texts = bill_texts(path, columns)
+    voted_on = {bill for table in tables.values() for bill in table.column(BILL).unique().to_pylist()}
+    matched = voted_on & texts.keys()
+    if not matched:
+        raise TextFormatError(
+            f"{path.name}: none of its {len(texts):,} bills, such as {next(iter(texts), '')!r}, is one of the "
+            f"{len(voted_on):,} of {dataset}, such as {min(voted_on)!r}; name the column of bills as both have them"
+        )
+    note(str(path), "bills of the votes without a text in it", len(voted_on) - len(matched))
+    note(str(path), "texts of bills that nobody votes on, left out", len(texts) - len(matched))
+    found = {}
+    for name, table in tables.items():
+        own, bills = table.column(TEXT).to_pylist(), table.column(BILL).to_pylist()
+        of_rows = [texts.get(bill, text) for bill, text in zip(bills, own, strict=True)]
+        place = table.column_names.index(TEXT)
+        found[name] = table.set_column(place, TEXT, pa.chunked_array([pa.array(of_rows).dictionary_encode()]))
+    return found
+
+
+def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
+    """Return the votes of a long table with the columns of ours; rows that are left out and merged are noted."""
     if table.num_rows == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one vote")
     for name in (columns.legislator, columns.bill, columns.vote):
         if name not in table.column_names:
             raise TextFormatError(
                 f"{where}: no column {name!r}; there are {table.column_names}. Name those of legislators, bills and "
-                "votes"
+                "votes; a file without a line of names needs one on top"
             )
-        column = plain_column(table.column(name))
-        empty = pc.equal(column, "") if pa.types.is_string(column.type) else column.is_null()
-        missing = pc.index(pc.fill_null(empty, True), True).as_py()
-        if missing >= 0:
-            raise TextFormatError(f"{where}, row {missing}: nothing in {name!r}; fill it in or leave the row out")
-    names = ((LEGISLATOR, columns.legislator), (BILL, columns.bill))
-    found = {name: plain_column(table.column(of)).cast(pa.string()) for name, of in names}
-    found[VOTE] = _checked(where, plain_column(table.column(columns.vote)))
-    empty_text = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
-    if texts is not None:
-        of_row = [texts.get(bill, "") for bill in found[BILL].to_pylist()]
-        found[TEXT] = pa.chunked_array([pa.array(of_row, pa.string())])
+    kept = np.ones(table.num_rows, bool)
+    found: dict[str, Any] = {}
+    for name, of in ((LEGISLATOR, columns.legislator), (BILL, columns.bill)):
+        found[name] = pc.fill_null(plain_column(table.column(of)).cast(pa.string()), "")
+        for row in np.flatnonzero(pc.equal(found[name], "").to_numpy()).tolist():
+            error = TextFormatError(f"{where}, row {row}: nothing in {of!r}; fill it in or leave the row out")
+            leave_out(f"{where}, row {row}", error)
+            kept[row] = False
+    votes = read_vote_values(where, table.column(columns.vote), columns.vote)
+    found[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
     for name, of in ((TEXT, columns.text), (GROUP, columns.party)):
-        if name not in found:
-            given = of in table.column_names
-            found[name] = pc.fill_null(plain_column(table.column(of)).cast(pa.string()), "") if given else empty_text
-    return pa.table({name: found[name].dictionary_encode() if name != VOTE else found[name] for name in COLUMNS})
+        absent = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
+        known = of in table.column_names
+        found[name] = pc.fill_null(plain_column(table.column(of)).cast(pa.string()), "") if known else absent
+    encoded = {name: found[name].dictionary_encode() if name != VOTE else found[name] for name in COLUMNS}
+    kept &= votes >= 0
+    if not kept.any():
+        raise TextFormatError(f"{where}: no row has a vote in {columns.vote!r}; {EXPECTED}")
+    rows = np.flatnonzero(kept)
+    return _each_vote_once(where, pa.table(encoded).take(pa.array(rows)), rows)
 
 
-def _checked(where: str, votes: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return votes as int8.
+def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """Return a table of `COLUMNS` in which nobody votes twice on a bill.
+
+    Args:
+        where: What messages call the data.
+        table: Votes.
+        rows: (votes,) the row of each in the data, for messages.
 
     Raises:
-        TextFormatError: another value than 1 and 0, true and false.
+        TextFormatError: Someone votes yea and nay on a bill.
     """
-    kind = votes.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise TextFormatError(f"{where}: votes are {votes[0].as_py()!r} and the like; expected 1 for yea and 0 for nay")
-    values = votes.to_numpy() if not pa.types.is_boolean(kind) else votes.cast(pa.int8()).to_numpy()
-    wrong = np.flatnonzero(~np.isin(values, (0, 1)))
-    if len(wrong):
-        row = int(wrong[0])
-        raise TextFormatError(
-            f"{where}, row {row}: the vote is {values[row]:g}; expected 1 for yea and 0 for nay, and no row where none "
-            "is known"
+    legislators, bills = (
+        table.column(name).combine_chunks().indices.to_numpy().astype(np.int64) for name in (LEGISLATOR, BILL)
+    )
+    votes = table.column(VOTE).to_numpy()
+    _, first, of_row = np.unique(legislators * (bills.max() + 1) + bills, return_index=True, return_inverse=True)
+    if len(first) == len(votes):
+        return table
+    other = np.flatnonzero(votes != votes[first][of_row])
+    for place in other.tolist():
+        one = table.slice(place, 1).to_pylist()[0]
+        before = f"{'yea' if one[VOTE] == 0 else 'nay'} in row {rows[first[of_row[place]]]}"
+        message = (
+            f"{where}, row {rows[place]}: {one[LEGISLATOR]!r} votes a second time on {one[BILL]!r}, otherwise than "
+            f"{before}; leave one of them out"
         )
-    return pa.chunked_array([pa.array(values.astype(np.int8))])
+        leave_out(f"{where}, row {rows[place]}", TextFormatError(message))
+    note(where, "votes that stand twice, read once", len(votes) - len(first) - len(other))
+    return table.take(pa.array(np.sort(first)))
 
 
 def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -281,6 +383,10 @@ def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Tabl
     bills = _table(dataset, data_dir, BILL_TABLE, BILL_COLUMNS)
     people = _table(dataset, data_dir, LEGISLATOR_TABLE, LEGISLATOR_COLUMNS)
     names = legislator_names(people)
+    for column, of in (("legislator_id", people), ("bill_id", bills)):
+        twice = [number for number, count in Counter(of[column]).items() if count > 1]
+        if twice:
+            raise TextFormatError(f"dataset {dataset!r}: {column} {twice[0]!r} stands twice in the table of its names")
     places = {
         "legislator_id": {number: place for place, number in enumerate(people["legislator_id"])},
         "bill_id": {number: place for place, number in enumerate(bills["bill_id"])},
@@ -305,8 +411,13 @@ def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Tabl
             name: pa.DictionaryArray.from_arrays(index, pa.array(labels, pa.string()))
             for name, (index, labels) in values.items()
         }
-        encoded[VOTE] = _checked(where, table.column(VOTE))
-        found[split] = pa.table({name: encoded[name] for name in COLUMNS})
+        votes = read_vote_values(where, table.column(VOTE), VOTE)
+        encoded[VOTE] = pa.array(votes, pa.int8())
+        seen = np.flatnonzero(votes >= 0)
+        rows_of = pa.table({name: encoded[name] for name in COLUMNS})
+        found[split] = _each_vote_once(
+            where, rows_of if len(seen) == len(votes) else rows_of.take(pa.array(seen)), seen
+        )
     return found
 
 

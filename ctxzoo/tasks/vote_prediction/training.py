@@ -11,6 +11,7 @@ import datasets
 import numpy as np
 
 from ctxzoo.data.own_splits import OwnRows
+from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
@@ -56,7 +57,10 @@ class VoteTraining(ZooTraining):
             return splits, dict.fromkeys(splits, source)
 
         splits, _ = gathered(request, load)
-        check_votes({name: split.with_format("arrow")[:] for name, split in splits.items()}, origin=request.data)
+        tables = {name: split.with_format("arrow")[:] for name, split in splits.items()}
+        checked = check_votes(tables, origin=request.data)
+        splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.table(name))) for name in tables}
+        note(request.data, "bills without a text", sum(not text for text in checked.texts))
         start, groups = 0, {}
         for name, split in splits.items():
             groups[name] = np.arange(start, start + len(split))

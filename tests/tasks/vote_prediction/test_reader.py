@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import datasets
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.vote_prediction import reader
-from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, check_votes, read_votes
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -48,8 +52,9 @@ def test_a_long_table(tmp_path: Path) -> None:
     named = ROWS.replace("legislator,bill,vote", "who,what,says")
     columns = VoteColumns(legislator="who", bill="what", vote="says")
     assert cells(read_votes(written(tmp_path / "b.csv", named), columns=columns)) == expected
-    true = ROWS.replace(",1\n", ",true\n").replace(",0\n", ",false\n")
-    assert cells(read_votes(written(tmp_path / "c.csv", true))) == expected
+    lines = [dict(zip(ROWS.splitlines()[0].split(","), row.split(","), strict=True)) for row in ROWS.splitlines()[1:]]
+    rows = "".join(json.dumps({**line, "vote": int(line["vote"])}) + "\n" for line in lines)
+    assert cells(read_votes(written(tmp_path / "c.jsonl", rows))) == expected
     tabs = written(tmp_path / "d.tsv", ROWS.replace(",", "\t"))
     assert cells(read_votes(tabs)) == expected
 
@@ -82,6 +87,91 @@ def test_texts_in_a_file_of_their_own(tmp_path: Path) -> None:
     other = written(tmp_path / "other.csv", "bill,says\nb2,x\n")
     with pytest.raises(TextFormatError, match=r"other\.csv: no column 'text'"):
         read_votes(str(tmp_path / "a.csv"), texts=other)
+
+
+SPELLED = [
+    (("Yea", "Nay"), ("YES", "no"), (" aye ", "No"), ("True", "FALSE"), ("1.0", "0.0"), ("y", "N")),
+    ((1, 0), (1.0, 0.0), (True, False)),
+]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_a_vote_is_read_in_any_usual_spelling(tmp_path: Path, kind: str) -> None:
+    pairs = SPELLED[0] if kind == "csv" else sum(SPELLED, ())
+    for number, (yea, nay) in enumerate(pairs):
+        columns = {"legislator": ["Bo", "Al", "Cy"], "bill": ["007", "7", "7"], "vote": [yea, nay, None]}
+        table = pd.DataFrame({**columns, "vote": pd.Series(columns["vote"], dtype=object)})
+        file = tmp_path / f"{number}.{kind}"
+        if kind == "csv":
+            table.to_csv(file, index=False)
+        elif kind == "parquet":
+            table.assign(vote=pa.array(columns["vote"]).to_pandas()).to_parquet(file)
+        else:
+            table.to_json(file, orient="records", lines=True)
+        with reading_notes() as notes:
+            assert cells(read_votes(str(file))) == {("Bo", "007"): 1, ("Al", "7"): 0}
+        assert notes.counts() == {"rows without a yea or nay, left out": 1}
+
+
+@pytest.mark.parametrize("column", ["vote", "cast_code"])
+def test_cast_codes_of_voteview(tmp_path: Path, column: str) -> None:
+    codes = "".join(f"L{code},b,{code}\n" for code in range(10))
+    file = written(tmp_path / "a.csv", f"legislator,bill,{column}\n{codes}")
+    with reading_notes() as notes:
+        found = cells(read_votes(file, columns=VoteColumns(vote=column)))
+    assert found == {(f"L{code}", "b"): int(code < 4) for code in range(1, 7)}
+    assert list(notes.counts().values()) == [6, 4]
+    single = written(tmp_path / "b.csv", "legislator,bill,cast_code\nA,b,1\nB,b,0\n")
+    assert cells(read_votes(single, columns=VoteColumns(vote="cast_code"))) == {("A", "b"): 1}
+
+
+def test_what_is_left_out_and_merged_adds_up_to_the_rows(tmp_path: Path) -> None:
+    """3 bad rows, 2 without a vote, 4 repeated; 3 kept."""
+    bad = ["A,,1", ",b1,1", "A,b9,maybe"]
+    rows = ["A,b1,yea", *bad, "A,b1,1", "B,b1,nay", "A,b1,YES", "B,b1,no", "C,b1,", "C,b2,NA", "C,b3,yea", "B,b1,0"]
+    file = written(tmp_path / "a.csv", "legislator,bill,vote\n" + "\n".join(rows) + "\n")
+    with pytest.raises(TextFormatError):
+        read_votes(file)
+    with reading_notes(skip_bad=True) as notes:
+        data = read_votes(file)
+    assert cells(data) == {("A", "b1"): 1, ("B", "b1"): 0, ("C", "b3"): 1}
+    assert notes.counts() == {
+        "left out as bad": 3,
+        "rows without a yea or nay, left out": 2,
+        "votes that stand twice, read once": 4,
+    }
+    assert 3 + sum(notes.counts().values()) == len(rows)
+
+
+def test_a_bill_has_one_text_and_a_legislator_one_party(tmp_path: Path) -> None:
+    rows = ("A,b1,1,,Red", "B,b1,0,a road,Blue", "C,b1,0,a sea,Blue", "A,b2,1,,Blue", "B,b2,1,,")
+    with reading_notes() as notes:
+        data = read_votes(written(tmp_path / "a.csv", "legislator,bill,vote,text,party\n" + "\n".join(rows)))
+    assert (data.texts, data.groups) == (["a road", ""], ["Red", "Blue", "Blue"])
+    assert notes.counts() == {
+        "legislators with several parties, of which the first is read": 1,
+        "bills with several texts, of which the first is read": 1,
+    }
+    again = check_votes({"train": data.table("train")})
+    assert (again.texts, again.groups, cells(again)) == (data.texts, data.groups, cells(data))
+
+
+def test_texts_that_fit_no_bill_are_an_error_and_others_are_counted(tmp_path: Path) -> None:
+    votes = written(tmp_path / "a.csv", ROWS)
+    other = written(tmp_path / "other.csv", "bill,text\nB2,a road\n10,a sea\n")
+    with pytest.raises(TextFormatError, match=r"other.csv: none of its 2 bills, such as 'B2', .* such as 'b10'"):
+        read_votes(votes, texts=other)
+    two = written(tmp_path / "two.csv", "bill,text\nb2,a road\nb2,a sea\n")
+    with pytest.raises(TextFormatError, match="row 1: a second text of the bill 'b2'"):
+        read_votes(votes, texts=two)
+    some = written(tmp_path / "some.csv", "bill,text\nb2,a road\nb2,a road\nb3,a sea\nb4,\n")
+    with reading_notes() as notes:
+        assert read_votes(votes, texts=some).texts == ["", "a road"]
+    assert notes.counts() == {
+        "texts that stand twice, read once": 1,
+        "bills of the votes without a text in it": 1,
+        "texts of bills that nobody votes on, left out": 2,
+    }
 
 
 def chamber(folder: Path, further: dict[str, list[Any]] | None = None, **bills: list[Any]) -> str:
@@ -122,6 +212,10 @@ def test_ids_get_names_texts_and_parties(tmp_path: Path) -> None:
 
 
 def test_ids_without_a_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TextFormatError, match="bill_id 5 stands twice in the table of its names"):
+        read_votes(chamber(tmp_path / "twice", bill_id=[5, 5]))
+    with pytest.raises(TextFormatError, match="has a table of bills with their texts; leave `texts` out"):
+        read_votes(chamber(tmp_path / "both"), texts="texts.csv")
     with pytest.raises(TextFormatError, match="split 'train', row 2: bill_id 6 is in no table of its names"):
         read_votes(chamber(tmp_path / "unknown", bill_id=[5, 7]))
     folder = Path(chamber(tmp_path / "textless"))
@@ -134,11 +228,12 @@ def test_ids_without_a_name_are_refused(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("who,bill,vote\nA,b,1\n", r"no column 'legislator'; there are \['who', 'bill', 'vote'\]"),
-        ("legislator,bill,vote\nA,b,-1\n", "row 0: the vote is -1; expected 1 for yea and 0 for nay"),
-        ("legislator,bill,vote\nA,b,1\nA,c,2\n", "row 1: the vote is 2"),
-        ("legislator,bill,vote\nA,b,yes\n", "votes are 'yes' and the like; expected 1 for yea"),
-        ("legislator,bill,vote\nA,b,\nB,b,1\n", "row 0: nothing in 'vote'"),
-        ("legislator,bill,vote\nA,b,1\nA,b,0\n", "row 1: 'A' votes a second time on 'b'"),
+        ("legislator,bill,vote\nA,b,-1\n", "row 0: the vote is '-1'; expected yea or nay, yes or no"),
+        ("legislator,bill,vote\nA,b,1\nA,c,2\n", "row 1: the vote is '2'"),  # 1 yea and 2 nay is no cast code
+        ("legislator,bill,vote\nA,b,yes\nA,c,maybe\n", "row 1: the vote is 'maybe'"),
+        ("legislator,bill,vote\nA,b,\nB,b,NA\n", "no row has a vote in 'vote'"),
+        ("legislator,bill,vote\nA,b,1\nA,,1\n", "row 1: nothing in 'bill'; fill it in or leave the row out"),
+        ("legislator,bill,vote\nA,b,1\nB,b,1\nA,b,0\n", "row 2: 'A' votes a second time on 'b', .* yea in row 0"),
         ("legislator,bill,vote\n", "no rows; expected at least one vote"),
     ],
 )
@@ -148,7 +243,7 @@ def test_votes_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(DatasetFileError, match=r"a\.json is no \.csv, \.tsv, \.parquet file"):
+    with pytest.raises(DatasetFileError, match=r"a\.json is no \.csv, \.tsv, \.jsonl, \.parquet"):
         read_votes(written(tmp_path / "a.json", "{}"))
 
 
