@@ -202,27 +202,25 @@ class _Clock:
     """
 
     def __init__(self, file: Any, grid: Grid, path: Path) -> None:
-        self.ticks, self.steps, self.rates = [0], [0.0], [self._rate(TEMPO, file, grid)]
+        self.ticks, self.steps = [0], [0.0]  # where a tempo begins
+        if grid.step_seconds is None:
+            self.speeds, self.divisor = [grid.steps_per_beat], file.ticks_per_beat
+            return
+        self.speeds, self.divisor = [float(TEMPO)], file.ticks_per_beat * 1e6 * grid.step_seconds
         now = 0
         for message in file.merged_track:
             now += message.time
-            if message.type != "set_tempo":
-                continue
-            if message.tempo == 0 and grid.step_seconds is not None:
-                raise DatasetFileError(f"{path}: a tempo of 0 at tick {now:,}; expected microseconds of a beat")
-            self.steps.append(self.at(now))
-            self.ticks.append(now)
-            self.rates.append(self._rate(message.tempo, file, grid))
-
-    @staticmethod
-    def _rate(tempo: int, file: Any, grid: Grid) -> float:
-        """Return the steps of a tick."""
-        of_beat = grid.steps_per_beat if grid.step_seconds is None else tempo / 1e6 / grid.step_seconds
-        return of_beat / float(file.ticks_per_beat)
+            if message.type == "set_tempo":
+                if message.tempo == 0:
+                    raise DatasetFileError(f"{path}: a tempo of 0 at tick {now:,}; expected microseconds of a beat")
+                self.steps.append(self.at(now))
+                self.ticks.append(now)
+                self.speeds.append(message.tempo)
 
     def at(self, tick: int) -> float:
         last = bisect_right(self.ticks, tick) - 1
-        return self.steps[last] + (tick - self.ticks[last]) * self.rates[last]
+        # Multiplied first: half a step stays a half, which moves to the later border.
+        return self.steps[last] + (tick - self.ticks[last]) * self.speeds[last] / self.divisor
 
 
 def _check_gaps(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
