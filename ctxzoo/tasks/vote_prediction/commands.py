@@ -21,10 +21,17 @@ SOURCES = (
 )
 
 
+KNOWN = Option(
+    "known",
+    "votes that are known already: a file, folder or Hub id like --dataset, or: none; default: the train split of the "
+    "dataset where another split is scored, else none",
+)
+
+
 class VotePredictionCommands(TaskCommands):
     title = "vote prediction"
     train_options = (*COLUMNS, *SOURCES, Option("num_topics", "topics of an ideal point", positive))
-    evaluate_options = (*COLUMNS, *SOURCES)
+    evaluate_options = (*COLUMNS, *SOURCES, KNOWN)
     predict_options = (
         Option("text", "what a new bill says"),
         Option("bill", "name of a bill of the training, instead of a new one"),

@@ -15,7 +15,14 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.ops_vote import NEW_BILL, without_outcomes
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
-from ctxzoo.tasks.vote_prediction.vocabulary import MAX_FRACTION, MAX_WORDS, MIN_BILLS, bags_of_words, vocabulary_of
+from ctxzoo.tasks.vote_prediction.vocabulary import (
+    MAX_FRACTION,
+    MAX_WORDS,
+    MIN_BILLS,
+    NO_WORDS,
+    bags_of_words,
+    vocabulary_of,
+)
 
 # Name to arguments of `VoteDataModule`: votes drawn one by one, and all votes on a measure held out together.
 VOTE_DATASETS: dict[str, dict[str, Any]] = {
@@ -36,6 +43,16 @@ def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
     """
     known = VOTE_DATASETS.get(name, {"dataset": name, "configuration": None})
     return known if configuration is None else {**known, "configuration": configuration}
+
+
+def names_of_model(config: Any) -> dict[str, Any]:
+    """Return the arguments of `VoteDataModule` that let data meet a model by names: legislators, bills and words."""
+    return {
+        "legislator_names": [config.name_of(row) for row in range(config.num_legislators)],
+        "known_bills": config.bill_names or [str(row) for row in range(config.num_bills)],
+        "words": config.words or [f"word {number}" for number in range(config.vocab_size)],
+        "cut_outcomes": config.cut_outcomes,
+    }
 
 
 class VoteBatches(Dataset[dict[str, torch.Tensor]]):
@@ -68,8 +85,8 @@ class VoteBatches(Dataset[dict[str, torch.Tensor]]):
 class VoteDataModule(BucketedDataModule[VoteSplits]):
     """Bills in random batches, each with its text and the votes of all legislators.
 
-    The legislators are those of the training split, or those that are given; votes of others are left out, and counted
-    in `left_out`. A bill without a vote in the training is new: it has the id -1, and no known votes.
+    The legislators are those of the training split, or those that are given; votes of others are left out and noted. A
+    bill without a vote in the training is new: it has the id -1, and no known votes.
 
     A batch has `bag_of_words` (B, V) float32 counts, `bill_ids` (B,) int64, `votes` (B, U) float32, which are those of
     the training split and of no other, `labels` (B, U) float32, those of the split itself, and `row` (B,) int64, the
@@ -132,7 +149,6 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         self.legislator_names = None if legislator_names is None else list(legislator_names)
         self.known_bills = None if known_bills is None else list(known_bills)
         self.words = None if words is None else list(words)
-        self.left_out: dict[str, int] = {}
         self._cells: dict[str, Cells] = {}
 
     @property
@@ -197,23 +213,29 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             note(self.dataset, "texts of bills, of which a part in brackets that tells how the vote ended is cut", cut)
         if self.words is None:
             of_training = [text for text, number in zip(texts, self.bill_ids, strict=True) if number >= 0]
-            # Without any text there is one word, which is in none of them.
-            self.words = vocabulary_of(of_training, **self.word_limits) or ["-"]  # type: ignore[arg-type]
+            self.words = vocabulary_of(of_training, **self.word_limits) or NO_WORDS  # type: ignore[arg-type]
         self.bags = bags_of_words(texts, self.words)
-        places = {name: number for number, name in enumerate(self.legislator_names)}
-        column = np.array([places.get(name, -1) for name in data.legislators], np.int64)
+        self._cells = {split: self.laid_out(data, split) for split in data.splits}
         shape = (len(data.bills), len(self.legislator_names))
-        for split, votes in data.splits.items():
-            cells = np.full(shape, np.nan, np.float32)
-            where = column[votes.legislators]
-            inside = where >= 0
-            cells[votes.bills[inside], where[inside]] = votes.votes[inside]
-            self.left_out[split] = int((~inside).sum())
-            self._cells[split] = cells
         self.observed = self._cells.get("train", np.full(shape, np.nan, np.float32))
+
+    def laid_out(self, votes: VoteSplits, split: str) -> Cells:
+        """Return votes, of these data or others, as cells (bills, legislators) of these; others are left out."""
+        assert self.legislator_names is not None
+        rows_of_bills = {name: row for row, name in enumerate(self.loaded().bills)}
+        columns_of = {name: column for column, name in enumerate(self.legislator_names)}
+        some = votes.splits[split]
+        rows = np.array([rows_of_bills.get(name, -1) for name in votes.bills], np.int64)[some.bills]
+        columns = np.array([columns_of.get(name, -1) for name in votes.legislators], np.int64)[some.legislators]
+        inside = (rows >= 0) & (columns >= 0)
+        cells = np.full((len(rows_of_bills), len(columns_of)), np.nan, np.float32)
+        cells[rows[inside], columns[inside]] = some.votes[inside]
+        return cells
 
     def batches(self, split: str, *, training: bool) -> VoteBatches:
         found = VoteBatches(self, split)
+        unknown = len(self.loaded().splits[split].votes) - int((~np.isnan(found.labels)).sum())
+        note(f"{self.dataset}, split {split!r}", "votes of legislators that the model does not know, left out", unknown)
         if not len(found):
             raise TextFormatError(
                 f"dataset {self.dataset!r}, split {split!r}: none of the {len(self.legislator_names or ()):,} known "

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import torch
 
+from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
@@ -16,7 +17,7 @@ from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.vote_prediction.card import CARD
-from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vote_dataset
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule, names_of_model, vote_dataset
 from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
 from ctxzoo.tasks.vote_prediction.vocabulary import MAX_WORDS
 from ctxzoo.training.task import ZooTask
@@ -36,6 +37,12 @@ class VoteRun(ZooRun):
     data_class: ClassVar[Any] = VoteDataModule
     task_class: ClassVar[type[ZooTask]] = VotePredictionTask
     card: ClassVar[TaskCard] = CARD
+
+    def build_data(self) -> VoteDataModule:
+        if self.pretrained is None:
+            return VoteDataModule(**self.data)
+        # Rows of the checkpoint's tables are legislators, bills and words by name, whoever votes in these data.
+        return VoteDataModule(**{**self.data, **names_of_model(read_saved_model(self.pretrained).config)})
 
     def build_task(self, data: VoteDataModule, processes: int) -> VotePredictionTask:
         task = VotePredictionTask(**self.start(data), **self.schedule(data, processes), **self.task)

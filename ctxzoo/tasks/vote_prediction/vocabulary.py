@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from ctxzoo.models.ops_vote import OUTCOME_WORDS, words_of
 
 MIN_BILLS, MAX_FRACTION, MAX_WORDS = 5, 0.5, 10_000
+NO_WORDS = ["-"]  # the words of a model whose training had no text: one, which is in none
 
 
 def vocabulary_of(

@@ -72,7 +72,7 @@ def test_they_have_no_id_and_no_known_votes_and_are_predicted(
 @pytest.mark.usefixtures("votes")
 def test_a_model_of_known_bills_is_not_scored_on_them() -> None:
     model, _ = trained("nipen", "pgm_vae")
-    with pytest.raises(ValueError, match="bill id -1: a model without amortized_bills"):
+    with pytest.raises(ValueError, match="were not in the training of this NipenFor"):
         evaluate(model, "sample", progress=False, accelerator="cpu")
 
 
@@ -86,4 +86,5 @@ def test_in_the_senate_those_of_validation_and_test_are_new() -> None:
         bills = data.batches(split, training=False).bills
         assert (data.bill_ids[bills] == -1).all()
         assert np.isnan(data.observed[bills]).all()
-        assert int((~np.isnan(data.cells(split))).sum()) == votes - data.left_out[split]
+        assert len(data.loaded().splits[split].votes) == votes
+        assert 0.9 * votes < int((~np.isnan(data.cells(split))).sum()) <= votes

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from ctxzoo.cli.main import main
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
 from ctxzoo.tasks.vote_prediction.run import VoteRun, VoteSettings, vote_run
+from ctxzoo.tasks.vote_prediction.sample import sample_votes
 from tests.tasks.vote_prediction.test_three_doors import check_doors
 
 
@@ -59,6 +66,96 @@ def test_its_checkpoint_knows_the_names(finished: tuple[VoteRun, RunResult]) -> 
         assert found[name] == pytest.approx(result.metrics[f"test/{name}"], rel=1e-5)
 
 
+def votes_file(path: Path, *splits: str, keep: slice = slice(None), texts: bool = True) -> str:
+    """The rows of splits of the sample as a file."""
+    tables = [sample_votes()[split].to_pandas() for split in splits]
+    table = pd.concat(tables).iloc[keep]
+    (table if texts else table.drop(columns="text")).to_csv(path, index=False)
+    return str(path)
+
+
+def scores_of(one: VoteRun, dataset: str, split: str = "train", **arguments: Any) -> dict[str, float]:
+    return evaluate(one.spec.checkpoint, dataset, split, progress=False, accelerator="cpu", **arguments)
+
+
+def test_scored_votes_are_not_read(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+    """A file scored whole has the mean of its two halves: no vote of one half tells of the other."""
+    one, _ = finished
+    rows = len(sample_votes()["test"])
+    parts = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
+    whole, even, odd = (
+        scores_of(one, votes_file(tmp_path / f"{name}.csv", "test", keep=part)) for name, part in parts.items()
+    )
+    sizes = [len(range(rows)[part]) for part in (parts["even"], parts["odd"])]
+    for name in ("log_likelihood", "accuracy"):
+        mean = (sizes[0] * even[name] + sizes[1] * odd[name]) / rows
+        assert whole[name] == pytest.approx(mean, rel=1e-5)
+    trained_on = scores_of(one, "sample", "train")
+    assert trained_on == pytest.approx(scores_of(one, "sample", "train", known="none"))
+
+
+def test_known_votes_are_given_apart(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+    one, result = finished
+    test, train = votes_file(tmp_path / "test.csv", "test"), votes_file(tmp_path / "train.csv", "train", texts=False)
+    both = votes_file(tmp_path / "both.csv", "train", "test", texts=False)
+    alone = scores_of(one, test)
+    assert alone == pytest.approx(scores_of(one, "sample", "test", known="none"))
+    with reading_notes() as notes:
+        known = scores_of(one, test, known=train)
+    assert known["log_likelihood"] == pytest.approx(result.metrics["test/log_likelihood"], rel=1e-5)
+    assert known["log_likelihood"] != pytest.approx(alone["log_likelihood"], abs=1e-4)
+    votes, scored = (sample_votes()[split].to_pandas() for split in ("train", "test"))
+    read = int(votes["bill"].isin(set(scored["bill"])).sum())
+    assert notes.counts()["known votes on scored bills, which the model reads"] == read
+    with reading_notes() as notes:
+        assert scores_of(one, test, known=both) == pytest.approx(known)
+    assert notes.counts()["known votes that are scored, so that the model does not read them"] == len(scored)
+    with pytest.raises(TextFormatError, match="every known vote is one that is scored"):
+        scores_of(one, test, known=test)
+    other = tmp_path / "other.csv"
+    other.write_text("legislator,bill,vote\nNobody,bill 1,yea\n")
+    with pytest.raises(TextFormatError, match="none of its 1 known votes, such as that of 'Nobody' on 'bill 1'"):
+        scores_of(one, test, known=str(other))
+
+
+def test_bills_without_a_text_are_refused_where_texts_tell(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+    one, _ = finished
+    file = votes_file(tmp_path / "a.csv", "test", texts=False)
+    with pytest.raises(TextFormatError, match="no bill has a text, and what this NipenForVotePrediction says"):
+        scores_of(one, file)
+    table = sample_votes()["test"].to_pandas()
+    some = table["text"].where(table["bill"] != "bill 7", "")
+    table.assign(text=some, bill=table["bill"].where(table["bill"] != "bill 8", "another")).to_csv(file, index=False)
+    with reading_notes() as notes:
+        scores_of(one, file)
+    assert notes.counts()["bills without a text"] == 1
+    assert notes.counts()["bills that were not in the training, read by their texts"] == 1
+
+
+def test_a_training_goes_on_with_the_names_of_its_checkpoint(
+    finished: tuple[VoteRun, RunResult], tmp_path: Path
+) -> None:
+    """Other data has other legislators, bills and words; a row of a table stays the one of its name."""
+    one, _ = finished
+    table = sample_votes()["train"].to_pandas()
+    table = table[~table["legislator"].isin(["member 0", "member 1"]) & (table["bill"] != "bill 3")]
+    others = table.assign(legislator=table["legislator"].replace("member 2", "a new one"))
+    others.to_csv(tmp_path / "a.csv", index=False)
+    data = replace(one, pretrained=str(one.spec.checkpoint), data={"dataset": str(tmp_path / "a.csv")}).build_data()
+    data.setup()
+    names = data.legislator_names or []
+    assert len(names) == 24
+    known = ~np.isnan(data.cells("train")).all(axis=0)
+    assert {name for name, votes in zip(names, known, strict=True) if not votes} == {
+        "member 0",
+        "member 1",
+        "member 2",
+    }
+    assert len(data.known_bills or ()) == 120
+    row = data.loaded().bills.index("bill 5")
+    assert data.bill_ids[row] == (data.known_bills or []).index("bill 5")
+
+
 @pytest.mark.slow
 def test_it_opens_in_three_ways(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
     checkpoint = finished[0].spec.checkpoint
@@ -90,8 +187,6 @@ def test_the_command_line(
 def test_own_votes_are_trained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ctxzoo.tasks.vote_prediction.sample import sample_votes
-
     monkeypatch.chdir(tmp_path)
     rows = sample_votes()["train"]
     rows.remove_columns(["text"]).to_csv(tmp_path / "votes.csv")
