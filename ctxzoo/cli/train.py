@@ -87,6 +87,12 @@ def _add_options(sub: argparse.ArgumentParser) -> None:
     run = sub.add_argument_group("run")
     add(run, "seed", "of the training; default: 0", type=int, default=0)
     add(run, "resume", "keep what is finished, go on where a training stopped", action="store_true")
+    add(
+        run,
+        "replace",
+        "take the place of a training with other rows of the same name; default: its folder stays beside the new one",
+        action="store_true",
+    )
     add(run, "tiny", "a small model on a few batches: does it run?", action="store_true")
     add(run, "output_dir", "where checkpoints are written; default: runs", default="runs")
     add(run, "results_dir", "where scores are written; default: results in --output_dir")

@@ -165,6 +165,7 @@ class OwnTraining(ABC):
             settings={**settings, **start, "rows": splits.folder.name, "tiny": request.tiny},
             score="test" if trial is None else trial.score,
             tag="-".join(part for part in parts if part),
+            content="" if request.replace else splits.folder.name,
             output_dir=request.output_dir,
             results_dir=request.results_dir,
         )

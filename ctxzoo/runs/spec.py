@@ -23,6 +23,7 @@ class RunSpec:
         score: the split that the results file reports: test, or validation to choose settings, and then test is not
             scored.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
+        content: name of the rows, last in these names, so that other rows of the same name do not take their place.
         output_dir, results_dir: where to write.
         folder_name: of the folder of checkpoints, logs and pictures; default: the name of the results file.
     """
@@ -37,6 +38,7 @@ class RunSpec:
     fold: int | None = None
     score: str = "test"
     tag: str = ""
+    content: str = ""
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     folder_name: str | None = None
@@ -44,8 +46,9 @@ class RunSpec:
     @property
     def results_file(self) -> Path:
         """The results file that the finished run leaves."""
+        named = "-".join(part for part in (self.tag, self.content) if part)
         if self.dataset is None:
-            return path_of_parts(self.results_dir, self.recipe, (self.variant, f"seed{self.seed}", self.tag))
+            return path_of_parts(self.results_dir, self.recipe, (self.variant, f"seed{self.seed}", named))
         return result_path(
             self.results_dir,
             recipe=self.recipe,
@@ -54,7 +57,7 @@ class RunSpec:
             split=self.score,
             seed=self.seed,
             fold=self.fold,
-            tag=self.tag,
+            tag=named,
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import lightning
@@ -19,7 +19,9 @@ from ctxzoo.training.classification import label_fields
 from ctxzoo.training.process_group import check_batches, in_first_process
 from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.task import ZooTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, number_of_processes
+
+PROCESSES = "processes"  # the setting that tells how many train together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,7 @@ class TrainingRun(Run):
 
     Attributes:
         data_class, task_class: the DataModule, and the LightningModule, whose `monitor` picks the best epoch.
-        spec: see `RunSpec`.
+        spec: see `RunSpec`; its settings get the number of processes, if several train together.
         data: arguments of the `data_class`, `dataset` among them.
         task: arguments of the `task_class` beside the model.
         trainer: how to train; its seed is that of the run.
@@ -43,6 +45,14 @@ class TrainingRun(Run):
     data: dict[str, Any]
     task: dict[str, Any]
     trainer: TrainerSettings
+
+    def __post_init__(self) -> None:
+        # Each of several processes takes a part of the batches, so that a step is another one; results of a single one,
+        # which most are, do not tell it.
+        others = {name: value for name, value in self.spec.settings.items() if name != PROCESSES}
+        number = number_of_processes(self.trainer)
+        settings = {**others, PROCESSES: number} if number > 1 else others
+        object.__setattr__(self, "spec", replace(self.spec, settings=settings))
 
     @property
     def monitor(self) -> str:

@@ -6,7 +6,8 @@ import argparse
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 import ctxzoo
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import current_notes
-from ctxzoo.results.result import RunResult, finished_result
+from ctxzoo.results.environment import public_name
+from ctxzoo.results.result import RunResult, finished_result, read_result
 from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.options import RANGES, SEED
 from ctxzoo.runs.own_training import OwnTraining, prepared
-from ctxzoo.runs.preset import told
+from ctxzoo.runs.preset import Preset, told
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import TrainingRequest
@@ -32,7 +35,7 @@ PACKAGE = Path(ctxzoo.__file__).parent
 # Options that a request has by the same name.
 TAKEN = (
     *("data", "validation", "test", "data_dir", "settings", "architecture", "variant", "init_from", "seed"),
-    *("tiny", "resume", "output_dir", "accelerator", "devices", "push_to"),
+    *("tiny", "resume", "replace", "output_dir", "accelerator", "devices", "push_to"),
 )
 SETTINGS = ("epochs", "batch_size", "learning_rate", "precision")  # options that change every problem's settings
 
@@ -92,17 +95,61 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
     try:
         with _warnings_as_notes():
             if request.minutes is None:
-                run, resume = training.run(request, preset, splits), request.resume
+                run, resume = _plain_run(training, request, preset, splits), request.resume
+                if resume and not run.spec.folder.is_dir():
+                    _say("note: no training on these rows was begun before; it starts anew")
             else:
                 run, resume = tuned_run(training, request, preset, splits, tell=_say), True
             kept = finished_result(run.spec.results_file, run.spec.settings) if resume else None
+            before = _training_before(run)
             result = execute(run, resume=resume)
     except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
     _print_end(training, request, run, result, is_new=kept is None)
+    if kept is None and before is not None:
+        print(_compared(training, run, result, *before))
     return result
+
+
+def _plain_run(training: OwnTraining, request: TrainingRequest, preset: Preset, splits: OwnSplits) -> Run:
+    """Return the training that is asked for; to resume, a finished one whose names say nothing of the data's content.
+
+    Those are of `--replace`, or of before names told the content.
+    """
+    if request.resume:
+        named = training.run(replace(request, replace=True), preset, splits)
+        if finished_result(named.spec.results_file, named.spec.settings) is not None:
+            return named
+    return training.run(request, preset, splits)
+
+
+def _training_before(run: Run) -> tuple[RunResult, Path] | None:
+    """Return the results of the newest training of the same name, whatever its rows and settings, and their file."""
+    spec, found = run.spec, []
+    for path in spec.results_file.parent.glob("*.json"):
+        with suppress(ValueError, TypeError):  # no results file
+            found.append((read_result(path), path))
+    ours = (spec.variant, public_name(spec.dataset or ""), spec.score, spec.seed, spec.tag)
+    same = [one for one in found if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == ours]
+    return max(same, key=lambda one: one[0].created, default=None)
+
+
+def _compared(training: OwnTraining, run: Run, result: RunResult, before: RunResult, file: Path) -> str:
+    """Say in a line what the training before scored beside this one, how the two differ, and where its model is."""
+    name = f"{result.split}/{training.objective}"
+    scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
+    same_rows = before.settings.get("rows") == result.settings.get("rows")
+    names = sorted((before.settings.keys() | result.settings.keys()) - {"rows"})
+    others = {one: before.settings.get(one) for one in names if before.settings.get(one) != result.settings.get(one)}
+    settings = f"with {told(others)}" if others else "with the same settings"
+    folder = run.spec.folder.with_name(file.stem)
+    place = "this one has taken its place" if file == run.spec.results_file else f"its model is kept in {folder}"
+    return (
+        f"the training before of {result.dataset} (on {'the same' if same_rows else 'other'} rows, {settings}) had "
+        f"{name.replace('/', ' ').replace('_', ' ')} {scores[0]}, this one {scores[1]}; {place}"
+    )
 
 
 def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result: RunResult, *, is_new: bool) -> None:

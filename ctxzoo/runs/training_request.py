@@ -32,6 +32,8 @@ class TrainingRequest:
         seed: of all that is drawn in a training.
         tiny: a small model on a few batches.
         resume: keep what is finished, go on with the rest.
+        replace: names of folder and results file say nothing of the data's content, so that a training with a changed
+            file takes the place of the one before.
         output_dir, results_dir: where to write.
         accelerator, devices: Lightning's.
         threads: of the CPU.
@@ -53,6 +55,7 @@ class TrainingRequest:
     seed: int = 0
     tiny: bool = False
     resume: bool = False
+    replace: bool = False
     output_dir: str = "runs"
     results_dir: str = "runs/results"
     accelerator: str = "auto"

@@ -149,6 +149,19 @@ def build_trainer(
     )
 
 
+def number_of_processes(settings: TrainerSettings) -> int:
+    """Return how many processes Lightning will train with, one for each device, before there is a Trainer."""
+    devices = str(settings.devices)
+    if devices.isdigit():
+        number = int(devices)
+    elif devices in ("auto", "-1"):
+        on_gpus = settings.accelerator in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+        number = torch.cuda.device_count() if on_gpus else 1
+    else:  # their numbers
+        number = len([one for one in devices.split(",") if one.strip()])
+    return number * settings.num_nodes
+
+
 def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
     """Return loggers: CSV always, TensorBoard where it is installed and not switched off, W&B on request.
 

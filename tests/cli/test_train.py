@@ -299,6 +299,47 @@ def test_a_finished_training_is_kept_and_other_settings_are_refused(capsys: pyte
     assert "learning_rate=0.001, not 0.5: resume with the same settings, or start anew" in capsys.readouterr().err
 
 
+def test_a_changed_file_of_the_same_name_leaves_the_model_before(capsys: pytest.CaptureFixture[str]) -> None:
+    command = (TEXTS, "--data", "reviews.csv", *TINY)
+    places = []
+    for rows in (60, 70):
+        write_reviews(Path("reviews.csv"), rows)
+        assert train(*command) == 0
+        said = capsys.readouterr().out
+        places.append(set(Path("runs").rglob("model.safetensors")))
+    first, both = places
+    assert (len(first), len(both)) == (1, 2)
+    before, after = sorted(read_results("runs/results"), key=lambda one: one.created)
+    scores = [one.metrics["test/accuracy"] for one in (before, after)]
+    (line,) = (line for line in said.splitlines() if line.startswith("the training before of reviews.csv"))
+    assert line == (
+        "the training before of reviews.csv (on other rows, with the same settings) had test accuracy "
+        f"{scores[0]:.2f}, this one {scores[1]:.2f}; its model is kept in {first.pop().parents[1]}"
+    )
+    assert train(*command, "--resume") == 0  # of the second file: nothing is trained, nothing compared
+    assert "the training before of" not in capsys.readouterr().out
+
+
+def test_replace_puts_a_training_with_a_changed_file_in_the_place_of_the_one_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = (TEXTS, "--data", "reviews.csv", *TINY)
+    for rows, settings in ((60, ()), (70, ("--learning_rate", "0.01"))):
+        write_reviews(Path("reviews.csv"), rows)
+        assert train(*command, "--replace", *settings) == 0
+        said = capsys.readouterr().out
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    assert checkpoint.parent.name == "cnn-reviews.csv-test-seed0-tiny"
+    assert "(on other rows, with learning_rate 0.001) had test accuracy" in said
+    assert "; this one has taken its place" in said
+    # Names without the data's content are also those of earlier versions: their results count as they were.
+    assert train(*command, "--resume", "--learning_rate", "0.01") == 0
+    assert "this training was finished before; its results are kept" in capsys.readouterr().out
+    write_reviews(Path("reviews.csv"), 80)
+    assert train(*command, "--resume", "--learning_rate", "0.01") == 0
+    assert "note: no training on these rows was begun before; it starts anew" in capsys.readouterr().out
+
+
 def test_ctrl_c_is_told_and_resume_goes_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     write_reviews(Path("reviews.csv"), 120)
     at_end = StopOnInterrupt.on_train_batch_end
@@ -357,7 +398,7 @@ def test_a_search_out_of_time_gives_a_model_of_one_epoch(capsys: pytest.CaptureF
     (tuned,) = read_results("runs/results")
     (trial,) = read_results(Path("runs/results") / TRIALS)
     assert tuned.metrics["steps"] == trial.metrics["steps"] == 1  # an epoch of 48 rows
-    assert list(Path("runs").rglob("*tuned/checkpoint/model.safetensors"))
+    assert list(Path("runs").rglob("*-tuned-data-*/checkpoint/model.safetensors"))
 
 
 def test_going_on_from_a_checkpoint_keeps_its_words_and_a_new_label_gets_a_new_head(

@@ -14,12 +14,13 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from ctxzoo.results.result import finished_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
-from ctxzoo.training.callbacks import StepSeed
+from ctxzoo.training.callbacks import SameSettings, StepSeed
 from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
@@ -177,3 +178,14 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
         StepSeed(seed).on_train_batch_start(place, None, None, step)
         assert (rows, drawn_with) == (batch["row"].tolist(), torch.initial_seed())
     assert len(seen) == 2
+
+
+def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
+    alone, both = classifier_run(tmp_path), classifier_run(tmp_path, devices=2)
+    execute(alone)
+    assert finished_result(alone.spec.results_file, alone.spec.settings) is not None
+    assert finished_result(both.spec.results_file, both.spec.settings) is None
+    assert both.spec.settings == {**alone.spec.settings, "processes": 2}
+    assert replace(both, trainer=alone.trainer).spec == alone.spec
+    with pytest.raises(ValueError, match="processes=None, not 2: resume with the same settings"):
+        SameSettings(both.same_when_resumed).check(alone.spec.folder / "lightning" / "last.ckpt")

@@ -22,6 +22,7 @@ from ctxzoo.training.trainer import (
     build_loggers,
     build_trainer,
     choose_precision,
+    number_of_processes,
     training_seconds,
 )
 from tests.support.training_runs import train
@@ -223,3 +224,14 @@ def test_messages_of_libraries_that_ask_for_nothing_are_left_out_and_others_are_
     for left_out in ("`weights_only` was not set", "Tip: ", "TPU available", "treespec"):
         assert not [message for message in told if left_out in message]
     assert "GPU available" in " ".join(told)
+
+
+@pytest.mark.parametrize(("devices", "nodes", "number"), [("auto", 1, 1), (2, 1, 2), ("3", 2, 6), ("0,1", 1, 2)])
+def test_processes_are_counted_before_there_is_a_trainer(devices, nodes, number):
+    settings = TrainerSettings(accelerator="cpu", devices=devices, num_nodes=nodes)
+    assert number_of_processes(settings) == number
+    if devices != "0,1":  # of a CPU Lightning takes a number alone
+        trainer = lightning.Trainer(
+            accelerator="cpu", devices=int(devices) if devices != "auto" else devices, num_nodes=nodes, logger=False
+        )
+        assert trainer.world_size == number

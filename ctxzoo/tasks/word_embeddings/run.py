@@ -54,7 +54,7 @@ class WordEmbeddingRun(Run):
         config: fields of `WordEmbeddingConfig` beside those of the vocabulary.
         training: how.
         backend: what trains.
-        tag: what the names of folder and results file say beside architecture, data and seed.
+        tag, content: see `RunSpec`.
         output_dir, results_dir: where to write.
         progress: show a bar.
     """
@@ -78,6 +78,7 @@ class WordEmbeddingRun(Run):
     named: str | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
     tag: str = ""
+    content: str = ""
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     progress: bool = True
@@ -102,6 +103,7 @@ class WordEmbeddingRun(Run):
             },
             score=self.test_split or self.source.split,
             tag=self.tag,
+            content=self.content,
             output_dir=self.output_dir,
             results_dir=self.results_dir,
         )

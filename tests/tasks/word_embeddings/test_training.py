@@ -101,7 +101,7 @@ def test_vectors_are_trained_and_go_on_with_their_words(folder: Path, capsys: py
     lines = [line.replace("cat", "lynx") for line in sample_corpus(2, 200)]
     Path("more.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["train", "fill-mask", "--data", "more.txt", "--epochs", "1", "--init_from", str(checkpoint)]) == 0
-    (continued,) = Path("runs").rglob("*continued/checkpoint")
+    (continued,) = Path("runs").rglob("*-continued-*/checkpoint")
     second = ctxzoo.load_word_vectors(continued)
     assert second.words == first.words
     moved = np.abs(second.vectors.numpy() - first.vectors.numpy()).sum(axis=1)
