@@ -43,24 +43,36 @@ def draw_if_possible(draw: Callable[[], None]) -> bool:
     return True
 
 
+def check_plots() -> None:
+    """Make sure that pictures can be drawn; a command that ends with one asks before it begins.
+
+    Raises:
+        PlotsUnavailableError: matplotlib is missing; the message says how to install it.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise PlotsUnavailableError("plots need matplotlib: pip install matplotlib") from error
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Return a figure of its own, outside pyplot's global state, drawn by Agg.
 
     Raises:
-        PlotsUnavailableError: matplotlib is missing; the message names the extra.
+        PlotsUnavailableError: see `check_plots`.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise PlotsUnavailableError("plots need matplotlib: pip install matplotlib") from error
+    check_plots()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def fonts() -> list[str]:
-    """Return the names in `FONTS` that are installed."""
+    """Return the names in `FONTS` that are installed; raises as `check_plots`."""
+    check_plots()
     from matplotlib import font_manager
 
     installed = set(font_manager.get_font_names())

@@ -26,6 +26,7 @@ HEAD_BYTES = 1 << 20
 _BUFFER_BYTES = 1 << 20
 _GZIP_MARK = b"\x1f\x8b"
 _ZIP_MARK = b"PK\x03\x04"
+_FASTTEXT_MARK = (793712314).to_bytes(4, "little")  # of a model with its n-grams, which fastText saves as .bin
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})")
 _LARGEST_DIM = 1 << 16
@@ -179,13 +180,18 @@ def recognise_format(name: str, head: bytes) -> VectorFormat:
     """Return the format of a file, from its first bytes.
 
     Raises:
-        ValueError: it is UTF-16 text, or has no line end where each known format has one.
+        ValueError: it is UTF-16 text, a whole model of fastText, or has no line end where each known format has one.
     """
     # A safetensors file starts with the length of its JSON header (8 bytes) and the header's opening brace.
     if name.endswith(".safetensors") or (head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32):
         return "safetensors"
     if head.startswith(_UTF16_MARKS):
         raise ValueError(f"{name}: byte 0: the file is UTF-16 text, expected UTF-8; convert it first")
+    if head.startswith(_FASTTEXT_MARK):
+        raise ValueError(
+            f"{name}: a whole model of fastText, which is not read; take the .vec file beside it, or write one with "
+            f"gensim: gensim.models.fasttext.load_facebook_vectors({name!r}).save_word2vec_format('words.vec')"
+        )
     first, line_end, rest = head.partition(b"\n")
     if not line_end and len(head) == HEAD_BYTES:
         raise ValueError(

@@ -17,6 +17,7 @@ import ctxzoo
 from ctxzoo.cli import doctor
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_lama import LamaConfig
@@ -24,6 +25,8 @@ from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.question_answering.evaluation import evaluate as evaluate_reader
 from ctxzoo.tasks.text_classification.evaluation import evaluate as evaluate_classifier
+from ctxzoo.tasks.text_classification.explanation import explain_text
+from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
 from ctxzoo.tasks.text_classification.reader import read_texts
 from ctxzoo.tasks.token_classification.card import tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -433,6 +436,19 @@ def test_explain_labels(document_classifier: str, tmp_path: Path, capsys: pytest
     assert len(json.loads(labels.read_text())) == 2
     message = refused(["predict", document_classifier, "--file", str(lines), "--explain", str(picture)], capsys)
     assert "a picture of one text, but there are 2; take .html" in message
+
+
+def test_a_picture_without_matplotlib_is_one_line_before_anything_is_read(
+    document_classifier: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "p.png"
+    explanation = explain_text(*load_saved_model(document_classifier), "the lamp")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"^plots need matplotlib: pip install matplotlib$"):
+        draw_explanation(explanation, out)
+    monkeypatch.setattr("ctxzoo.hub.saved_model.load_saved_model", None)
+    message = refused(["predict", document_classifier, "--text", "the lamp", "--explain", str(out)], capsys)
+    assert message == "ctxzoo: error: plots need matplotlib: pip install matplotlib\n"
 
 
 def test_readers_are_not_explained(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -405,6 +405,13 @@ def test_faults_in_binary(tmp_path: Path, fault: str) -> None:
     assert_refused(path, *parts)
 
 
+def test_a_model_of_fasttext_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "cc.de.300.bin"
+    path.write_bytes(struct.pack("<ii", 793712314, 12) + bytes(4000))
+    with pytest.raises(ValueError, match=r"cc\.de\.300\.bin: a whole model of fastText.*\.vec .*load_facebook_vectors"):
+        read_word_vectors(path)
+
+
 def test_safetensors_words_and_rows_must_match(tmp_path: Path) -> None:
     path = write_safetensors(tmp_path / "v.safetensors", ["a", "b"], matrix(["a", "b"]))
     words = tmp_path / "v.words.txt"

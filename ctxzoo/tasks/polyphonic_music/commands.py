@@ -54,6 +54,11 @@ class PolyphonicMusicCommands(TaskCommands):
         if own["threshold"] is not None and own["temperature"] is not None:
             raise ValueError("give either --threshold or --temperature; with a threshold nothing is drawn")
 
+        if own["picture"] is not None:
+            from ctxzoo.results.figures import check_plots
+
+            check_plots()
+
         import torch
 
         from ctxzoo.hub.saved_model import load_saved_model

@@ -126,9 +126,9 @@ def _pieces(explanation: Explanation) -> Iterator[Piece]:
 
 def _set_lines(pieces: list[Piece]) -> None:
     """Measure the pieces and give each its position, in lines as wide as the picture."""
-    from matplotlib.font_manager import FontProperties
-
     figure: Any = new_figure(1, 1)
+    from matplotlib.font_manager import FontProperties  # the figure has told where it is missing
+
     renderer = figure.canvas.get_renderer()
     font = FontProperties(family=fonts(), size=SIZE)
 

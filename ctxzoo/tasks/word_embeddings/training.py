@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.hub.task_card import TaskCard
@@ -21,6 +22,7 @@ from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend, NumbaBackend, TorchBackend, choose_backend_name
 from ctxzoo.tasks.word_embeddings.card import CARD
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.word_embeddings.run import WordEmbeddingRun
@@ -140,19 +142,34 @@ def _load(source: str, request: TrainingRequest, scratch: Path) -> Loaded:
     splits = {}
     for name in names:
         text = CorpusSource(source, column, name, request.data_dir)
-        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow")
+        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", source)
         if not len(splits[name]):
             raise TextFormatError(f"{source} holds no text; expected a sentence or a paragraph in each line")
     return splits, dict.fromkeys(splits, source)
 
 
-def _mapped(lines: Iterable[str], file: Path) -> datasets.Dataset:
-    """Write the lines that are not blank into a file, and return them as rows that are read from there."""
+def _mapped(lines: Iterable[str], file: Path, source: str) -> datasets.Dataset:
+    """Write the lines that are not blank into a file, and return them as rows that are read from there.
+
+    Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
+    ends can be divided.
+    """
     schema = pa.schema({TEXT: pa.string()})
-    kept = (line for line in lines if line.strip())
+    cut = 0
+
+    def parts() -> Iterable[str]:
+        nonlocal cut
+        for line in lines:
+            words = line.split(" ") if line.count(" ") >= LONGEST_SENTENCE else [line]
+            for start in range(0, len(words), LONGEST_SENTENCE):
+                cut += len(words) > 1
+                yield " ".join(words[start : start + LONGEST_SENTENCE])
+
+    kept = (line for line in parts() if line.strip())
     with pa.ipc.new_stream(str(file), schema) as stream:
         while some := list(islice(kept, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
+    note(source, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
     return datasets.Dataset.from_file(str(file))
 
 

@@ -170,6 +170,17 @@ def test_a_threshold_that_nothing_passes_is_named(text_file: Path, tmp_path: Pat
         load(text_file, tmp_path, 0)
 
 
+def test_a_line_longer_than_the_memory_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.tasks.word_embeddings.corpus_lines.BLOCK", 64)
+    words = [f"wörd{number}" for number in range(400)]
+    path = tmp_path / "text8"
+    path.write_text(f"short line\n {' '.join(words)}\n{'x' * 500}\nlast", encoding="utf-8")
+    first, *parts, unbroken, last = CorpusSource(str(path)).lines()
+    assert (first, unbroken, last) == ("short line", "x" * 500, "last")
+    assert " ".join(parts) == f" {' '.join(words)}"
+    assert max(len(part.encode()) for part in parts) <= 128
+
+
 def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "latin1.txt"
     path.write_bytes(b"one\n\ncaf\xe9\n")

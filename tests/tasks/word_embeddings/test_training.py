@@ -12,6 +12,7 @@ import torch
 
 import ctxzoo
 from ctxzoo.cli.main import main
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
 from ctxzoo.results.result import TRIALS, read_results
@@ -51,6 +52,20 @@ def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) 
         == ["one line", "another line", "ONE  line"]
     )
     assert plain.groups["train"].tolist() == [0, 1, 0]
+
+
+def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
+    """As text8, whose 100 MB are one line."""
+    words = " ".join(sample_corpus(1, 300)).split()
+    words = [*words * (12_345 // len(words)), "last"]
+    (folder / "text8").write_text(" " + " ".join(words))
+    with reading_notes() as notes:
+        rows = read("text8", folder / "x").splits["train"]["text"]
+    assert " ".join(rows).split() == words
+    assert [len(row.split()) for row in rows[1:-1]] == [1000] * (len(rows) - 2)
+    assert notes.counts() == {"lines of up to 1,000 words, cut from longer ones": len(rows)}
+    prepared_rows = prepared(TRAINING, TrainingRequest(data="text8", columns={"text_column": None}))
+    assert all(prepared_rows.sizes.values())
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
