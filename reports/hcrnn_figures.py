@@ -69,7 +69,7 @@ def drift(settings: Settings, folder: Path) -> TableRows:
     gates = drift_gates(model, history)
     rows: TableRows = [["item", "mean of the gate", "deviation over units"]]
     for item, values in zip(history, gates, strict=True):
-        rows.append([model.config.name_of(item), *(round(float(f(values)), 4) for f in (np.mean, np.std))])
+        rows.append([item, *(round(float(f(values)), 4) for f in (np.mean, np.std))])
     return rows
 
 
@@ -101,7 +101,7 @@ def change(settings: Settings, folder: Path) -> TableRows:
 
 def contexts(settings: Settings, folder: Path) -> TableRows:
     model, sessions = read(settings)
-    ids = torch.tensor([session[: 2 * settings.half] for session in sessions], device=model.device)
+    ids = torch.tensor([model.ids_of(session[: 2 * settings.half]) for session in sessions], device=model.device)
     with in_evaluation_mode(model):
         output = model(input_ids=ids, return_dict=True)
     values = {
@@ -130,17 +130,17 @@ def topics(settings: Settings, folder: Path) -> TableRows:
     return rows + [[topic + 1, name, round(theta, 4)] for topic in surest for name, theta in found[topic]]
 
 
-def read(settings: Settings) -> tuple[Any, list[list[int]]]:
-    """Return the model, and the sessions of the test split with 2 `half` items, as ids that it knows.
+def read(settings: Settings) -> tuple[Any, list[list[str]]]:
+    """Return the model, and the sessions of the test split with 2 `half` items, as names that it knows.
 
     Raises:
         ValueError: there are not two of them.
     """
     model: Any = load_saved_model(settings.checkpoint)[0]
-    names = [model.config.name_of(item) for item in range(1, model.config.num_items + 1)]
-    data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=names)
+    data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=model.config.names())
     data.setup()
-    sessions = [session.tolist() for session in data.sequences("test") if len(session) >= 2 * settings.half]
+    long = [session.tolist() for session in data.sequences("test") if len(session) >= 2 * settings.half]
+    sessions = [[model.config.name_of(row) for row in session] for session in long]
     if len(sessions) < 2:
         raise ValueError(
             f"half={settings.half}: {len(sessions)} sessions of the test split have {2 * settings.half} items; choose "
@@ -149,13 +149,13 @@ def read(settings: Settings) -> tuple[Any, list[list[int]]]:
     return model, sessions
 
 
-def joined(sessions: list[list[int]], half: int) -> list[list[int]]:
+def joined(sessions: list[list[str]], half: int) -> list[list[str]]:
     """Return the first half of each session with the second half of the next one, of the last that of the first."""
     following = sessions[1:] + sessions[:1]
     return [one[:half] + other[half : 2 * half] for one, other in zip(sessions, following, strict=True)]
 
 
-def mean_gates(model: Any, histories: list[list[int]]) -> NDArray[np.float64]:
+def mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
     """Return (histories, items) the mean of the drift gate over the units."""
     return np.stack([drift_gates(model, history).mean(axis=1) for history in histories]).astype(np.float64)
 

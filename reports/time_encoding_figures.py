@@ -47,12 +47,12 @@ def main(settings: Settings) -> None:
 def kernel(settings: Settings, folder: Path) -> TableRows:
     """Draw K of a history; rows of an event's time since the first, its local power, and K with the first."""
     model: Any = load_saved_model(settings.checkpoint)[0]
-    names = [model.config.name_of(event) for event in range(1, model.config.vocab_size)]
     source = HISTORY_DATASETS.get(settings.dataset, settings.dataset)
-    data = HistoryDataModule(source, data_dir=settings.data_dir, event_names=names)
+    data = HistoryDataModule(source, data_dir=settings.data_dir, event_names=model.config.names())
     data.setup()
     history = max(data.sequences(settings.split), key=len)
-    events, times = history.events[: settings.events].tolist(), history.times[: settings.events].tolist()
+    events = [model.config.name_of(row) for row in history.events[: settings.events].tolist()]
+    times = history.times[: settings.events].tolist()
     draw_time_kernel(model, events, times, folder / "kernel.png")
     found = time_kernel(model, events, times)[0]
     rows: TableRows = [["units since the first", "K with itself", "K with the first"]]

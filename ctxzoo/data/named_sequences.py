@@ -122,7 +122,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         self.columns = columns
         self.max_length = max_length
         self.left_out: dict[str, int] = {}
-        self.names: list[str] = [] if names is None else list(names)
+        self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
 
     @abstractmethod

@@ -88,7 +88,8 @@ class ContextEncoderConfig(TextClassifierConfig):
         num_components: A of lste, parts whose power varies over time in a way of its own.
         num_frequencies: M of each of them.
         behaviour_conditioned: lste depends on the events of the row: those up to each step where the config is causal.
-        event_names: of the events 1..vocab_size - 1, in this order; None: an event is called by its id.
+        event_names: The names of the events 1..vocab_size - 1, in this order; None: they are called "1", "2" and so on.
+        max_history: The last events of a history that `next_events` reads at most: as many as those of the training.
         feature_names: of the I numbers of a row of a regression; None: they have none.
         target_name: of what a regression predicts.
         feature_offsets, feature_scales: of the rows of a regression: it reads (value - offset) / scale; None: 0 and 1.
@@ -185,6 +186,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     num_frequencies: int = 16
     behaviour_conditioned: bool = True
     event_names: list[str] | None = None
+    max_history: int = 100
     feature_names: list[str] | None = None
     target_name: str = "target"
     feature_offsets: list[float] | None = None
@@ -223,9 +225,13 @@ class ContextEncoderConfig(TextClassifierConfig):
         """Whether the models read `timestamps`."""
         return self.position in ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")
 
-    def name_of(self, event: int) -> str:
-        """Return the name of an event 1..vocab_size - 1."""
-        return str(event) if self.event_names is None else self.event_names[event - 1]
+    def names(self) -> list[str]:
+        """Return the names of the events 1..vocab_size - 1."""
+        return self.event_names or [str(event) for event in range(1, self.vocab_size)]
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the event in row 1..vocab_size - 1 of the table."""
+        return str(row) if self.event_names is None else self.event_names[row - 1]
 
     def validate_words(self) -> None:
         if self.vocab_size:
@@ -282,8 +288,9 @@ class ContextEncoderConfig(TextClassifierConfig):
         """Check that every event has one name of its own, where they have names.
 
         Raises:
-            ValueError: another number of names, an empty name, or one that two events have.
+            ValueError: another number of names, an empty name, or one that two events have; no event to read.
         """
+        self.check_counts("max_history")
         names = self.event_names
         if names is None:
             return

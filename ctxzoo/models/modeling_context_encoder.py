@@ -26,13 +26,15 @@ from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_context_encoder_losses import squared_error
 from .ops_context_encoder_positions import kept_places, step_positions
+from .ops_context_encoder_timestamps import check_timestamps
 from .ops_losses import IGNORED, token_classification_loss
 from .ops_masking import masked_mean
-from .ops_names import ids_of_names
+from .ops_names import rows_of_names
 from .ops_text_checks import word_mask
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
 EncoderState = tuple[AttentionState, ...]
+TOP = 10  # events that are predicted where nobody says how many
 
 
 @dataclass
@@ -561,26 +563,46 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
 
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cross-entropy in nats of the event at the next position, and how often there is one.
+
+        Raises:
+            ValueError: labels of another shape or type, or that are no events (read on the CPU only).
+        """
+        if labels.shape == mask.shape and not (torch.compiler.is_compiling() or labels.is_cuda):
+            odd = labels[mask & (labels != IGNORED) & ((labels < 1) | (labels >= self.config.vocab_size))]
+            if odd.numel():
+                raise ValueError(
+                    f"label {odd[0].item()} is none of the events 1..{self.config.vocab_size - 1}; 0 is padding: give "
+                    f"an attention_mask that is 0 there, or the label {IGNORED}"
+                )
+        return super().losses(logits, labels, mask)
+
     def ids_of(self, history: Sequence[str | int]) -> list[int]:
-        """Return the ids of events, given by name or id.
+        """Return the `input_ids` of events, which are called as in the data of the training; 10 and "10" are one name.
 
         Raises:
             ValueError: no events, or one that the model does not know.
         """
-        return ids_of_names(history, self.config.vocab_size - 1, self.config.name_of, "event")
+        return [row + 1 for row in rows_of_names(history, self.config.names(), "event")]
 
     @torch.no_grad()
     def next_events(
-        self, history: Sequence[str | int], timestamps: Sequence[float], k: int = 10
+        self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None
     ) -> list[tuple[str, float]]:
         """Return the k events that are likeliest to come after a history, the likeliest first.
 
-        The model is in evaluation mode while it reads.
+        The model is in evaluation mode while it reads the last `max_history` events, as many as predictions of its
+        training saw at most.
 
         Args:
-            history: events in the order of time: names, or ids from 1; one or more.
-            timestamps: a number for each, in the unit of the training data; they do not fall.
-            k: number of events, at most as many as there are.
+            history: Names of events in the order of time, one or more; 10, as a number of any kind, is the event called
+                "10". Events of a config without names are called "1" to `vocab_size` - 1.
+            timestamps: A finite number for each, in the unit of the training data; they do not fall. Dates of the
+                training were seconds since 1970; `ctxzoo.tasks.next_event.next_events` takes them as they are.
+            k: Number of events; default: 10, or all where there are fewer.
 
         Returns:
             (name, probability) of each.
@@ -591,14 +613,17 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         ids, number = self.ids_of(history), self.config.vocab_size - 1
         if len(timestamps) != len(ids):
             raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
+        times = torch.tensor([[_number(time) for time in timestamps]], dtype=torch.float64)
+        times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
+        k = min(TOP, number) if k is None else k
         if not 1 <= k <= number:
             raise ValueError(f"k={k}: expected 1 to {number}, the events that there are")
         was_training = self.training
         self.eval()
         try:
             inputs = {
-                "input_ids": torch.tensor([ids], device=self.device),
-                "timestamps": torch.tensor([list(timestamps)], dtype=torch.float64, device=self.device),
+                "input_ids": torch.tensor([ids[-self.config.max_history :]], device=self.device),
+                "timestamps": times[:, -self.config.max_history :].to(self.device),
             }
             probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
         finally:
@@ -607,6 +632,20 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         events = likeliest.indices.tolist()
         names = [self.config.name_of(event + 1) for event in events]
         return list(zip(names, likeliest.values.tolist(), strict=True))
+
+
+def _number(time: Any) -> float:
+    """Return a time as a number.
+
+    Raises:
+        ValueError: text, a date or anything else that is no number.
+    """
+    try:
+        if isinstance(time, (str, bytes, bool)):
+            raise TypeError
+        return float(time)
+    except (TypeError, ValueError):
+        raise ValueError(f"timestamps: {time!r} is no number; expected numbers, of dates seconds since 1970") from None
 
 
 def _sum(terms: list[torch.Tensor | None]) -> torch.Tensor | None:

@@ -9,6 +9,7 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote_trust import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
+from .ops_names import rows_of_names
 from .ops_vote import NEW_BILL, together, without_outcomes, words_of
 
 
@@ -75,18 +76,16 @@ class VotePreTrainedModel(ZooPreTrainedModel):
 
         Args:
             text: of the bill.
-            bill: name or id of one of the training; -1: it is new.
+            bill: The name of one of the training, where 10 and "10" are one name; -1: it is new. Bills of a config
+                without names are called "0" to `num_bills` - 1.
 
         Raises:
-            ValueError: an unknown name or id; a new bill and a model that knows those of its training alone; a config
-                without words.
+            ValueError: an unknown name; a new bill and a model that knows those of its training alone; a config without
+                words.
         """
-        if isinstance(bill, str):
-            names = self.config.bill_names or []
-            if bill not in names:
-                raise ValueError(f"bill {bill!r} is none of the {len(names):,} that the model was trained on")
-            bill = names.index(bill)
-        if bill == NEW_BILL and not self.reads_new_bills:
+        is_new = not isinstance(bill, str) and bill == NEW_BILL
+        row = NEW_BILL if is_new else rows_of_names([bill], self.config.names_of_bills(), "bill")[0]
+        if is_new and not self.reads_new_bills:
             raise ValueError(
                 f"this {type(self).__name__} knows the bills of its training alone and reads no text of a new one; "
                 "train one that does, such as NIPEN with amortized_bills"
@@ -95,7 +94,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         self.eval()
         try:
             bags = self.bags_of_words([text]).to(self.device, self.dtype)
-            ids = torch.tensor([bill], device=self.device)
+            ids = torch.tensor([row], device=self.device)
             logits = self(bag_of_words=bags, bill_ids=ids, return_dict=True).logits[0]
         finally:
             self.train(was_training)

@@ -130,7 +130,7 @@ def test_next_events_are_those_of_the_last_position_by_name() -> None:
     probabilities = one(ids[:1], timestamps=times[:1]).logits[0, -1].softmax(dim=0)
     assert dict(found) == pytest.approx({name: probabilities[place + 1].item() for place, name in enumerate(names)})
     assert sum(probability for _, probability in found) == pytest.approx(1)
-    assert one.next_events(ids[0].tolist(), times[0].tolist(), k=2) == found[:2]
+    assert one.next_events(history, times[0].tolist(), k=2) == found[:2]
     for arguments, message in (
         ((["z"], [0.0]), "does not know the event 'z'"),
         (([], []), "expected a list of one event or more"),

@@ -467,14 +467,14 @@ def test_steps_go_back_to_where_they_stood() -> None:
 def test_recommendations_are_the_likeliest_items() -> None:
     names = [f"item {number}" for number in range(1, 13)]
     model = model_of(item_names=names).train()
-    found = model.recommend(["item 3", 7, "item 7"], 12)
+    found = model.recommend(["item 3", "item 7", "item 7"], 12)
     assert model.training
     model.eval()
     probabilities = model(torch.tensor([[3, 7, 7]])).logits[0].softmax(dim=0)
     assert [name for name, _ in found] == [names[item - 1] for item in probabilities[1:].argsort(descending=True) + 1]
     assert [value for _, value in found] == sorted(probabilities[1:].tolist(), reverse=True)
     assert sum(value for _, value in found) == pytest.approx(1)
-    new = model.recommend(["item 3", 7, "item 7"], 10, only_new=True)
+    new = model.recommend(["item 3", "item 7", "item 7"], 10, only_new=True)
     assert [pair for pair in found if pair[0] not in ("item 3", "item 7")] == new
 
 
@@ -482,11 +482,11 @@ def test_recommendations_are_the_likeliest_items() -> None:
     ("history", "k", "message"),
     [
         ([], 1, "expected a list of one item or more"),
-        ("item 3", 1, "history='item 3': expected a list"),
+        ("item 3", 1, "expected a list of one item or more, got 'item 3'"),
         (["item 13"], 1, "does not know the item 'item 13': expected one of its 12 names, such as 'item 1'"),
-        ([13], 1, r"does not know the item 13: .* or a number 1\.\.12"),
-        ([3], 0, "k=0: expected 1 to 12"),
-        ([3], 13, "k=13"),
+        ([3], 1, "does not know the item '3'"),
+        (["item 3"], 0, "k=0: expected 1 to 12"),
+        (["item 3"], 13, "k=13"),
     ],
 )
 def test_recommendations_that_cannot_be(history: Any, k: int, message: str) -> None:

@@ -620,7 +620,7 @@ def test_votes_of_a_text_are_told_by_name() -> None:
     bag[0, [0, 2]] = 1
     assert list(found.values()) == pytest.approx(model.eval()(bag_of_words=bag).logits.sigmoid()[0].tolist())
     assert dict(model.predict_votes("tax", "c")) != dict(model.predict_votes("tax"))
-    with pytest.raises(ValueError, match="bill 'z' is none of the 6"):
+    with pytest.raises(ValueError, match="does not know the bill 'z': expected one of its 6 names"):
         model.predict_votes("", "z")
     with pytest.raises(ValueError, match="knows the bills of its training alone"):
         model_of(words=words).predict_votes("road")

@@ -1,4 +1,4 @@
-"""Names and ids that callers give."""
+"""Names that callers give."""
 
 from __future__ import annotations
 
@@ -8,27 +8,40 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.ops_names import ids_of_names
+from ctxzoo.models.ops_names import rows_of_names
 
-
-def ids_of(given: Any) -> list[int]:
-    return ids_of_names(given, 3, lambda number: "abc"[number - 1], "item")
+NAMES = ["30", "1", "a"]
 
 
 @pytest.mark.parametrize(
-    "given", [["a", "c"], [1, 3], ["a", 3], np.array([1, 3]), torch.tensor([1, 3]), (np.int32(1), "c")]
+    "given",
+    [
+        ["30", "1"],
+        [30, 1],
+        ["30", 1],
+        np.array([30, 1]),
+        torch.tensor([30, 1]),
+        (np.int32(30), "1"),
+        np.array(["30", "1"]),
+    ],
 )
-def test_names_and_whole_numbers_of_any_kind(given: Any) -> None:
-    assert ids_of(given) == [1, 3]
+def test_a_number_is_the_name_that_it_is_written_as(given: Any) -> None:
+    assert rows_of_names(given, NAMES, "item") == [0, 1]
 
 
-@pytest.mark.parametrize("given", [["z"], [0], [4], [True], [1.0], [None], np.array([1.5])])
-def test_what_is_no_item_is_named(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"does not know the item .*: expected one of its 3 names, such as 'a', or a"):
-        ids_of(given)
+@pytest.mark.parametrize("one", ["z", 0, 2, -1, "01", "1.0", ""])
+def test_what_there_is_not_is_named(one: Any) -> None:
+    with pytest.raises(ValueError, match=r"does not know the item .*: expected one of its 3 names, such as '30' or 'a'"):
+        rows_of_names(["a", one], NAMES, "item")
+
+
+@pytest.mark.parametrize("one", [True, 1.0, None, np.float64(1.5), b"a"])
+def test_what_is_no_name_is_refused(one: Any) -> None:
+    with pytest.raises(ValueError, match="is no name of the item: expected text or a whole number"):
+        rows_of_names([one], NAMES, "item")
 
 
 @pytest.mark.parametrize("given", [[], "abc", np.array([])])
-def test_a_history_is_a_list_of_one_or_more(given: Any) -> None:
+def test_names_are_a_list_of_one_or_more(given: Any) -> None:
     with pytest.raises(ValueError, match="expected a list of one item or more"):
-        ids_of(given)
+        rows_of_names(given, NAMES, "item")

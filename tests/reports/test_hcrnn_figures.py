@@ -49,7 +49,7 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
 
 
 def test_the_second_half_is_that_of_the_next_session() -> None:
-    assert joined([[1, 2, 3, 4, 9], [5, 6, 7, 8]], 2) == [[1, 2, 7, 8], [5, 6, 3, 4]]
+    assert joined([list("abcde"), list("pqrs")], 2) == [list("abrs"), list("pqcd")]
 
 
 @pytest.mark.parametrize(

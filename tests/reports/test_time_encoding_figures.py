@@ -33,7 +33,7 @@ def test_the_longest_history_is_drawn_from_its_start(tmp_path: Path) -> None:
         rows = [[float(cell) for cell in row] for row in list(csv.reader(file))[1:]]
     history = max(data.sequences("validation"), key=len)
     times = history.times[:EVENTS].tolist()
-    expected = time_kernel(model, history.events[:EVENTS].tolist(), times)[0]
+    expected = time_kernel(model, [data.names[row - 1] for row in history.events[:EVENTS]], times)[0]
     assert [row[0] for row in rows] == pytest.approx([(time - times[0]) / config.time_unit for time in times], abs=1e-4)
     assert [row[1] for row in rows] == pytest.approx(expected.diagonal(), abs=1e-4)
     assert [row[2] for row in rows] == pytest.approx(expected[:, 0], abs=1e-4)

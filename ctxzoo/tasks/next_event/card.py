@@ -13,7 +13,7 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.next_event.kernel_picture import draw_time_kernel
 
-EXAMPLE = (1, 2, 1)  # ids, so that cards need no names of a dataset
+EXAMPLE = (1, 2, 1)  # rows of the events whose names are the history of a card's programs
 GAPS = (0.0, 1.0, 1.5)  # of the times of the example, in the model's unit
 LISTED = 3  # events that the programs of a card show
 DRAWN = 60  # events of time_kernel.png
@@ -21,7 +21,7 @@ DRAWN = 60  # events of time_kernel.png
 WITH_PACKAGE = f"""\
 from ctxzoo.tasks.next_event import next_events
 
-print([name for name, probability in next_events(repo, history, timestamps, k={LISTED})])"""
+print([name for name, probability in next_events(repo, history, timestamps)[:{LISTED}]])"""
 
 WITHOUT_PACKAGE = f"""\
 from transformers import AutoConfig
@@ -31,7 +31,7 @@ from transformers.dynamic_module_utils import get_class_from_dynamic_module
 config = AutoConfig.from_pretrained(repo, trust_remote_code=True)
 head = next(where for name, where in config.auto_map.items() if name.endswith("ForNextEvent"))
 model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)
-print([name for name, probability in model.next_events(history, timestamps, k={LISTED})])"""
+print([name for name, probability in model.next_events(history, timestamps)[:{LISTED}]])"""
 
 
 class NextEventCard(TaskCard):
@@ -77,7 +77,8 @@ class NextEventCard(TaskCard):
         yield "Times must be in the unit of the training data: a clock that runs otherwise means something else to it."
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        told = f"history = {example['history']}  # ids or names of events\ntimestamps = {example['timestamps']}"
+        history = f"history = {example['history']}  # names of events, as in the training data"
+        told = f"{history}\ntimestamps = {example['timestamps']}"
         return Snippets(
             example=f"{repo_line(repo_id)}\n{told}",
             with_package=f"{WITH_PACKAGE}\n# {example['next']}",
@@ -85,10 +86,12 @@ class NextEventCard(TaskCard):
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the names of the likeliest next events, `next`, and the times of the example."""
-        times = [gap * model.config.time_unit for gap in GAPS[: len(inputs["history"])]]
-        found = model.next_events(inputs["history"], times, min(LISTED, model.config.vocab_size - 1))
-        return {"timestamps": times, "next": [name for name, _ in found]}
+        """Return the names of the likeliest next events, `next`, after `history` and `timestamps` of the example."""
+        names = model.config.names()
+        history = [names[min(row, len(names)) - 1] for row in inputs["history"]]
+        times = [gap * model.config.time_unit for gap in GAPS[: len(history)]]
+        found = model.next_events(history, times)[:LISTED]
+        return {"history": history, "timestamps": times, "next": [name for name, _ in found]}
 
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         return [f"after the events {example['history']}: {', '.join(example['next'])}"]
@@ -98,7 +101,8 @@ class NextEventCard(TaskCard):
         if task.model.config.position != "lste":
             return
         history = max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
-        events, times = history.events[:DRAWN].tolist(), history.times[:DRAWN].tolist()
+        events = [task.model.config.name_of(row) for row in history.events[:DRAWN].tolist()]
+        times = history.times[:DRAWN].tolist()
         draw_time_kernel(task.model, events, times, folder / "time_kernel.png")
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:

@@ -101,7 +101,7 @@ def _predictions(options: argparse.Namespace, own: Mapping[str, Any], model: Any
     names = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
     columns = EventColumns(**{name: value for name, value in names.items() if value is not None})
     rows = read_histories(str(options.file), columns=columns).splits["train"]
-    known = {model.config.name_of(event) for event in range(1, model.config.vocab_size)}
+    known = set(model.config.names())
     told = []
     for history, events, times in zip(rows[HISTORY], rows[EVENTS], rows[TIMES], strict=True):
         kept = [(event, time) for event, time in zip(events, times, strict=True) if event in known]

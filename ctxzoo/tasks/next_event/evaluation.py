@@ -61,7 +61,7 @@ def evaluate(
         item_column=item_column,
         time_column=time_column,
         max_length=max_length,
-        event_names=[config.name_of(event) for event in range(1, config.vocab_size)],
+        event_names=config.names(),
         eval_batch_size=batch_size,
     )
     data.setup()

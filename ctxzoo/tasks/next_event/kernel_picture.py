@@ -24,7 +24,7 @@ def time_kernel(
 
     Args:
         model: a ContextEncoder with position="lste" that predicts events.
-        history: events in the order of time, as names or ids from 1.
+        history: Names of events in the order of time, as in the data of the training; 10 and "10" are one name.
         timestamps: a number for each, in the unit of the training data.
 
     Returns:

@@ -13,14 +13,14 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift
 
-EXAMPLE = (1, 2, 3)  # ids, so that cards need no names of a dataset
+EXAMPLE = (1, 2, 3)  # rows of the items whose names are the history of a card's programs
 LISTED = 3  # items that the programs of a card show
 DRAWN = 40  # steps of drift.png
 
 WITH_PACKAGE = f"""\
 from ctxzoo.tasks.session_recommendation import recommend
 
-print([name for name, probability in recommend(repo, history, k={LISTED})])"""
+print([name for name, probability in recommend(repo, history)[:{LISTED}]])"""
 
 WITHOUT_PACKAGE = f"""\
 from transformers import AutoConfig
@@ -30,7 +30,7 @@ from transformers.dynamic_module_utils import get_class_from_dynamic_module
 config = AutoConfig.from_pretrained(repo, trust_remote_code=True)
 head = next(where for name, where in config.auto_map.items() if name.endswith("ForNextItem"))
 model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)
-print([name for name, probability in model.recommend(history, k={LISTED})])"""
+print([name for name, probability in model.recommend(history)[:{LISTED}]])"""
 
 
 class SessionRecommendationCard(TaskCard):
@@ -77,15 +77,16 @@ class SessionRecommendationCard(TaskCard):
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\nhistory = {example['history']}  # ids or names of items",
+            example=f"{repo_line(repo_id)}\nhistory = {example['history']}  # names of items, as in the training data",
             with_package=f"{WITH_PACKAGE}\n# {example['recommended']}",
             without_package=WITHOUT_PACKAGE,
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the names of the likeliest next items, `recommended`."""
-        found = model.recommend(inputs["history"], min(LISTED, model.config.num_items))
-        return {"recommended": [name for name, _ in found]}
+        """Return the likeliest next items, `recommended`, and the `history` of the model's first items before them."""
+        names = model.config.names()
+        history = [names[min(row, len(names)) - 1] for row in inputs["history"]]
+        return {"history": history, "recommended": [name for name, _ in model.recommend(history)[:LISTED]]}
 
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         return [f"after the items {example['history']}: {', '.join(example['recommended'])}"]
@@ -95,7 +96,8 @@ class SessionRecommendationCard(TaskCard):
         if getattr(task.model.config, "version", 1) == 1:
             return
         session = max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
-        draw_drift(task.model, session[:DRAWN].tolist(), folder / "drift.png")
+        history = [task.model.config.name_of(row) for row in session[:DRAWN].tolist()]
+        draw_drift(task.model, history, folder / "drift.png")
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:
         named = "" if getattr(config, "item_names", None) is None else ", with their names"

@@ -93,7 +93,7 @@ def _sessions(file: Path, own: Mapping[str, Any], model: Any) -> list[tuple[str,
     names = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
     columns = EventColumns(**{name: value for name, value in names.items() if value is not None})
     rows = read_sessions(str(file), columns=columns).splits["train"]
-    known = {model.config.name_of(item) for item in range(1, model.config.num_items + 1)}
+    known = set(model.config.names())
     found = []
     for session, items in zip(rows[SESSION], rows[ITEMS], strict=True):
         history = [item for item in items if item in known]

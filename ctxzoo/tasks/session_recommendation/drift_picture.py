@@ -22,7 +22,7 @@ def drift_gates(model: ZooPreTrainedModel, history: Sequence[str | int]) -> NDAr
 
     Args:
         model: an HCRNN of version 2, whose reset gate it is, or 3.
-        history: items in the order of time, as names or ids from 1.
+        history: Names of items in the order of time, as in the data of the training; 10 and "10" are one name.
 
     Returns:
         (T, H), from 0, all is forgotten, to 1.
@@ -48,7 +48,7 @@ def draw_drift(
     """Draw the drift gate along a history as a PNG file: at each item the median over units, and the middle half.
 
     Args:
-        model, history: see `drift_gates`.
+        model, history: See `drift_gates`.
         out: file to write.
         title: printed as it is, above the picture.
 
@@ -58,7 +58,7 @@ def draw_drift(
     """
     low, middle, high = np.percentile(drift_gates(model, history), QUARTERS, axis=1)
     steps = np.arange(len(history))
-    names = [model.config.name_of(item) if isinstance(item, int) else item for item in history]
+    names = [str(name) for name in history]
     figure = new_figure(max(4.0, 0.32 * len(names) + 1.5), 4.2)
     axes = figure.subplots()
     axes.fill_between(steps, low, high, alpha=0.3, linewidth=0, label="middle half of the units")

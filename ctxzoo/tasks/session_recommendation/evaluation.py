@@ -82,7 +82,7 @@ def evaluate(
         item_column=item_column,
         time_column=time_column,
         max_length=max_length,
-        item_names=[config.name_of(item) for item in range(1, config.num_items + 1)],
+        item_names=config.names(),
         eval_batch_size=batch_size,
     )
     data.setup()

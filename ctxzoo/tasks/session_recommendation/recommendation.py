@@ -12,15 +12,20 @@ from ctxzoo.hub.saved_model import load_saved_model
 
 
 def recommend(
-    checkpoint: str | Path | PreTrainedModel, history: Sequence[str | int], k: int = 10, *, only_new: bool = False
+    checkpoint: str | Path | PreTrainedModel,
+    history: Sequence[str | int],
+    k: int | None = None,
+    *,
+    only_new: bool = False,
 ) -> list[tuple[str, float]]:
     """Return the k items that are likeliest to come after a history, the likeliest first.
 
     Args:
         checkpoint: folder or Hub id, or a model, whose method `recommend` does the same.
-        history: items in the order of time, as names or ids from 1.
-        k: number of items.
-        only_new: leave out the items of the history.
+        history: Names of items in the order of time, as in the data of the training: 10, as a number of any kind, and
+            "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
+        k: Number of items; default: 10, or all that can be recommended where they are fewer.
+        only_new: Whether to leave out the items of the whole history.
 
     Returns:
         (name, probability) of each.

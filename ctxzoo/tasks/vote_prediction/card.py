@@ -79,7 +79,7 @@ class VotePredictionCard(TaskCard):
         of = "a new one" if bill == NEW_BILL else "of the training: its text counts for nothing"
         text = text_assignment("text", example["text"])
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text}\nbill = {bill}  # {of}",
+            example=f"{repo_line(repo_id)}\n{text}\nbill = {bill!r}  # {of}",
             with_package=f"{WITH_PACKAGE}\n# {_shown(example['votes'])}",
             without_package=WITHOUT_PACKAGE,
         )
@@ -89,7 +89,7 @@ class VotePredictionCard(TaskCard):
 
         A model that reads no texts of new bills is asked for the first one of its training.
         """
-        bill = NEW_BILL if model.reads_new_bills else 0
+        bill = NEW_BILL if model.reads_new_bills else model.config.names_of_bills()[0]
         votes = model.predict_votes(inputs["text"], bill)[:LISTED]
         return {"votes": [[name, round(yea, 4)] for name, yea in votes], "bill": bill}
 

@@ -19,7 +19,7 @@ def predict_votes(
     Args:
         checkpoint: folder or Hub id, or a model, whose method `predict_votes` does the same.
         text: of the bill.
-        bill: name or id of one of the training; -1: it is new.
+        bill: The name of one of the training, where 10 and "10" are one name; -1: it is new.
 
     Raises:
         OSError: there is no such checkpoint.

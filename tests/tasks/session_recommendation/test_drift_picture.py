@@ -24,7 +24,7 @@ def model_of(**fields: Any) -> HcrnnForNextItem:
 
 def test_gates_are_those_of_the_model() -> None:
     model = model_of()
-    found = drift_gates(model, ["tea", 4, "tea"])
+    found = drift_gates(model, ["tea", "bread", "tea"])
     assert model.training
     expected = model.eval()(torch.tensor([[1, 4, 1]])).drift_gate[0].detach().numpy()
     assert found.shape == (3, 5)
@@ -32,7 +32,7 @@ def test_gates_are_those_of_the_model() -> None:
 
 
 def test_a_picture(tmp_path: Path) -> None:
-    draw_drift(model_of(version=2), [*NAMES, 1], tmp_path / "drift.png", title="$not math")
+    draw_drift(model_of(version=2), [*NAMES, "tea"], tmp_path / "drift.png", title="$not math")
     assert (tmp_path / "drift.png").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -9,19 +9,21 @@ import pytest
 
 from ctxzoo.cli.renew import renew
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.results.result import write_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.session_recommendation import recommend
 from tests.support.head_doors import HeadDoors, check_card, command_output
 from tests.tasks.session_recommendation.test_run import run
 
-HISTORY, LISTED = [1, 2, 3], 5
-DOORS = HeadDoors("modeling_hcrnn", "HcrnnForNextItem", f"model.recommend({HISTORY}, {LISTED})")
+LISTED = 5
+DOORS = HeadDoors("modeling_hcrnn", "HcrnnForNextItem", f"model.recommend(model.config.item_names[:3], {LISTED})")
 
 
 def check_doors(folder: Path, scratch: Path) -> None:
     """Each door recommends what the model recommends here, and the card says what its programs print."""
-    expected = recommend(folder, HISTORY, LISTED)
+    history = load_saved_model(str(folder))[0].config.item_names[:3]
+    expected = recommend(folder, history, LISTED)
     for found in DOORS.opened(folder):
         assert [name for name, _ in found] == [name for name, _ in expected]
         assert [value for _, value in found] == pytest.approx([value for _, value in expected], rel=1e-5)

@@ -180,7 +180,7 @@ def test_the_command_line(
     assert main(["predict", checkpoint]) == 2
     assert "give one of --text, --bill, and --file with --output" in capsys.readouterr().err
     assert main(["predict", checkpoint, "--bill", "bill 9999"]) == 2
-    assert "bill 'bill 9999' is none of the 120" in capsys.readouterr().err
+    assert "does not know the bill 'bill 9999': expected one of its 120 names" in capsys.readouterr().err
 
 
 @pytest.mark.slow

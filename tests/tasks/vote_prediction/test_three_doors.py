@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.vote_prediction import predict_votes
 from ctxzoo.tasks.vote_prediction.card import TEXT
 from tests.support.head_doors import HeadDoors, check_card, command_output
 
 DOORS = HeadDoors(
-    "modeling_nipen", "NipenForVotePrediction", f"[model.predict_votes({TEXT!r}), model.predict_votes('', 0)]"
+    "modeling_nipen",
+    "NipenForVotePrediction",
+    f"[model.predict_votes({TEXT!r}), model.predict_votes('', model.config.bill_names[0])]",
 )
 
 
@@ -24,7 +27,8 @@ def same(found: list[list[Any]], wanted: list[tuple[str, float]]) -> bool:
 
 def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, of a new bill and a known one; and so says the card."""
-    new, known = predict_votes(folder, TEXT), predict_votes(folder, "", 0)
+    first = load_saved_model(str(folder))[0].config.bill_names[0]
+    new, known = predict_votes(folder, TEXT), predict_votes(folder, "", first)
     assert len({round(yea, 3) for _, yea in new}) > 1
     for of_new, of_known in DOORS.opened(folder):
         assert same(of_new, new)
