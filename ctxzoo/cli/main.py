@@ -182,7 +182,10 @@ def evaluate(options: argparse.Namespace) -> int:
     _use_threads(options)
     scores = commands_named(card.name).evaluate(options, own)
     rows = [
-        [card.metrics[name].name if name in card.metrics else name, f"{value:.4f}"]
+        [
+            card.metrics[name].name if name in card.metrics else name.replace("_", " "),
+            f"{value:,}" if isinstance(value, int) else f"{value:.4f}",
+        ]
         for name, value in _in_order(scores, card).items()
     ]
     print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")

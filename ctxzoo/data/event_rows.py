@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.row_files import read_delimited, read_parquet
@@ -88,13 +92,8 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
     if table.num_rows == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one event")
     times = table.column(columns.time)
-    if not (pa.types.is_integer(times.type) or pa.types.is_floating(times.type) or pa.types.is_temporal(times.type)):
-        raise TextFormatError(
-            f"{where}: column {columns.time!r} begins with {str(times[0])!r}, which is no time; expected numbers, such "
-            "as seconds, or dates and times as 2024-01-31 18:05:00"
-        )
+    seconds = _numbers(f"{where}: column {columns.time!r}", times)
     users, items = (table.column(name).cast(pa.string()).to_pylist() for name in (columns.user, columns.item))
-    seconds = _numbers(times)
     of_users: dict[str, tuple[list[str], list[float]]] = {user: ([], []) for user in users}
     for row in pc.sort_indices(times).to_pylist():
         of_user = of_users[users[row]]
@@ -103,12 +102,50 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
     return Histories(list(of_users), [names for names, _ in of_users.values()], [at for _, at in of_users.values()])
 
 
-def _numbers(times: pa.ChunkedArray) -> list[float]:
-    if pa.types.is_temporal(times.type):
+def seconds_of(times: Sequence[Any]) -> list[float]:
+    """Return times as a file of events with them in a column is read: numbers as they are, dates as seconds since 1970.
+
+    Args:
+        times: Numbers, dates and times of Python, numpy or pandas, or any of these as text.
+
+    Raises:
+        TextFormatError: no times, or a time that is missing or no finite number.
+    """
+    values = list(times)
+    if not values:
+        raise TextFormatError("timestamps: there are none; expected one for each event")
+    if any(isinstance(value, str) for value in values):
+        rows = "\n".join('"' + str(value).replace('"', "'") + '"' for value in values)
+        column = pa.csv.read_csv(io.BytesIO(f"time\n{rows}\n".encode())).column(0)
+    else:
+        try:
+            column = pa.chunked_array([pa.array(values, from_pandas=False)])
+        except pa.ArrowException:
+            column = pa.chunked_array([pa.array([str(value) for value in values])])
+    if column.null_count:
+        raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
+    return _numbers("timestamps", column)
+
+
+def _numbers(where: str, times: pa.ChunkedArray) -> list[float]:
+    """Return numbers as they are, and dates and times as seconds since 1970.
+
+    Raises:
+        TextFormatError: another type, or a number that is not finite.
+    """
+    if pa.types.is_date(times.type) or pa.types.is_timestamp(times.type):
         micro = times.cast(pa.timestamp("us", tz=getattr(times.type, "tz", None))).cast(pa.int64())
-        found: list[float] = [value / MICROSECONDS for value in micro.to_pylist()]
-        return found
-    return [float(value) for value in times.to_pylist()]
+        return [value / MICROSECONDS for value in micro.to_pylist()]
+    if not (pa.types.is_integer(times.type) or pa.types.is_floating(times.type)):
+        raise TextFormatError(
+            f"{where} begins with {str(times[0])!r}, which is no time or stands beside others that are none; expected "
+            "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
+        )
+    found = [float(value) for value in times.to_pylist()]
+    odd = next((value for value in found if not math.isfinite(value)), None)
+    if odd is not None:
+        raise TextFormatError(f"{where} holds {odd}; expected finite numbers: fill it in or leave the row out")
+    return found
 
 
 def names_of_ids(

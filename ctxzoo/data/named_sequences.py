@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import dataset_fingerprint, load_splits
 
 MAX_LENGTH = 100
@@ -69,10 +70,11 @@ def row_names(split: datasets.Dataset, columns: Iterable[str]) -> list[str]:
 class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
     """Sequences of named things in bucketed batches: each thing but the first is to be predicted from those before it.
 
-    The names are those of the training split, or those that are given. In the other splits things that are none of
-    them are left out; `left_out` counts them. A sequence of more than `max_length` + 1 things is cut into pieces, each
-    of which begins with the last thing of the one before: so every thing but the first is predicted once. Sequences of
-    one thing predict nothing and are in no batch.
+    The names are those of the training split, or those that are given. Things that are none of them are left out; by
+    split, `left_out` counts them, `targets` all things that are to be predicted, and `unknown_targets` those of them
+    that are unknown, or before which nothing is known. A sequence of more than `max_length` + 1 things is cut into
+    pieces, each of which begins with the last thing of the one before: so every thing but the first is predicted once.
+    Sequences of one thing predict nothing and are in no batch.
 
     A subclass says how sequences and things are called (`one`, `things`), and the columns that `read` gives of them:
     first the names, then numbers for each thing.
@@ -122,6 +124,8 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         self.columns = columns
         self.max_length = max_length
         self.left_out: dict[str, int] = {}
+        self.targets: dict[str, int] = {}
+        self.unknown_targets: dict[str, int] = {}
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
 
@@ -169,6 +173,14 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
                 self._sequences[split] += [
                     self.piece(ids[cut], *(part[cut] for part in parts)) for cut in self._cuts(ids)
                 ]
+            lengths = np.array([len(names) for names in rows[self.read_columns[0]]])
+            self.targets[split] = int((lengths - 1).sum())
+            known = sum(len(piece) - 1 for piece in self._sequences[split])
+            self.unknown_targets[split] = self.targets[split] - known
+            where = f"split {split!r}"
+            note(where, f"{self.things} that the model does not know, left out of what is read", self.left_out[split])
+            alone = int((lengths == 1).sum())
+            note(where, f"sequences of one of the {self.things}, in which there is nothing to predict", alone)
 
     def batches(self, split: str, *, training: bool) -> Any:
         pieces = self.sequences(split)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -50,6 +50,47 @@ class NextItemScores(Scores):
         """Name to value over all that was added."""
         values = {name: float(metric.compute()) for name, metric in self.named_children()}  # type: ignore[operator]
         return {name: value if name == "nll" else 100 * value for name, value in values.items()}
+
+
+def with_unknown_targets(
+    scores: Mapping[str, float], targets: int, unknown: int, are_misses: bool = True
+) -> dict[str, float]:
+    """Return scores of `NextItemScores` in which targets that a model cannot name are misses.
+
+    Args:
+        scores: Means over the targets that are known.
+        targets: Number of all targets: every thing of every sequence but the first.
+        unknown: Number of those that the model does not know, or before which there is nothing that it knows.
+        are_misses: Whether they count; otherwise the scores stay means over the known ones.
+
+    Returns:
+        The scores, where some targets are unknown and count also those over the known ones alone, under their name and
+        `_known`; `targets` and `unknown_targets`. `nll` is over the known ones: a miss has no probability.
+    """
+    found = dict(scores)
+    if unknown and are_misses:
+        for name in scores.keys() - {"nll"}:
+            found[f"{name}_known"] = scores[name]
+            found[name] = scores[name] * (targets - unknown) / targets
+    return {**found, "targets": targets, "unknown_targets": unknown}
+
+
+def unknown_targets_sentence(metrics: Mapping[str, float], split: str, things: str) -> Iterator[str]:
+    """Say how many targets of a split are unknown, and whether they count as misses; nothing where there are none.
+
+    Args:
+        metrics: Of a run, `<split>/<name>` to value.
+        split: Its name.
+        things: What the targets are, in the plural.
+    """
+    unknown = int(metrics.get(f"{split}/unknown_targets", 0))
+    if unknown:
+        counts = any(name.endswith("_known") for name in metrics)
+        outcome = "are misses" if counts else "are left out of the scores"
+        yield (
+            f"{unknown:,} of the {int(metrics[f'{split}/targets']):,} {things} to predict in {split} are not in the "
+            f"training, or nothing known is before them: they {outcome}."
+        )
 
 
 def ranks_of_rows(

@@ -31,7 +31,9 @@ def test_a_number_is_the_name_that_it_is_written_as(given: Any) -> None:
 
 @pytest.mark.parametrize("one", ["z", 0, 2, -1, "01", "1.0", ""])
 def test_what_there_is_not_is_named(one: Any) -> None:
-    with pytest.raises(ValueError, match=r"does not know the item .*: expected one of its 3 names, such as '30' or 'a'"):
+    with pytest.raises(
+        ValueError, match=r"does not know the item .*: expected one of its 3 names, such as '30' or 'a'"
+    ):
         rows_of_names(["a", one], NAMES, "item")
 
 

@@ -12,6 +12,7 @@ from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.next_event.kernel_picture import draw_time_kernel
+from ctxzoo.training.next_item_scores import unknown_targets_sentence
 
 EXAMPLE = (1, 2, 1)  # rows of the events whose names are the history of a card's programs
 GAPS = (0.0, 1.0, 1.5)  # of the times of the example, in the model's unit
@@ -44,6 +45,10 @@ class NextEventCard(TaskCard):
         "recall_at_20": Metric("recall", "recall@20"),
         "mrr_at_20": Metric("mrr", "MRR@20"),
         "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
+        "recall_at_1_known": Metric("accuracy", "recall@1, known events alone", is_score=False),
+        "recall_at_5_known": Metric("recall", "recall@5, known events alone", is_score=False),
+        "recall_at_20_known": Metric("recall", "recall@20, known events alone", is_score=False),
+        "mrr_at_20_known": Metric("mrr", "MRR@20, known events alone", is_score=False),
     }
     headline = ("recall_at_1", "mrr_at_20")
     results_note = (
@@ -70,6 +75,7 @@ class NextEventCard(TaskCard):
         longest = result.settings.get("max_length")
         if longest:
             yield f"a prediction sees the last {longest} events of its history at most."
+        yield from unknown_targets_sentence(result.metrics, result.split, "events")
 
     def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the kinds of events of its training data by their names, and no others."

@@ -13,22 +13,29 @@ COLUMNS = (
     Option("item_column", "what happened; default: item"),
     Option("time_column", "when, as numbers or dates; default: time"),
 )
-MAX_LENGTH = Option("max_length", "events that a prediction sees at most; default: 100", positive)
+SEEN = "events that a prediction sees at most; default: {}"
 BETWEEN, AT = "|", "@"  # the events of a history, and an event and its time
-TOP = 5
 
 
 class NextEventCommands(TaskCommands):
     title = "next event"
-    train_options = (*COLUMNS, MAX_LENGTH, Option("hidden_size", "numbers of a step", positive))
+    train_options = (
+        *COLUMNS,
+        Option("max_length", SEEN.format(100), positive),
+        Option("hidden_size", "numbers of a step", positive),
+    )
     evaluate_options = (
         *COLUMNS,
-        MAX_LENGTH,
+        Option("max_length", SEEN.format("as in the training"), positive),
         Option("ties", "events that tie with the right one: before it, or behind", str, ("pessimistic", "optimistic")),
     )
     predict_options = (
-        Option("history", f'names of events with their times, as "water {AT} 0 {BETWEEN} feed {AT} 86400"'),
-        Option("top", f"number of events; default: {TOP}", positive),
+        Option(
+            "history",
+            f'names of events with their times, "water {AT} 0 {BETWEEN} feed {AT} 86400", or dates where those of the '
+            "training were dates",
+        ),
+        Option("top", "number of events; default: 10, or all where there are fewer", positive),
         *COLUMNS,
     )
 
@@ -54,7 +61,7 @@ class NextEventCommands(TaskCommands):
 
         from ctxzoo.hub.saved_model import load_saved_model
 
-        top = own["top"] or TOP
+        top = own["top"]
         if own["history"] is not None:
             events, times = parsed_history(own["history"])
             model, _ = load_saved_model(options.checkpoint)
@@ -68,25 +75,26 @@ class NextEventCommands(TaskCommands):
 
 
 def parsed_history(text: str) -> tuple[list[str], list[float]]:
-    """Return events and times of a history as it is typed.
+    """Return events and times of a history as it is typed; times are read as those of a file of events.
 
     Raises:
-        ValueError: an event without a time that is a number.
+        ValueError: an event without a time; times that are none.
     """
+    from ctxzoo.data.event_rows import seconds_of
+
     events, times = [], []
     for part in text.split(BETWEEN):
         name, at, time = part.rpartition(AT)
-        try:
-            times.append(float(time))
-        except ValueError:
-            at = ""
-        if not at or not name.strip():
+        if not at or not name.strip() or not time.strip():
             raise ValueError(f'--history: {part.strip()!r} is no event with a time; expected as "water {AT} 86400"')
         events.append(name.strip())
-    return events, times
+        times.append(time.strip())
+    return events, seconds_of(times)
 
 
-def _predictions(options: argparse.Namespace, own: Mapping[str, Any], model: Any, top: int) -> list[dict[str, Any]]:
+def _predictions(
+    options: argparse.Namespace, own: Mapping[str, Any], model: Any, top: int | None
+) -> list[dict[str, Any]]:
     """Return of each history of a file its name, the number of unknown events, and the likeliest next ones.
 
     Raises:

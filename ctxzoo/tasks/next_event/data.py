@@ -145,13 +145,14 @@ class HistoryDataModule(NamedSequencesDataModule[History]):
         )
 
     def model_sizes(self) -> dict[str, Any]:
-        """The fields of a model's config that follow from the training split: events, their names, and the clock."""
+        """The fields of a model's config that follow from the training: events, how many are read, and the clock."""
         histories = self.sequences("train")
         unit = median_gap(histories)
         longest = max(float(history.times[-1] - history.times[0]) for history in histories)
         return {
             "vocab_size": len(self.names) + 1,
             "event_names": self.names,
+            "max_history": self.max_length,
             "time_unit": unit,
             "time_span": max(longest / unit, 1.0),
         }

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ctxzoo.data.event_rows import seconds_of
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.training.scoring import in_evaluation_mode
@@ -18,14 +19,14 @@ Kernel = NDArray[np.float64]
 
 
 def time_kernel(
-    model: ZooPreTrainedModel, history: Sequence[str | int], timestamps: Sequence[float]
+    model: ZooPreTrainedModel, history: Sequence[str | int], timestamps: Sequence[Any]
 ) -> tuple[Kernel, Kernel, Kernel]:
     """Return K of the times of a history, and its factors.
 
     Args:
         model: a ContextEncoder with position="lste" that predicts events.
         history: Names of events in the order of time, as in the data of the training; 10 and "10" are one name.
-        timestamps: a number for each, in the unit of the training data.
+        timestamps: A number for each, in the unit of the training data, or a date or time where those were dates.
 
     Returns:
         K (T, T); K1 (T, T, A) the local power of each component at the middle of two times; K2 (T, T, A) its kernel of
@@ -41,7 +42,7 @@ def time_kernel(
     ids = torch.tensor([predictor.ids_of(history)], device=model.device)
     if len(timestamps) != ids.size(1):
         raise ValueError(f"{len(timestamps)} timestamps of {ids.size(1)} events: expected as many")
-    times = torch.tensor([list(timestamps)], dtype=torch.float64, device=model.device)
+    times = torch.tensor([seconds_of(timestamps)], dtype=torch.float64, device=model.device)
     with in_evaluation_mode(model):
         factors = predictor.base_model.time_kernel(ids, times)
     kernel, power, gaps = (factor[0].double().cpu().numpy() for factor in factors)
@@ -51,7 +52,7 @@ def time_kernel(
 def draw_time_kernel(
     model: ZooPreTrainedModel,
     history: Sequence[str | int],
-    timestamps: Sequence[float],
+    timestamps: Sequence[Any],
     out: str | Path,
     *,
     title: str | None = None,
@@ -68,7 +69,8 @@ def draw_time_kernel(
         ValueError: see `time_kernel`; the name of the file does not end in .png.
     """
     kernel = time_kernel(model, history, timestamps)[0]
-    elapsed = (np.array(timestamps) - timestamps[0]) / model.config.time_unit
+    times = np.array(seconds_of(timestamps))
+    elapsed = (times - times[0]) / model.config.time_unit
     figure = new_figure(9.0, 4.0)
     left, right = figure.subplots(1, 2)
     shown = left.pcolormesh(kernel, cmap="viridis")

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.next_item import NextItemRun
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.next_event.card import CARD
 from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, HistoryDataModule
 from ctxzoo.tasks.next_event.task import RECIPROCAL_RANKS, NextEventTask
@@ -38,15 +38,13 @@ TINY_SIZE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class NextEventRun(ZooRun):
-    """All that decides one training; see `TrainingRun` and `ZooRun`."""
+class NextEventRun(NextItemRun):
+    """All that decides one training; see `NextItemRun`."""
 
     data_class: ClassVar[Any] = HistoryDataModule
     task_class: ClassVar[type[ZooTask]] = NextEventTask
     card: ClassVar[TaskCard] = CARD
-
-    def build_task(self, data: HistoryDataModule, processes: int) -> NextEventTask:
-        return NextEventTask(**self.start(data), **self.schedule(data, processes), **self.task)
+    names_argument: ClassVar[str] = "event_names"
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each history of a scored split how many predictions it has, hits, and the sum of 1 / rank."""
@@ -160,4 +158,5 @@ def next_event_run(
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),
+        counts_unknown=False,
     )

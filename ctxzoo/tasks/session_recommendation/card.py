@@ -12,6 +12,7 @@ from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift
+from ctxzoo.training.next_item_scores import unknown_targets_sentence
 
 EXAMPLE = (1, 2, 3)  # rows of the items whose names are the history of a card's programs
 LISTED = 3  # items that the programs of a card show
@@ -43,6 +44,10 @@ class SessionRecommendationCard(TaskCard):
         "recall_at_10": Metric("recall", "recall@10"),
         "mrr_at_10": Metric("mrr", "MRR@10"),
         "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False),
+        "recall_at_20_known": Metric("recall", "recall@20, known items alone", is_score=False),
+        "mrr_at_20_known": Metric("mrr", "MRR@20, known items alone", is_score=False),
+        "recall_at_10_known": Metric("recall", "recall@10, known items alone", is_score=False),
+        "mrr_at_10_known": Metric("mrr", "MRR@10, known items alone", is_score=False),
     }
     headline = ("recall_at_20", "mrr_at_20")
     results_note = (
@@ -66,6 +71,7 @@ class SessionRecommendationCard(TaskCard):
         longest = result.settings.get("max_length")
         if longest:
             yield f"a prediction sees the last {longest} items of its session at most."
+        yield from unknown_targets_sentence(result.metrics, result.split, "items")
 
     def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the items of its training data by their names, and no others; a new item needs a new training."

@@ -14,24 +14,27 @@ COLUMNS = (
     Option("item_column", "what was chosen; default: item"),
     Option("time_column", "when, as numbers or dates; default: time"),
 )
-MAX_LENGTH = Option("max_length", "items that a prediction sees at most; default: 100", positive)
+SEEN = "items that a prediction sees at most; default: {}"
 BETWEEN = "|"  # the names of a history
-TOP = 10
 
 
 class SessionRecommendationCommands(TaskCommands):
     title = "session recommendation"
-    train_options = (*COLUMNS, MAX_LENGTH, Option("hidden_size", "units of the state", positive))
+    train_options = (
+        *COLUMNS,
+        Option("max_length", SEEN.format(50), positive),
+        Option("hidden_size", "units of the state", positive),
+    )
     evaluate_options = (
         *COLUMNS,
-        MAX_LENGTH,
+        Option("max_length", SEEN.format("as in the training"), positive),
         Option(
             "ties", "items with the score of the right one: before it, or behind", str, ("pessimistic", "optimistic")
         ),
     )
     predict_options = (
         Option("history", f'names of items in the order of time, with "{BETWEEN}" between them'),
-        Option("top", f"number of items; default: {TOP}", positive),
+        Option("top", "number of items; default: 10, or all that can be recommended where they are fewer", positive),
         Option("only_new", "whether to leave out the items of the history", str, ("yes", "no")),
         *COLUMNS,
     )
@@ -59,7 +62,7 @@ class SessionRecommendationCommands(TaskCommands):
         from ctxzoo.hub.saved_model import load_saved_model
 
         model, _ = load_saved_model(options.checkpoint)
-        how = {"k": own["top"] or TOP, "only_new": own["only_new"] == "yes"}
+        how = {"k": own["top"], "only_new": own["only_new"] == "yes"}
         if own["history"] is not None:
             history = [name.strip() for name in own["history"].split(BETWEEN)]
             for name, probability in model.recommend(history, **how):

@@ -114,8 +114,8 @@ class SessionDataModule(NamedSequencesDataModule[Session]):
         )
 
     def model_sizes(self) -> dict[str, int | list[str]]:
-        """The fields of a model's config that follow from the data: the number of items, and their names."""
-        return {"num_items": len(self.names), "item_names": self.names}
+        """The fields of a model's config that follow from the data: the items, their names, and how many are read."""
+        return {"num_items": len(self.names), "item_names": self.names, "max_history": self.max_length}
 
     def read(self) -> SequenceSplits:
         return read_sessions(self.dataset, self.data_dir, self.columns)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformers import PreTrainedModel
 
-from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.tasks.session_recommendation.data import SessionDataModule
 from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
-from ctxzoo.training.next_item_scores import ranks_by_row
+from ctxzoo.training.next_item_scores import ranks_by_row, with_unknown_targets
 from ctxzoo.training.scoring import score_splits, task_of
 
 LIST_LENGTH = 20  # of the lists of recommendations by which sessions are compared
@@ -44,29 +44,34 @@ def evaluate(
     user_column: str = "user",
     item_column: str = "item",
     time_column: str = "time",
-    max_length: int = MAX_LENGTH,
+    max_length: int | None = None,
     ties: Ties = "pessimistic",
     batch_size: int = 16,
     precision: str = "32-true",
     accelerator: str = "auto",
     progress: bool = True,
 ) -> dict[str, float]:
-    """Score a recommender on a split; of a checkpoint the same numbers that its recipe wrote.
+    """Score a recommender on a split; of a checkpoint the same numbers that its training wrote.
 
-    Items are told by their names; those that the model does not know are left out of the sessions.
+    Every item of every session but the first is to be predicted. Those that the model does not know, by their names,
+    are misses, and so are those before which it knows none; from the history of the others unknown items are left out.
+    Results of recipes, as those of the papers, are over known targets alone: `recall_at_20_known` and so on.
 
     Args:
         checkpoint: folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated sessions.
         split: name of a split, as the DataModule has it.
         tokenizer: none; sessions are no text.
-        data_dir, user_column, item_column, time_column, max_length: of `SessionDataModule`.
+        data_dir, user_column, item_column, time_column: of `SessionDataModule`.
+        max_length: Items that a prediction sees at most; default: as in the training.
         ties: "pessimistic": items with the score of the right one stand before it; "optimistic": behind it.
         batch_size, precision, accelerator: how to run.
         progress: show a progress bar.
 
     Returns:
-        `recall_at_10`, `mrr_at_10`, `recall_at_20` and `mrr_at_20` in percent, and `nll`; see `SessionScores`.
+        `recall_at_10`, `mrr_at_10`, `recall_at_20` and `mrr_at_20` in percent, and `nll`; see `SessionScores`. The
+        numbers `targets` and `unknown_targets`, and where there are such the scores over known targets alone, under
+        the same names and `_known`.
 
     Raises:
         OSError: there is no such checkpoint or dataset.
@@ -81,12 +86,14 @@ def evaluate(
         user_column=user_column,
         item_column=item_column,
         time_column=time_column,
-        max_length=max_length,
+        max_length=max_length or config.max_history,
         item_names=config.names(),
         eval_batch_size=batch_size,
     )
     data.setup()
-    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+    how: dict[str, Any] = {"precision": precision, "accelerator": accelerator, "progress": progress}
+    scores = score_splits(task, data, (split,), **how)[split]
+    return with_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
 
 
 def session_scores(

@@ -9,9 +9,9 @@ from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
+from ctxzoo.runs.next_item import NextItemRun
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.session_recommendation.card import CARD
 from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
 from ctxzoo.tasks.session_recommendation.evaluation import session_scores
@@ -23,15 +23,13 @@ TINY_SIZE = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionRun(ZooRun):
-    """All that decides one training; see `TrainingRun` and `ZooRun`."""
+class SessionRun(NextItemRun):
+    """All that decides one training; see `NextItemRun`."""
 
     data_class: ClassVar[Any] = SessionDataModule
     task_class: ClassVar[type[ZooTask]] = SessionRecommendationTask
     card: ClassVar[TaskCard] = CARD
-
-    def build_task(self, data: SessionDataModule, processes: int) -> SessionRecommendationTask:
-        return SessionRecommendationTask(**self.start(data), **self.schedule(data, processes), **self.task)
+    names_argument: ClassVar[str] = "item_names"
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
@@ -124,4 +122,5 @@ def session_run(
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),
+        counts_unknown=False,
     )

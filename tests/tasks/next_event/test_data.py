@@ -45,7 +45,13 @@ def test_the_unit_of_time_is_the_median_gap_of_the_training_split() -> None:
 
 def test_the_clock_and_the_names_go_into_the_config(tmp_path: Path) -> None:
     data = module(tmp_path, [["b", "a", "b"], ["c", "c"]])
-    assert data.model_sizes() == {"vocab_size": 4, "event_names": ["a", "b", "c"], "time_unit": 10.0, "time_span": 2.0}
+    assert data.model_sizes() == {
+        "vocab_size": 4,
+        "event_names": ["a", "b", "c"],
+        "max_history": 100,
+        "time_unit": 10.0,
+        "time_span": 2.0,
+    }
 
 
 def test_long_histories_are_cut_so_that_every_event_but_the_first_is_predicted_once(tmp_path: Path) -> None:

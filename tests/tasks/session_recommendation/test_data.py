@@ -34,10 +34,12 @@ def test_each_item_but_the_first_is_predicted() -> None:
 def test_items_are_those_of_training_and_others_are_left_out(tmp_path: Path) -> None:
     data = module(tmp_path, [["b", "a", "b"], ["c"]], [["a", "z", "b"], ["z", "c"]])
     assert data.names == ["a", "b", "c"]
-    assert data.model_sizes() == {"num_items": 3, "item_names": ["a", "b", "c"]}
+    assert data.model_sizes() == {"num_items": 3, "item_names": ["a", "b", "c"], "max_history": 100}
     assert [session.tolist() for session in data.sequences("train")] == [[2, 1, 2]]
     assert [session.tolist() for session in data.sequences("test")] == [[1, 2]]
     assert data.left_out == {"train": 0, "test": 2}
+    assert data.targets == {"train": 2, "test": 3}
+    assert data.unknown_targets == {"train": 0, "test": 2}  # z, and c, before which nothing is known
 
 
 def test_given_items_keep_their_numbers(tmp_path: Path) -> None:

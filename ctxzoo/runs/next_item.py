@@ -1,0 +1,45 @@
+"""`NextItemRun`: what trainings of models share that predict the next thing of a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ctxzoo.hub.saved_model import read_saved_model
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.training.next_item_scores import with_unknown_targets
+from ctxzoo.training.task import ZooTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextItemRun(ZooRun):
+    """All that decides one training; see `TrainingRun` and `ZooRun`.
+
+    Attributes:
+        names_argument: The argument of the DataModule that says which things there are.
+        counts_unknown: Whether a target that is not in the training is a miss, as it is for a user; the published
+            results, as those of the papers, are over known targets alone.
+    """
+
+    names_argument: ClassVar[str]
+
+    counts_unknown: bool = True
+
+    def build_data(self) -> Any:
+        """Return the data, before `setup`; where a checkpoint goes on, things stand in the rows that it has for them."""
+        if self.pretrained is None:
+            return super().build_data()
+        config: Any = read_saved_model(self.pretrained).config
+        return self.data_class(**{**self.data, self.names_argument: config.names()})
+
+    def build_task(self, data: Any, processes: int) -> ZooTask:
+        build: Any = self.task_class
+        task: ZooTask = build(**self.start(data), **self.schedule(data, processes), **self.task)
+        task.model.config.max_history = data.max_length
+        return task
+
+    def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
+        return {
+            split: with_unknown_targets(scores, data.targets[split], data.unknown_targets[split], self.counts_unknown)
+            for split, scores in super().score(task, data, splits).items()
+        }
