@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.training.next_item_scores import with_unknown_targets
 from ctxzoo.training.task import ZooTask
+
+
+def typed_history(checkpoint: Path, between: str, ends: Sequence[str]) -> str:
+    """Return a history of the first names of a checkpoint, quoted for a shell.
+
+    Args:
+        checkpoint: Folder.
+        between: What stands between names, and in none of those that are shown.
+        ends: What stands behind each name; as many names are shown, or the only one again.
+    """
+    config: Any = read_saved_model(str(checkpoint)).config
+    names = [name for name in config.names() if between not in name][: len(ends)] or config.names()[:1]
+    shown = [names[min(place, len(names) - 1)] + end for place, end in enumerate(ends)]
+    return shlex.quote(f" {between} ".join(shown))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +43,7 @@ class NextItemRun(ZooRun):
     counts_unknown: bool = True
 
     def build_data(self) -> Any:
-        """Return the data, before `setup`; where a checkpoint goes on, things stand in the rows that it has for them."""
+        """Return the data, before `setup`; where a checkpoint goes on, with things in the rows that it has for them."""
         if self.pretrained is None:
             return super().build_data()
         config: Any = read_saved_model(self.pretrained).config

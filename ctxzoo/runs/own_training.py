@@ -72,6 +72,10 @@ class OwnTraining(ABC):
     predicted: ClassVar[str]
     called: ClassVar[str] = ""
 
+    def predict_options(self, checkpoint: Path) -> str:
+        """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed."""
+        return self.predicted
+
     @abstractmethod
     def variants(self, architecture: str) -> Sequence[str]:
         """Return the names of the variants of an architecture, the one that is taken where none is named first."""

@@ -161,7 +161,7 @@ def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result
     for line in training.beside(request, run, result):
         print(line)
     checkpoint = run.spec.checkpoint
-    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predicted}")
+    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predict_options(checkpoint)}")
     if training.card.pipeline_class is not None:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
 

@@ -9,12 +9,14 @@ from typing import ClassVar
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.next_item import typed_history
 from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.tasks.next_event.card import CARD
+from ctxzoo.tasks.next_event.commands import AT, BETWEEN
 from ctxzoo.tasks.next_event.default_settings import SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.next_event.reader import check_histories, load_histories
 from ctxzoo.tasks.next_event.run import (
@@ -37,7 +39,9 @@ class NextEventTraining(ZooTraining):
     space = SEARCH_SPACE
     objective = "recall_at_1"
     kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"max_length"}
-    predicted = '--history "one event @ 0 | another @ 3600"'
+
+    def predict_options(self, checkpoint: Path) -> str:
+        return f"--history {typed_history(checkpoint, BETWEEN, (f' {AT} 0', f' {AT} 3600'))}"
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(ENCODINGS)

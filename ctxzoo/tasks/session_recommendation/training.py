@@ -9,12 +9,14 @@ from typing import ClassVar
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.next_item import typed_history
 from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.tasks.session_recommendation.card import CARD
+from ctxzoo.tasks.session_recommendation.commands import BETWEEN
 from ctxzoo.tasks.session_recommendation.default_settings import (
     ARCHITECTURE,
     RUN,
@@ -36,7 +38,9 @@ class SessionTraining(ZooTraining):
     space = SEARCH_SPACE
     objective = RUN["best_by"]
     kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"max_length"}
-    predicted = '--history "one item | another"'
+
+    def predict_options(self, checkpoint: Path) -> str:
+        return f"--history {typed_history(checkpoint, BETWEEN, ('', ''))}"
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(VARIANTS[architecture])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,9 @@ def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, caps
         ([], "give either --history, or --file with --output"),
         (["--history", "water"], "'water' is no event with a time"),
         (["--history", "dig @ 3"], "does not know the event 'dig'"),
+        (["--history", "water @ soon"], "timestamps begins with 'soon', which is no time"),
+        (["--history", "water @ 0 | feed @ inf"], "timestamps holds inf; expected finite numbers"),
+        (["--history", "water @ 5 | feed @ 1"], "is 1.0, before an earlier event at 5.0; sort the events"),
         (["--file", "a.csv", "--output", "a.json"], "no file 'a.csv'"),
     ):
         assert main(["predict", checkpoint, *options]) == 2
@@ -135,8 +139,16 @@ def test_events_of_ones_own_go_the_whole_way(
     assert main(["train", "next-event", "--data", "own.csv", "--tiny", *columns]) == 0
     said = capsys.readouterr().out
     assert "own.csv: 30 histories: " in said
+    (printed,) = (line for line in said.splitlines() if line.startswith("    ctxzoo predict"))
+    assert main(shlex.split(printed)[1:]) == 0  # as it stands there
+    assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == set("01234")  # all: fewer than ten
     (checkpoint,) = Path("runs").rglob("checkpoint")
-    assert main(["predict", str(checkpoint), "--history", "0 @ 0 | 1 @ 1", "--top", "2"]) == 0
+    dates = "0 @ 1970-01-01 | 4 @ 1970-01-02T00:00:30"  # read as a file of events is
+    answers = []
+    for typed in (dates, "0 @ 0 | 4 @ 86430"):
+        assert main(["predict", str(checkpoint), "--history", typed]) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
