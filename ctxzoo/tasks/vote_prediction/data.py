@@ -49,7 +49,7 @@ def names_of_model(config: Any) -> dict[str, Any]:
     """Return the arguments of `VoteDataModule` that let data meet a model by names: legislators, bills and words."""
     return {
         "legislator_names": [config.name_of(row) for row in range(config.num_legislators)],
-        "known_bills": config.bill_names or [str(row) for row in range(config.num_bills)],
+        "known_bills": config.names_of_bills(),
         "words": config.words or [f"word {number}" for number in range(config.vocab_size)],
         "cut_outcomes": config.cut_outcomes,
     }
