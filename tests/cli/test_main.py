@@ -446,6 +446,7 @@ def test_a_picture_without_matplotlib_is_one_line_before_anything_is_read(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"^plots need matplotlib: pip install matplotlib$"):
         draw_explanation(explanation, out)
+    capsys.readouterr()
     monkeypatch.setattr("ctxzoo.hub.saved_model.load_saved_model", None)
     message = refused(["predict", document_classifier, "--text", "the lamp", "--explain", str(out)], capsys)
     assert message == "ctxzoo: error: plots need matplotlib: pip install matplotlib\n"
