@@ -29,12 +29,14 @@ class Answer:
         cells: The lines of a CSV file for the row, one or more: name to number or text.
         alone: What a .json file lists, without the row.
         key: Name under which a .json file has it; None: the file is a list.
+        replaced: Columns of the row that a CSV file has not, because the cells say the same.
     """
 
     fields: Mapping[str, Any]
     cells: Sequence[Mapping[str, Any]]
     alone: Any
     key: str | None = None
+    replaced: frozenset[str] = frozenset()
 
 
 def write_answers(
@@ -140,6 +142,7 @@ class _Cells(_Lines):
         self.rows = 0
 
     def __call__(self, row: Row, answer: Answer) -> None:
+        row = {name: value for name, value in row.items() if name not in answer.replaced}
         if not self.rows:
             self.columns = list(row)
             _refuse_same_names(row, answer.cells[0])

@@ -8,7 +8,7 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -50,6 +50,11 @@ class RowStream:
     name: str
     kind: str
     chunks: Iterator[list[Row]]
+
+
+def stream_of(name: str, rows: Iterable[Row]) -> RowStream:
+    """Return rows that a problem's own reader gives as a stream; errors and kinds are the reader's."""
+    return RowStream(name, DATASET, _in_chunks(iter(rows)))
 
 
 @contextmanager

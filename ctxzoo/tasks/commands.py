@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -148,7 +149,9 @@ def add_file_options(sub: argparse.ArgumentParser) -> None:
         ".mid; default: the standard output",
     )
     sub.add_argument(
-        "--format", choices=("csv", "tsv", "jsonl", "parquet", "txt"), help="of --file; default: as its name says"
+        "--format",
+        choices=("csv", "tsv", "jsonl", "parquet", "txt", "conll", "conllu"),
+        help="of --file; default: as its name says",
     )
 
 
@@ -215,6 +218,7 @@ def answer_file(
     answer: Callable[[list[dict[str, Any]], RowStream], Sequence[Answer | None]],
     what: str,
     *,
+    rows: RowStream | None = None,
     columns: Sequence[str] = (),
     also: Sequence[Path] = (),
     finish: Callable[[], None] | None = None,
@@ -225,6 +229,7 @@ def answer_file(
         options: `file`, `format` and `output`.
         answer: Gives the answers to some rows of a stream, in their order; None for a row that is left out.
         what: The answers are, in the plural: "labels".
+        rows: Those of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
         columns: Names by which the header of a pipe is known.
         also: Other files that are written, for the last line.
         finish: Writes them, when all rows are answered.
@@ -237,9 +242,10 @@ def answer_file(
 
     if options.output is not None:
         check_answer_file(options.output)
-    with open_rows(options.file, kind=options.format, columns=columns) as rows:
-        kind = rows.kind if rows.kind in SEPARATORS else "jsonl"
-        number = write_answers(rows.chunks, lambda chunk: answer(chunk, rows), options.output, kind=kind)
+    opened = open_rows(options.file, kind=options.format, columns=columns) if rows is None else nullcontext(rows)
+    with opened as stream:
+        kind = stream.kind if stream.kind in SEPARATORS else "jsonl"
+        number = write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
     if finish is not None:
         finish()
     say_written(options, f"{number} {what}", also)

@@ -10,11 +10,11 @@ from ctxzoo.tasks.commands import (
     TEXT,
     Option,
     TaskCommands,
-    check_output,
-    check_text_or_file,
+    answer_file,
+    check_input,
+    device_of,
     how_to_score,
     positive,
-    write_json,
 )
 
 TEXT_COLUMN = Option("text_column", "default: text or the like")
@@ -36,6 +36,7 @@ class LanguageModellingCommands(TaskCommands):
     evaluate_options = (TEXT_COLUMN,)
     predict_options = (
         TEXT,
+        TEXT_COLUMN,
         Option("words", f"to add at most; default: {WORDS}", positive),
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("draw_seed", "of the draws; default: 0", int),
@@ -54,32 +55,25 @@ class LanguageModellingCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_text_or_file(options, own["text"])
-        check_output(options)
+        check_input(options, "text", own["text"])
 
-        from ctxzoo.data.text_files import read_text_lines
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.hub.saved_model import load_saved_model
-        from ctxzoo.tasks.language_modelling.continuation import continue_text
+        from ctxzoo.tasks.language_modelling.prediction import Continuations
 
-        prompts = [own["text"]] if options.file is None else read_text_lines(options.file)
         model, tokenizer = load_saved_model(options.checkpoint)
-        found = [
-            continue_text(
-                model,
-                tokenizer,
-                prompt,
-                own["words"] or WORDS,
-                temperature=1.0 if own["temperature"] is None else own["temperature"],
-                seed=(own["draw_seed"] or 0) + number,
-            )
-            for number, prompt in enumerate(prompts)
-        ]
+        continuations = Continuations(
+            model.to(device_of(options)),
+            tokenizer,
+            text_column=own["text_column"],
+            words=own["words"] or WORDS,
+            temperature=1.0 if own["temperature"] is None else own["temperature"],
+            seed=own["draw_seed"] or 0,
+        )
         if options.file is None:
-            print(f"{prompts[0]} {found[0]}".rstrip())
+            print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
             return
-        pairs = [{"prompt": one, "continuation": other} for one, other in zip(prompts, found, strict=True)]
-        write_json(options.output, pairs)
-        print(f"{len(pairs)} continuations: {options.output}")
+        answer_file(options, continuations, "continuations", columns=own["text_column"] or TEXT_COLUMNS)
 
 
 COMMANDS = LanguageModellingCommands()

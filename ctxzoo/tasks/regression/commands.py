@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+)
 
 TARGET_COLUMN = Option("target_column", "of a file: what is predicted, from the others; default: y, else the last")
 GROUP_COLUMN = Option("group_column", "rows of one value of it stay together, those of a person say; no feature")
@@ -55,29 +63,18 @@ class RegressionCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if (own["numbers"] is None) == (options.file is None):
-            raise ValueError("give either --numbers, or --file with --output")
-        if own["numbers"] is not None and options.output is not None:
-            raise ValueError("--output belongs to --file")
-        check_output(options)
-        if own["numbers"] is not None:
-            rows = [parsed_row(own["numbers"])]
-        elif not options.file.is_file():
-            raise FileNotFoundError(f"no file {str(options.file)!r}; expected a .csv, .tsv or .parquet file of numbers")
+        check_input(options, "numbers", own["numbers"])
+        row = None if own["numbers"] is None else parsed_row(own["numbers"])
 
         from ctxzoo.hub.saved_model import load_saved_model
-        from ctxzoo.tasks.regression.prediction import predict_rows
-        from ctxzoo.tasks.regression.reader import features_of, read_number_file
+        from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
 
         model, _ = load_saved_model(options.checkpoint)
-        if own["numbers"] is not None:
-            print(f"{predict_rows(model, rows)[0]:.6g}")
+        model.to(device_of(options))
+        if row is not None:
+            print(f"{predict_rows(model, [row])[0]:.6g}")
             return
-        table = read_number_file(options.file).with_format("arrow")[:]
-        features = features_of(options.file.name, table, model.config.feature_names)
-        found = predict_rows(model, features.tolist())
-        write_json(options.output, [{model.config.target_name: value} for value in found])
-        print(f"{len(found)} rows: {options.output}")
+        answer_file(options, NumberAnswers(model), "rows", columns=model.config.feature_names)
 
 
 def parsed_row(text: str) -> list[float]:

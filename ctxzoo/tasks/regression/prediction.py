@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.tasks.regression.reader import VECTOR
+
+TRUTH = {"true": 1.0, "false": 0.0}  # as columns of truth values are read in training
 
 
 def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequence[float]]) -> list[float]:
@@ -34,3 +42,66 @@ def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequen
         raise ValueError(f"rows of {widths} numbers: expected {model.config.input_size} in each, one row or more")
     found: list[float] = model.predict(torch.tensor(rows, dtype=torch.float64))[:, 0].tolist()
     return found
+
+
+class NumberAnswers:
+    """The answers of a model to rows of a user's file, which hold its features by their names.
+
+    The rows of a chunk are read together, see `predict_rows`.
+
+    Args:
+        model: With `predict`; it computes where it is.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.features: list[str] = model.config.feature_names
+        self.rows = 0
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
+        """Return the answers to rows, in their order; None for a row that is left out.
+
+        Raises:
+            TextFormatError: Columns are missing, all of which are named; a row holds what is no finite number.
+        """
+        found = [self._numbers(row, stream) for row in rows]
+        told = [row for row in found if row is not None]
+        predicted = iter(predict_rows(self.model, told) if told else [])
+        return [None if row is None else self._answer(next(predicted)) for row in found]
+
+    def _numbers(self, row: Row, stream: RowStream) -> list[float] | None:
+        where = f"{stream.name}, row {self.rows}"
+        self.rows += 1
+        if isinstance(row.get(VECTOR), (list, tuple)):
+            row = {**row, **{f"{VECTOR}{place}": value for place, value in enumerate(row[VECTOR])}}
+        missing = [name for name in self.features if name not in row]
+        if missing and (self.rows == 1 or stream.kind == LINES):
+            raise TextFormatError(
+                f"{where}: no column {', '.join(map(repr, missing))}; there are {list(row)}, expected {self.features}"
+            )
+        try:
+            return [_number(name, row.get(name)) for name in self.features]
+        except ValueError as error:
+            leave_out(where, TextFormatError(f"{where}: {error}; fill it in or leave the row out"))
+            return None
+
+    def _answer(self, value: float) -> Answer:
+        told = {f"predicted_{self.model.config.target_name}": value}
+        return Answer(fields=told, cells=[told], alone={self.model.config.target_name: value})
+
+
+def _number(name: str, value: Any) -> float:
+    """Return a number as it is, or as it is written.
+
+    Raises:
+        ValueError: It is none, or not finite.
+    """
+    told = f"no finite number in {name!r} but {str(value)[:40]!r}"
+    try:
+        number = TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value
+        number = float(number)
+    except (TypeError, ValueError) as error:
+        raise ValueError(told) from error
+    if not math.isfinite(number):
+        raise ValueError(told)
+    return number

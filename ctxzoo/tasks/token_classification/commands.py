@@ -10,11 +10,11 @@ from ctxzoo.tasks.commands import (
     TEXT,
     Option,
     TaskCommands,
-    check_output,
-    check_text_or_file,
+    answer_file,
+    check_input,
+    device_of,
     how_to_score,
     positive,
-    write_json,
 )
 
 
@@ -40,20 +40,21 @@ class TokenClassificationCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_text_or_file(options, own["text"])
-        check_output(options)
+        check_input(options, "text", own["text"])
 
-        from ctxzoo.data.text_files import read_text_lines
-        from ctxzoo.tasks.token_classification.card import CARD, tag_texts
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.token_classification.files import TOKENS
+        from ctxzoo.tasks.token_classification.prediction import TagAnswers, tag_rows
 
-        texts = [own["text"]] if options.file is None else read_text_lines(options.file)
-        predictions = tag_texts(CARD.load_pipeline(options.checkpoint), texts, batch_size=options.batch_size)
+        model, tokenizer = load_saved_model(options.checkpoint)
+        answers = TagAnswers(model.to(device_of(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
-            for word in predictions[0]:
+            for word in answers.tags([own["text"].split()])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
-        write_json(options.output, predictions)
-        print(f"tags of {sum(map(len, predictions))} words in {len(texts)} texts: {options.output}")
+        rows = tag_rows(options.file, options.format)
+        answer_file(options, answers, "sentences", rows=rows, columns=(TOKENS, *TEXT_COLUMNS))
 
 
 COMMANDS = TokenClassificationCommands()

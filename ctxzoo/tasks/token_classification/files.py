@@ -23,7 +23,7 @@ UNIVERSAL_COLUMNS = 10
 NO_VALUE = "_"
 
 
-def read_tag_file(path: Path) -> datasets.Dataset:
+def read_tag_file(path: Path, kind: str | None = None) -> datasets.Dataset:
     """Return the sentences of a file, one a row: `tokens`, columns of tags, and `file`, the document, if it is told.
 
     In CoNLL files (`COLUMN_FILES`) each line holds a word, other columns, and last its tag, set apart by blanks or
@@ -32,12 +32,13 @@ def read_tag_file(path: Path) -> datasets.Dataset:
 
     Args:
         path: the file.
+        kind: one of `KINDS`; default: by the name.
 
     Raises:
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns, which is
             named.
     """
-    kind = path.suffix.lower()
+    kind = kind or path.suffix.lower()
     if kind not in KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":

@@ -1,0 +1,75 @@
+"""Words for the masks of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+
+if TYPE_CHECKING:
+    from transformers import FillMaskPipeline
+
+WORDS_SHOWN = 5
+
+
+class MaskAnswers:
+    """The answers of a model of masked words to rows of a user's file, whose texts have one mask each.
+
+    Args:
+        filler: The pipeline of a checkpoint.
+        text_column: One or several columns of the texts; default: the usual names.
+        batch_size: Texts that are read at once.
+    """
+
+    def __init__(self, filler: FillMaskPipeline, *, text_column: ColumnNames = None, batch_size: int = 32) -> None:
+        self.filler = filler
+        self.batch_size = batch_size
+        self.texts_of = TextsOfRows(text_column)
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
+        """Return the answers to rows, in their order; None for a row that is left out."""
+        begin = self.texts_of.rows
+        texts = self.texts_of(rows, stream.name, stream.kind == LINES)
+        for number, text in enumerate(texts):
+            wrong = None if text is None else _wrong_masks(self.filler, text)
+            if wrong is not None:
+                where = f"{stream.name}, row {begin + number}"
+                leave_out(where, TextFormatError(f"{where}: {wrong}"))
+                texts[number] = None
+        told = [text for text in texts if text is not None]
+        found = iter(fill_masks(self.filler, told, batch_size=self.batch_size) if told else [])
+        return [None if text is None else _answer(next(found)) for text in texts]
+
+
+def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
+    """Return the most probable words for the one mask of each text, `word` and probability `score`, the best first.
+
+    Raises:
+        ValueError: a text with no mask, or with several.
+    """
+    wrong = next((told for text in texts if (told := _wrong_masks(filler, text))), None)
+    if wrong is not None:
+        raise ValueError(wrong)
+    found = filler(texts, top_k=WORDS_SHOWN, batch_size=batch_size)
+    rows = [found] if len(texts) == 1 else found
+    return [[{"word": each["token_str"], "score": each["score"]} for each in row] for row in rows]
+
+
+def _wrong_masks(filler: FillMaskPipeline, text: str) -> str | None:
+    mask = filler.tokenizer.mask_token
+    if text.count(mask) == 1:
+        return None
+    return f"{text[:80]!r} has {text.count(mask)} {mask}; expected one, for the word to predict"
+
+
+def _answer(words: Sequence[dict[str, Any]]) -> Answer:
+    cells: dict[str, Any] = {}
+    for place in range(WORDS_SHOWN):
+        one = words[place] if place < len(words) else {"word": "", "score": None}
+        cells |= {f"predicted_word_{place + 1}": one["word"], f"probability_{place + 1}": one["score"]}
+    return Answer(fields={"predicted_words": words}, cells=[cells], alone=words)
