@@ -216,23 +216,20 @@ def check_output(options: argparse.Namespace) -> None:
 def answer_file(
     options: argparse.Namespace,
     answer: Callable[[list[dict[str, Any]], RowStream], Sequence[Answer | None]],
-    what: str,
     *,
     rows: RowStream | None = None,
     columns: Sequence[str] = (),
-    also: Sequence[Path] = (),
-    finish: Callable[[], None] | None = None,
-) -> None:
+) -> int:
     """Read the rows of `--file`, answer them, and write the answers: a thousand at a time, whatever the problem.
 
     Args:
         options: `file`, `format` and `output`.
         answer: Gives the answers to some rows of a stream, in their order; None for a row that is left out.
-        what: The answers are, in the plural: "labels".
         rows: Those of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
         columns: Names by which the header of a pipe is known.
-        also: Other files that are written, for the last line.
-        finish: Writes them, when all rows are answered.
+
+    Returns:
+        The number of answers.
 
     Raises:
         OSError, ValueError: A file is missing or not as it should be; an answer cannot be given.
@@ -245,17 +242,19 @@ def answer_file(
     opened = open_rows(options.file, kind=options.format, columns=columns) if rows is None else nullcontext(rows)
     with opened as stream:
         kind = stream.kind if stream.kind in SEPARATORS else "jsonl"
-        number = write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
-    if finish is not None:
-        finish()
-    say_written(options, f"{number} {what}", also)
+        return write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
 
 
-def say_written(options: argparse.Namespace, what: str, also: Sequence[Path] = ()) -> None:
-    """Say where answers are; on the standard error where the standard output has them."""
-    files = ", ".join(str(file) for file in (options.output, *also) if file is not None)
-    place = sys.stderr if options.output is None and not also else sys.stdout
-    print(f"{what}: {files}" if files else what, file=place)
+def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> None:
+    """Say what was answered, and where it is; on the standard error where the standard output has the answers.
+
+    Args:
+        options: `output`.
+        what: As "3 labels".
+        also: Other files that were written.
+    """
+    files = [str(file) for file in (options.output, *also) if file is not None]
+    print(f"{what}: {', '.join(files)}" if files else what, file=sys.stdout if files else sys.stderr)
 
 
 def positive(text: str) -> int:

@@ -221,8 +221,8 @@ def test_predict_needs_no_gold_answers(checkpoint: Path, tmp_path: Path) -> None
         (["--question", "q", "--context", "c", "--file", "f"], "give either"),
         (["--question", "q"], "belong together"),
         (["--question", "q", "--context", "c", "--output", "o"], "belong to --file"),
-        (["--file", "f"], "--file needs --output"),
-        (["--file", "absent.json", "--output", "o"], "no file 'absent.json'"),
+        (["--file", "absent.json", "--output", "o.json"], "no file 'absent.json'"),
+        (["--file", "absent.csv"], "no file 'absent.csv'"),
         (["--question", " ", "--context", "c"], "question"),
     ],
 )
@@ -498,7 +498,7 @@ def test_evaluate_embeddings_as_predictors_of_words(
         (["predict", "--text", "the mill"], "'the mill' has 0 [MASK]; expected one"),
         (["predict", "--text", "[MASK] [MASK]"], "'[MASK] [MASK]' has 2 [MASK]"),
         (["predict"], "give either --text, or --file"),
-        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--file", "absent.csv"], "no file 'absent.csv'"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["predict", "--question", "q"], "does fill-mask; it takes --text"),
         (["evaluate", "--dataset", "sample", "--split", "dev"], "sample has no split 'dev'; it has train, test"),
@@ -552,7 +552,7 @@ def test_predict_tags(tagger: str, tmp_path: Path, capsys: pytest.CaptureFixture
     [
         (["predict"], "give either --text, or --file"),
         (["predict", "--text", "a", "--output", "o"], "--output belongs to --file"),
-        (["predict", "--file", "f"], "--file needs --output, the JSON file to write"),
+        (["predict", "--file", "absent.csv"], "no file 'absent.csv'"),
         (["predict", "--text", " "], "--text is ' '; expected a text"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["evaluate", "--dataset", "sample", "--folds", "2"], "does token-classification; it takes --tag_column"),

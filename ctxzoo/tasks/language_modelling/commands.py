@@ -15,6 +15,7 @@ from ctxzoo.tasks.commands import (
     device_of,
     how_to_score,
     positive,
+    say_written,
 )
 
 TEXT_COLUMN = Option("text_column", "default: text or the like")
@@ -73,7 +74,8 @@ class LanguageModellingCommands(TaskCommands):
         if options.file is None:
             print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
             return
-        answer_file(options, continuations, "continuations", columns=own["text_column"] or TEXT_COLUMNS)
+        number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS)
+        say_written(options, f"{number} continuations")
 
 
 COMMANDS = LanguageModellingCommands()

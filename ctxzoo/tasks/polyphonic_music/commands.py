@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, how_to_score, positive, probability, write_json
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    device_of,
+    how_to_score,
+    positive,
+    probability,
+    say_written,
+    write_json,
+)
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
 GRID = (
@@ -15,6 +25,8 @@ GRID = (
     Option("step_seconds", "length of such a step by the clock instead", float),
 )
 STEPS = 64  # that are added
+ONE_PIECE = (".mid", ".midi", ".json")
+OUTPUTS = (*ONE_PIECE, ".jsonl", ".csv", ".tsv")
 
 
 class PolyphonicMusicCommands(TaskCommands):
@@ -24,7 +36,7 @@ class PolyphonicMusicCommands(TaskCommands):
     predict_options = (
         Option("steps", f"to add; default: {STEPS}", positive),
         Option("prompt_steps", "read only so many of the file's first steps", positive),
-        Option("row", "piece of a .jsonl or .parquet file, from 0; default: 0", int),
+        Option("row", "piece of a file or folder, from 0; default: all, of .mid, .json and pictures 0", int),
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("threshold", "probability from which a key sounds; nothing is drawn then", probability),
         Option("draw_seed", "of the draws; default: 0", int),
@@ -46,67 +58,76 @@ class PolyphonicMusicCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if options.file is None or (options.output is None and own["picture"] is None):
-            raise ValueError(
-                "give --file, a .mid, .jsonl or .parquet file that begins the music, and --output, a .mid or .json "
-                "file to write, or --picture"
-            )
+        if options.file is None:
+            raise ValueError("give --file, a .mid, .jsonl or .parquet file, or a folder, that begins the music")
         if own["threshold"] is not None and own["temperature"] is not None:
             raise ValueError("give either --threshold or --temperature; with a threshold nothing is drawn")
+        if options.output is not None and options.output.suffix.lower() not in OUTPUTS:
+            raise ValueError(f"--output {options.output}: expected a name that ends in {', '.join(OUTPUTS)}")
 
         if own["picture"] is not None:
             from ctxzoo.results.figures import check_plots
 
             check_plots()
 
-        import torch
-
+        from ctxzoo.data.row_stream import stream_of
         from ctxzoo.hub.saved_model import load_saved_model
-        from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
-        from ctxzoo.tasks.polyphonic_music.midi import Grid, is_midi, write_midi
+        from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
-        from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
+        from ctxzoo.tasks.polyphonic_music.prediction import PieceAnswers
+        from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
-        if options.output is not None and not is_midi(options.output) and options.output.suffix != ".json":
-            raise ValueError(f"--output {options.output}: expected a .mid or .json file")
         grid = Grid(**{name: own[name] for name in (option.name for option in GRID) if own[name] is not None})
-        prompt = roll_of_notes(_piece(options.file, own["row"] or 0, grid)[: own["prompt_steps"]])
+        pieces = _pieces(options.file, grid)
+        row, picture = own["row"], own["picture"]
+        if row is not None and not 0 <= row < len(pieces):
+            raise ValueError(f"--row {row}: {options.file} has {len(pieces)} pieces; expected 0..{len(pieces) - 1}")
         model, _ = load_saved_model(options.checkpoint)
-        continuation = continue_roll(
-            model,
-            prompt,
-            own["steps"] or STEPS,
+        answers = PieceAnswers(
+            model.to(device_of(options)),
+            steps=own["steps"] or STEPS,
+            prompt_steps=own["prompt_steps"],
             temperature=1.0 if own["temperature"] is None else own["temperature"],
             threshold=own["threshold"],
-            generator=torch.Generator().manual_seed(own["draw_seed"] or 0),
+            seed=own["draw_seed"] or 0,
         )
-        notes = {"prompt": notes_of_roll(prompt), "continuation": notes_of_roll(continuation)}
-        if options.output is not None and is_midi(options.output):
-            write_midi([*notes["prompt"], *notes["continuation"]], options.output, grid)
-        elif options.output is not None:
+        is_table = options.output is None or options.output.suffix.lower() not in ONE_PIECE
+        if is_table and picture is None:
+            numbers = range(len(pieces)) if row is None else [row]
+            rows = stream_of(str(options.file), ({"piece": number, **pieces[number]} for number in numbers))
+            say_written(options, f"{answer_file(options, answers, rows=rows)} pieces")
+            return
+        if is_table and options.output is not None:
+            raise ValueError(f"--picture is of one piece; give a {' or '.join(ONE_PIECE)} file as --output, or none")
+        notes = answers.continued(pieces[row or 0])
+        if options.output is not None and options.output.suffix.lower() == ".json":
             write_json(options.output, notes)
-        if own["picture"] is not None:
-            draw_roll(prompt, continuation, own["picture"])
-        written = ", ".join(str(file) for file in (options.output, own["picture"]) if file is not None)
-        print(f"{len(continuation)} steps behind {len(prompt)}: {written}")
+        elif options.output is not None:
+            write_midi([*notes["prompt"], *notes["continuation"]], options.output, grid)
+        if picture is not None:
+            draw_roll(*map(roll_of_notes, notes.values()), picture)
+        said = f"{len(notes['continuation'])} steps behind {len(notes['prompt'])}"
+        say_written(options, said, picture)
 
 
-def _piece(file: Path, row: int, grid: Any) -> list[list[int]]:
-    """Return the steps of a piece of a file.
+def _pieces(source: Path, grid: Any) -> Any:
+    """Return the pieces of a file or folder, in rows.
 
     Raises:
-        OSError, ValueError: the file is missing or not as it should be; it has no such row.
+        OSError, ValueError: it is missing or not as it should be.
     """
     from ctxzoo.tasks.polyphonic_music.reader import read_music
-    from ctxzoo.tasks.polyphonic_music.rolls import NOTES
 
-    if not file.is_file():
-        raise FileNotFoundError(f"no file {str(file)!r}; expected a .mid, .jsonl or .parquet file")
-    pieces = read_music(str(file), grid=grid).splits["train"]
-    if not 0 <= row < len(pieces):
-        raise ValueError(f"--row {row}: {file} has {len(pieces)} pieces; expected 0..{len(pieces) - 1}")
-    notes: list[list[int]] = pieces[row][NOTES]
-    return notes
+    if not source.exists():
+        raise FileNotFoundError(f"no file {str(source)!r}; expected a .mid, .jsonl or .parquet file, or a folder")
+    splits = read_music(str(source), grid=grid).splits
+    return splits["train"] if len(splits) == 1 and "train" in splits else _one_after_another(splits)
+
+
+def _one_after_another(splits: Mapping[str, Any]) -> Any:
+    import datasets
+
+    return datasets.concatenate_datasets(list(splits.values()))
 
 
 COMMANDS = PolyphonicMusicCommands()

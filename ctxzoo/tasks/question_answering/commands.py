@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, probability, write_json
-
-if TYPE_CHECKING:
-    from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    device_of,
+    how_to_score,
+    probability,
+    say_written,
+    write_json,
+)
 
 
 class QuestionAnsweringCommands(TaskCommands):
@@ -53,56 +59,26 @@ class QuestionAnsweringCommands(TaskCommands):
         question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
         one = question is not None or context is not None
         if one == (options.file is not None):
-            raise ValueError("give either --question with --context, or --file with --output")
+            raise ValueError("give either --question with --context, or --file")
         if one and (question is None or context is None):
             raise ValueError("--question and --context belong together; only one of them was given")
         if one and (options.output is not None or na_prob is not None):
             raise ValueError("--output and --na_prob belong to --file")
-        check_output(options)
 
         from ctxzoo.tasks.question_answering.card import CARD
-        from ctxzoo.tasks.question_answering.squad_json import read_questions
+        from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, question_rows
 
-        questions = [] if one else read_questions(options.file)
-        reader = CARD.load_pipeline(options.checkpoint)
+        rows = None if one else question_rows(options.file)
+        reader = CARD.load_pipeline(options.checkpoint, device=device_of(options))
         if one:
             parameters = {} if threshold is None else {"no_answer_threshold": threshold}
             _print_answer(reader(question=question, context=context, **parameters))
             return
-        texts, scores = answer_questions(
-            reader, questions, no_answer_threshold=threshold, batch_size=options.batch_size
-        )
-        files = {options.output: texts} | ({} if na_prob is None else {na_prob: scores})
-        for file, content in files.items():
-            write_json(file, content)
-        empty = sum(not text for text in texts.values())
-        print(f"{len(texts)} answers, {empty} of them empty: {', '.join(map(str, files))}")
-
-
-def answer_questions(
-    reader: QuestionAnsweringPipeline,
-    questions: list[dict[str, str]],
-    *,
-    no_answer_threshold: float | None = None,
-    batch_size: int = 32,
-) -> tuple[dict[str, str], dict[str, float]]:
-    """Answer every question.
-
-    Args:
-        reader: the pipeline of a checkpoint.
-        questions: id, question and context of each, from `read_questions`.
-        no_answer_threshold: no-answer score above which the answer is the empty string; default: the model's.
-        batch_size: windows that the model reads at once.
-
-    Returns:
-        Id to answer, "" for no answer, and id to no-answer score (0 to 1): the two files of the official SQuAD 2.0
-        script. The script looks for the best threshold only in answers that were given: for it, set the threshold to 1.
-    """
-    options = {} if no_answer_threshold is None else {"no_answer_threshold": no_answer_threshold}
-    answers = reader(questions, batch_size=batch_size, **options)
-    texts = {row["id"]: answer["answer"] for row, answer in zip(questions, answers, strict=True)}
-    scores = {row["id"]: answer["no_answer_score"] for row, answer in zip(questions, answers, strict=True)}
-    return texts, scores
+        answers = QuestionAnswers(reader, no_answer_threshold=threshold, batch_size=options.batch_size)
+        number = answer_file(options, answers, rows=rows, columns=COLUMNS)
+        if na_prob is not None:
+            write_json(na_prob, answers.no_answer_scores)
+        say_written(options, f"{number} answers, {answers.empty} of them empty", na_prob)
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:

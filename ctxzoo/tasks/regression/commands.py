@@ -14,6 +14,7 @@ from ctxzoo.tasks.commands import (
     device_of,
     how_to_score,
     positive,
+    say_written,
 )
 
 TARGET_COLUMN = Option("target_column", "of a file: what is predicted, from the others; default: y, else the last")
@@ -74,7 +75,8 @@ class RegressionCommands(TaskCommands):
         if row is not None:
             print(f"{predict_rows(model, [row])[0]:.6g}")
             return
-        answer_file(options, NumberAnswers(model), "rows", columns=model.config.feature_names)
+        number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
+        say_written(options, f"{number} rows")
 
 
 def parsed_row(text: str) -> list[float]:

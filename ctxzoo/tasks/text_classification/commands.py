@@ -87,24 +87,20 @@ class TextClassificationCommands(TaskCommands):
             model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
         )
         header = columns or TEXT_COLUMNS
-
-        def finish() -> None:
-            if page is not None:
-                _explain(model, tokenizer, answers.texts, page)
-
         if text is not None:
             (label,) = answers.labels([text])
-            finish()
-            print(json.dumps(without_probabilities(label), ensure_ascii=False))
         elif page is None or options.output is not None:
-            also = [] if page is None else [page]
-            answer_file(options, answers, "labels", columns=header, also=also, finish=finish)
+            answer_file(options, answers, columns=header)
         else:
             with open_rows(options.file, kind=options.format, columns=header) as rows:
                 for chunk in rows.chunks:
                     answers(chunk, rows)
-            finish()
-            say_written(options, f"{len(answers.texts)} labels", [page])
+        if page is not None:
+            _explain(model, tokenizer, answers.texts, page)
+        if text is not None:
+            print(json.dumps(without_probabilities(label), ensure_ascii=False))
+        else:
+            say_written(options, f"{len(answers.known)} labels", page)
         for note in answers.notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 

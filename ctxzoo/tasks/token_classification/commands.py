@@ -15,6 +15,7 @@ from ctxzoo.tasks.commands import (
     device_of,
     how_to_score,
     positive,
+    say_written,
 )
 
 
@@ -54,7 +55,8 @@ class TokenClassificationCommands(TaskCommands):
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = tag_rows(options.file, options.format)
-        answer_file(options, answers, "sentences", rows=rows, columns=(TOKENS, *TEXT_COLUMNS))
+        number = answer_file(options, answers, rows=rows, columns=(TOKENS, *TEXT_COLUMNS))
+        say_written(options, f"tags of {answers.words} words in {number} texts")
 
 
 COMMANDS = TokenClassificationCommands()

@@ -16,6 +16,7 @@ from ctxzoo.tasks.commands import (
     check_input,
     device_of,
     positive,
+    say_written,
 )
 
 
@@ -64,7 +65,7 @@ class FillMaskCommands(TaskCommands):
             return
         columns = own["text_column"] or TEXT_COLUMNS
         answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
-        answer_file(options, answers, "texts", columns=columns)
+        say_written(options, f"words for {answer_file(options, answers, columns=columns)} texts")
 
 
 COMMANDS = FillMaskCommands()

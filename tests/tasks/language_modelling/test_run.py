@@ -137,13 +137,21 @@ def test_commands(
     content = json.loads(out.read_text())
     assert [pair["prompt"] for pair in content] == [PROMPT, "a baker"]
     assert f"{PROMPT} {content[0]['continuation']}" == said[0]
+    table, rows = tmp_path / "prompts.csv", tmp_path / "out.jsonl"
+    table.write_text(f"id,begin\n007,{PROMPT}\n01,a baker\n")
+    command = ["predict", checkpoint, "--file", str(table), "--output", str(rows), "--words", "5", "--draw_seed", "1"]
+    assert main([*command, "--text_column", "begin"]) == 0
+    assert [json.loads(line) for line in rows.read_text().splitlines()] == [
+        {"id": name, "begin": pair["prompt"], "continuation": pair["continuation"]}
+        for name, pair in zip(("007", "01"), content, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give either --text, or --file with --output"),
-        (["--file", "prompts.txt"], "--file needs --output"),
+        ([], "give either --text, or --file"),
+        (["--file", "absent.txt"], "no file 'absent.txt'"),
         (["--text", " "], "--text is ' '; expected a text"),
         (["--text", "the", "--temperature", "0"], "temperature is 0.0; expected more than 0"),
         (["--text", "the", "--steps", "3"], "--steps: for polyphonic-music"),

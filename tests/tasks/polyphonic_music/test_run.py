@@ -126,15 +126,26 @@ def test_commands(finished: tuple[MusicRun, RunResult], tmp_path: Path, capsys: 
     rows = tmp_path / "songs.jsonl"
     rows.write_text("".join(json.dumps({"notes": piece}) + "\n" for piece in ([[1]], NOTES)))
     assert main(["predict", checkpoint, "--file", str(rows), "--row", "1", "--output", str(notes)]) == 0
-    assert json.loads(notes.read_text())["prompt"] == NOTES
+    second = json.loads(notes.read_text())
+    assert second["prompt"] == NOTES
+    capsys.readouterr()
+    assert main(["predict", checkpoint, "--file", str(rows), "--steps", "4", "--threshold", "0.3"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["piece"], line["notes"], len(line["continuation"])) for line in lines] == [
+        (0, [[1]], 4),
+        (1, NOTES, 4),
+    ]
+    one = ["predict", checkpoint, "--file", str(rows), "--steps", "4", "--threshold", "0.3", "--row", "1"]
+    assert main([*one, "--output", str(notes)]) == 0
+    assert json.loads(notes.read_text())["continuation"] == lines[1]["continuation"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--output", "a.mid"], "give --file, a .mid, .jsonl or .parquet file"),
-        (["--file", "songs.jsonl"], "and --output, a .mid or .json file to write, or --picture"),
-        (["--file", "songs.jsonl", "--output", "a.wav"], "--output a.wav: expected a .mid or .json file"),
+        (["--file", "songs.jsonl", "--output", "a.csv", "--picture", "a.png"], "--picture is of one piece"),
+        (["--file", "songs.jsonl", "--output", "a.wav"], "--output a.wav: expected a name that ends in .mid"),
         (["--file", "none.mid", "--output", "a.mid"], "no file 'none.mid'"),
         (["--file", "songs.jsonl", "--row", "1", "--output", "a.mid"], "--row 1: songs.jsonl has 1 pieces"),
         (["--file", "songs.jsonl", "--output", "a.mid", "--steps_per_beat", "-1"], "steps_per_beat=-1.0: expected"),

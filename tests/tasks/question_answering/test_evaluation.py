@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from ctxzoo.data.row_stream import stream_of
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
-from ctxzoo.tasks.question_answering.commands import answer_questions
 from ctxzoo.tasks.question_answering.evaluation import evaluate
+from ctxzoo.tasks.question_answering.prediction import QuestionAnswers
 from ctxzoo.tasks.question_answering.squad_json import read_questions
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.tiny_checkpoint import write_tiny
@@ -51,7 +52,9 @@ def test_threshold_is_the_model_s_unless_given(reader: Path, questions: Path, tm
 
 @pytest.mark.slow
 def test_scores_are_those_of_the_predictions(reader: Path, questions: Path, tmp_path: Path) -> None:
-    texts, odds = answer_questions(CARD.load_pipeline(str(reader)), read_questions(questions))
+    answers, rows = QuestionAnswers(CARD.load_pipeline(str(reader))), read_questions(questions)
+    texts = {answer.key: answer.alone for answer in answers(rows, stream_of("questions", rows)) if answer is not None}
+    odds = answers.no_answer_scores
     metric = SquadV2()
     metric.update(
         [{"id": i, "prediction_text": text, "no_answer_probability": odds[i]} for i, text in texts.items()],
@@ -77,8 +80,10 @@ def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> No
     for threshold, error in (("0.5", TypeError), (1.5, ValueError), (float("nan"), ValueError)):
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
             evaluate(str(reader), str(questions), no_answer_threshold=threshold, progress=False)
+        rows = read_questions(questions)
+        answers: Any = QuestionAnswers(CARD.load_pipeline(str(reader)), no_answer_threshold=threshold)
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
-            answer_questions(CARD.load_pipeline(str(reader)), read_questions(questions), no_answer_threshold=threshold)
+            answers(rows, stream_of("q", rows))
 
 
 def test_unknown_split(reader: Path, questions: Path, tmp_path: Path) -> None:

@@ -121,11 +121,21 @@ def test_commands(
     rows.write_text("noise,day,height\n0.5,5,0.2\n0.1,31,-0.6\n")  # told by their names
     assert main(["predict", checkpoint, "--file", str(rows), "--output", str(out)]) == 0
     assert [row["level"] for row in json.loads(out.read_text())] == pytest.approx(predict_rows(checkpoint, ROWS))
-    rows.write_text("day,height\n1,2\n")
+    told = tmp_path / "out.csv"
+    rows.write_text("id,noise,day,height\n007,0.5,5,0.2\n01,0.1,31,-0.6\n7,none,1,1\n")
+    assert main(["predict", checkpoint, "--file", str(rows), "--output", str(told), "--skip_bad"]) == 0
+    assert f"2 rows: {told}" in capsys.readouterr().out
+    header, *lines = [line.split(",") for line in told.read_text().splitlines()]
+    assert header == ["id", "noise", "day", "height", "predicted_level"]
+    assert [line[:2] for line in lines] == [["007", "0.5"], ["01", "0.1"]]
+    assert [float(line[4]) for line in lines] == pytest.approx(predict_rows(checkpoint, ROWS))
+    assert main(["predict", checkpoint, "--file", str(rows)]) == 2
+    assert "row 2: no finite number in 'noise' but 'none'; fill it in" in capsys.readouterr().err
+    rows.write_text("day\n1\n")
     for options, message in (
-        ([], "give either --numbers, or --file with --output"),
+        ([], "give either --numbers, or --file"),
         (["--numbers", "1, x"], "expected numbers with"),
-        (["--file", str(rows), "--output", str(out)], "no column 'noise'"),
+        (["--file", str(rows), "--output", str(out)], "no column 'height', 'noise'; there are ['day']"),
     ):
         capsys.readouterr()
         assert main(["predict", checkpoint, *options]) == 2

@@ -1,0 +1,100 @@
+"""Answers to the questions of a user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.row_stream import Row, RowStream, stream_of
+from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_questions
+
+if TYPE_CHECKING:
+    from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
+
+COLUMNS = ("question", "context")
+ID = "id"  # of a question; where there is none, the number of its row, from 0
+
+
+class QuestionAnswers:
+    """The answers of a reader to rows of a user's file, each a question with its context.
+
+    A .json file of them has id to answer, "" for no answer, and `no_answer_scores` are id to no-answer score, 0 to 1:
+    the two files of the official SQuAD 2.0 script. The script looks for the best threshold only in answers that were
+    given: for it, set the threshold to 1.
+
+    Args:
+        reader: The pipeline of a checkpoint.
+        no_answer_threshold: No-answer score above which the answer is the empty string; default: the model's.
+        batch_size: Windows that the model reads at once.
+    """
+
+    def __init__(
+        self, reader: QuestionAnsweringPipeline, *, no_answer_threshold: float | None = None, batch_size: int = 32
+    ) -> None:
+        self.reader = reader
+        self.options = {} if no_answer_threshold is None else {"no_answer_threshold": no_answer_threshold}
+        self.batch_size = batch_size
+        self.rows = self.empty = 0
+        self.no_answer_scores: dict[str, float] = {}
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
+        """Return the answers to rows, in their order; None for a row that is left out.
+
+        Raises:
+            SquadFormatError: Columns are missing, all of which are named; a row without a question or context; two
+                questions of one id.
+        """
+        missing = [name for name in COLUMNS if name not in rows[0]]
+        if missing:
+            told = f"no column {', '.join(map(repr, missing))}; there are {list(rows[0])}, expected {list(COLUMNS)}"
+            raise SquadFormatError(f"{stream.name}: {told}")
+        identifiers = [self._checked(row, stream.name) for row in rows]
+        asked = [
+            {name: row[name] for name in COLUMNS}
+            for row, identifier in zip(rows, identifiers, strict=True)
+            if identifier is not None
+        ]
+        found = iter(self.reader(asked, batch_size=self.batch_size, **self.options))
+        return [None if identifier is None else self._answer(identifier, next(found)) for identifier in identifiers]
+
+    def _checked(self, row: Row, name: str) -> str | None:
+        where = f"{name}, row {self.rows}"
+        identifier = str(row.get(ID, self.rows))
+        self.rows += 1
+        blank = next((one for one in COLUMNS if not isinstance(row.get(one), str) or not row[one].strip()), None)
+        told = None if blank is None else f"the {blank} of id {identifier!r} is empty; leave it out"
+        if identifier in self.no_answer_scores:
+            told = f"two questions have the id {identifier!r}; ids must differ"
+        if told is not None:
+            leave_out(where, SquadFormatError(f"{where}: {told}"))
+            return None
+        self.no_answer_scores[identifier] = 0.0
+        return identifier
+
+    def _answer(self, identifier: str, found: dict[str, str | float]) -> Answer:
+        self.empty += not found["answer"]
+        self.no_answer_scores[identifier] = float(found["no_answer_score"])
+        told = {
+            "predicted_answer": found["answer"],
+            "predicted_probability": found["score"],
+            "answer_start": found["start"],
+            "answer_end": found["end"],
+            "no_answer_score": found["no_answer_score"],
+        }
+        return Answer(fields=told, cells=[told], alone=found["answer"], key=identifier)
+
+
+def question_rows(source: Path) -> RowStream | None:
+    """Return the questions of a SQuAD JSON file, or of those in a folder; None where there is no such file.
+
+    Raises:
+        FileNotFoundError, DatasetFileError, SquadFormatError: see `read_questions`.
+    """
+    files = sorted(source.glob("*.json")) if source.is_dir() else [source] if source.suffix == ".json" else []
+    files = [file for file in files if not file.name.startswith("dataset_info")]
+    if not files:
+        return None
+    return stream_of(str(source), (question for file in files for question in read_questions(file)))
