@@ -626,6 +626,26 @@ def test_votes_of_a_text_are_told_by_name() -> None:
         model_of(words=words).predict_votes("road")
     with pytest.raises(ValueError, match="the config has no words"):
         model_of(amortized_bills=True).predict_votes("road")
+    for bill, said in ((-1, "a new bill"), ("c", "the bill 'c'")):
+        with pytest.raises(ValueError, match=f"says of {said} follows from its text, and there is none"):
+            model.predict_votes(" ", bill)
+
+
+def test_known_votes_of_others_are_read_by_name() -> None:
+    names = ["Ada", "Ben", "Cyd", "Dot"]
+    words = ["road", "school", "tax", "farm", "war", "law", "sea"]
+    model = model_of(amortized_bills=True, legislator_names=names, words=words, bill_names=list("abcdef"))
+    found = dict(model.predict_votes("a road", "c", {"Dot": 0, "Ben": True}))
+    bag = torch.zeros(1, 7, dtype=torch.float64)
+    bag[0, 0] = 1
+    votes = torch.tensor([[NAN, 1, NAN, 0]], dtype=torch.float64)
+    expected = model(bag_of_words=bag, bill_ids=torch.tensor([2]), votes=votes).logits.sigmoid()[0]
+    assert list(found.values()) == pytest.approx(expected.tolist())
+    assert found != pytest.approx(dict(model.predict_votes("a road", "c")))
+    with pytest.raises(ValueError, match="does not know the legislator 'Eva'"):
+        model.predict_votes("a road", "c", {"Eva": 1})
+    with pytest.raises(ValueError, match="votes holds 2; expected 1 for yea, 0 for nay"):
+        model.predict_votes("a road", "c", {"Ada": 2})
 
 
 @pytest.mark.parametrize(

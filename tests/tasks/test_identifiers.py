@@ -78,7 +78,7 @@ TAKES_MANY: dict[str, Callable[[Any], Any]] = {
     "HistoryDataModule": lambda names: HistoryDataModule("sample", event_names=names).names,
 }
 TAKES_ONE: dict[str, Callable[[Any], Any]] = {
-    "predict_votes": lambda name: predict_votes(votes(), "", name),
+    "predict_votes": lambda name: predict_votes(votes(), "a road", name),
     "model.predict_votes": lambda name: votes().predict_votes("a road", name),
 }
 DRAWN: dict[str, Callable[[list[Any], Path], Any]] = {

@@ -45,10 +45,11 @@ class VotePredictionCard(TaskCard):
     headline = ("accuracy", "log_likelihood")
     results_note = (
         "Over the votes of the split, each of which counts alike: accuracy in percent; the others of the probability "
-        "of a "
-        "yea, whose calibration is taken in 15 bins. Log-likelihoods are better when higher, errors when lower. The "
-        "votes "
-        "that a model reads are those of the training."
+        "of a yea, whose calibration is taken in 15 bins. Log-likelihoods are better when higher, errors when lower. "
+        "**Measured with known votes**: what a model reads of a bill is how others voted on it, by the votes of the "
+        "training, and its text, where it reads texts. `ctxzoo evaluate` does so by itself where the data has a split "
+        "`train`; elsewhere `--known FILE` gives such votes, to `ctxzoo predict` too. Without known votes "
+        "(`--known none`) a model that reads them is less accurate."
     )
     curves = ("accuracy", "log_likelihood")
     drawn: ClassVar = {"accuracy": "accuracy (%)", "log_likelihood": "log-likelihood (nats)"}
@@ -76,7 +77,7 @@ class VotePredictionCard(TaskCard):
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         bill = example["bill"]
-        of = "a new one" if bill == NEW_BILL else "of the training: its text counts for nothing"
+        of = "a new one, on which no vote is known" if bill == NEW_BILL else "of the training, by its name"
         text = text_assignment("text", example["text"])
         return Snippets(
             example=f"{repo_line(repo_id)}\n{text}\nbill = {bill!r}  # {of}",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
+from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, positive
 
 COLUMNS = (
     Option("legislator_column", "of a table of votes: who votes; default: legislator"),
@@ -33,9 +34,11 @@ class VotePredictionCommands(TaskCommands):
     train_options = (*COLUMNS, *SOURCES, Option("num_topics", "topics of an ideal point", positive))
     evaluate_options = (*COLUMNS, *SOURCES, KNOWN)
     predict_options = (
-        Option("text", "what a new bill says"),
+        Option("text", "what the bill says"),
         Option("bill", "name of a bill of the training, instead of a new one"),
-        Option("text_column", "of a file of bills: what they say; default: text"),
+        SOURCES[0],
+        Option("known", "a .csv, .tsv, .jsonl or .parquet file of votes that are known, as of other legislators"),
+        *(option for option in COLUMNS if option.name != "party_column"),
     )
 
     def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
@@ -52,27 +55,37 @@ class VotePredictionCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        given = [name for name in ("text", "bill") if own[name] is not None]
-        if len(given) + (options.file is not None) != 1:
-            raise ValueError("give one of --text, --bill, and --file with --output")
+        text, bill = own["text"], own["bill"]
+        if (text is None and bill is None) == (options.file is None):
+            raise ValueError("give --text, --bill, or both, or else --file")
         if options.file is None and options.output is not None:
             raise ValueError("--output belongs to --file")
-        check_output(options)
 
         from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.models.ops_vote import NEW_BILL
+        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, known_votes
+        from ctxzoo.tasks.vote_prediction.reader import VoteColumns, bill_texts, read_votes
 
+        names = ("legislator", "bill", "vote", "text")
+        columns = VoteColumns(**{name: own[f"{name}_column"] for name in names if own[f"{name}_column"] is not None})
         model: Any = load_saved_model(options.checkpoint)[0]
-        if options.file is None:
-            found = model.predict_votes(own["text"] or "", *([own["bill"]] if own["bill"] is not None else []))
-            for name, yea in found:
-                print(f"{yea:.4f}  {name}")
+        model.to(device_of(options))
+        texts = {} if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
+        source = own["known"]
+        known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
+        if options.file is not None:
+            header = (columns.bill, columns.text)
+            answer_file(options, VoteAnswers(model, columns, texts=texts, known=known), "predictions", columns=header)
             return
-        from ctxzoo.tasks.vote_prediction.reader import read_texts
-
-        texts = read_texts(options.file, own["text_column"] or "text")
-        told = [{"text": text, "yea": dict(model.predict_votes(text))} for text in texts]
-        write_json(options.output, told)
-        print(f"{len(told)} bills: {options.output}")
+        if bill is None and len(known) > 1:
+            raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")
+        on_bill = next(iter(known.values()), None) if bill is None else known.get(bill)
+        if known and on_bill is None:
+            raise ValueError(f"--known {source} has no vote on the bill {bill!r}")
+        said = text if text is not None else texts.get(bill, "")
+        found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
+        for name, yea in found:
+            print(f"{yea:.4f}  {name}")
 
 
 COMMANDS = VotePredictionCommands()

@@ -232,29 +232,17 @@ def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
     if kind == ".jsonl":
         rows = read_json_lines(path)
         present = [name for name in dict.fromkeys(text_columns) if any(name in row for row in rows)]
-        return pa.table({name: pa.array([_as_text(row.get(name)) for row in rows], pa.string()) for name in present})
+        return pa.table({name: pa.array([as_text(row.get(name)) for row in rows], pa.string()) for name in present})
     return read_delimited(path, text_columns)
 
 
-def _as_text(value: Any) -> str | None:
-    """Return a value of JSON as the text that a name or vote is, a whole number without a point."""
+def as_text(value: Any) -> str | None:
+    """Return a value of JSON or Parquet as the text that a name or vote is, a whole number without a point."""
     if value is None or isinstance(value, str):
         return value
+    if value != value:  # NaN, as pandas writes what is missing
+        return None
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def read_texts(path: Path, column: str) -> list[str]:
-    """Return a column of texts of a .csv, .tsv or .parquet file.
-
-    Raises:
-        OSError, ValueError: there is no such file or column.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {str(path)!r}; expected a .csv, .tsv or .parquet file of bills")
-    table = _file(path, (column,))
-    if column not in table.column_names:
-        raise TextFormatError(f"{path.name}: no column {column!r}; there are {table.column_names}")
-    return [text or "" for text in plain_column(table.column(column)).cast(pa.string()).to_pylist()]
 
 
 def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:

@@ -15,7 +15,7 @@ from tests.support.head_doors import HeadDoors, check_card, command_output
 DOORS = HeadDoors(
     "modeling_nipen",
     "NipenForVotePrediction",
-    f"[model.predict_votes({TEXT!r}), model.predict_votes('', model.config.bill_names[0])]",
+    f"[model.predict_votes({TEXT!r}), model.predict_votes({TEXT!r}, model.config.bill_names[0])]",
 )
 
 
@@ -28,7 +28,7 @@ def same(found: list[list[Any]], wanted: list[tuple[str, float]]) -> bool:
 def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, of a new bill and a known one; and so says the card."""
     first = load_saved_model(str(folder))[0].config.bill_names[0]
-    new, known = predict_votes(folder, TEXT), predict_votes(folder, "", first)
+    new, known = predict_votes(folder, TEXT), predict_votes(folder, TEXT, first)
     assert len({round(yea, 3) for _, yea in new}) > 1
     for of_new, of_known in DOORS.opened(folder):
         assert same(of_new, new)
