@@ -173,14 +173,12 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
                 self._sequences[split] += [
                     self.piece(ids[cut], *(part[cut] for part in parts)) for cut in self._cuts(ids)
                 ]
-            lengths = np.array([len(names) for names in rows[self.read_columns[0]]])
-            self.targets[split] = int((lengths - 1).sum())
-            known = sum(len(piece) - 1 for piece in self._sequences[split])
-            self.unknown_targets[split] = self.targets[split] - known
+            lengths = [len(names) for names in rows[self.read_columns[0]]]
+            self.targets[split] = sum(length - 1 for length in lengths)
+            self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in self._sequences[split])
             where = f"split {split!r}"
             note(where, f"{self.things} that the model does not know, left out of what is read", self.left_out[split])
-            alone = int((lengths == 1).sum())
-            note(where, f"sequences of one of the {self.things}, in which there is nothing to predict", alone)
+            note(where, f"rows with no second of the {self.things}, in which nothing is predicted", lengths.count(1))
 
     def batches(self, split: str, *, training: bool) -> Any:
         pieces = self.sequences(split)

@@ -75,7 +75,7 @@ def test_unknown_targets_are_misses(problem: str, tmp_path: Path, monkeypatch: p
         assert scores[f"{name}_known"] == pytest.approx(100)
         assert scores[name] == pytest.approx(100 * (TARGETS - UNKNOWN) / TARGETS)
     assert [number for (_, what), number in notes.noted.items() if "does not know" in what] == [19]
-    assert [number for (_, what), number in notes.noted.items() if "nothing to predict" in what] == [1]
+    assert [number for (_, what), number in notes.noted.items() if "nothing is predicted" in what] == [1]
     known = evaluate(model, written(tmp_path / "b.csv", [["1", "2", "3"]]), "train", accelerator="cpu", progress=False)
     assert (known["recall_at_20"], known["targets"], known["unknown_targets"]) == (pytest.approx(100), 2, 0)
     assert not [name for name in known if name.endswith("_known")]

@@ -37,7 +37,14 @@ def no_known_word_note(counts: Sequence[int]) -> str | None:
 
 
 class KnownWordsPipeline(TextClassificationPipeline):
-    """transformers' pipeline, whose answers to a text without a known word also have `no_known_word`: True."""
+    """transformers' pipeline, which reads no more words of a text than the training did, as `classify_texts`.
+
+    It cuts texts at the `word_limit` of the tokenizer, where it has one; `truncation=False` reads them whole. Answers
+    to a text without a known word also have `no_known_word`: True.
+    """
+
+    def preprocess(self, inputs: Any, **options: Any) -> Any:
+        return super().preprocess(inputs, **{"truncation": self.tokenizer.word_limit is not None, **options})
 
     def _forward(self, model_inputs: Any) -> dict[str, torch.Tensor]:
         known = [count_words(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]

@@ -11,6 +11,7 @@ from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline, count_known_words, no_known_word_note
+from ctxzoo.tasks.text_classification.prediction import classify_texts
 
 WORDS = ["the", "lamp", "is", "solid"]
 NGRAMS: dict[str, Any] = {
@@ -42,6 +43,18 @@ def test_known_words_are_counted_and_their_lack_is_flagged_in_every_answer(optio
             [flag] * 3 for flag in (True, None, True, None)
         ]
         assert sum(label["score"] for label in every[0]) == pytest.approx(1)
+
+
+def test_no_more_words_are_read_than_in_training() -> None:
+    tokenizer = build_word_tokenizer(WORDS, model_max_length=2)
+    pipe = classifier(tokenizer, device="cpu")
+    long, short = "lamp is the solid the", "lamp is"
+    assert pipe(long) == pipe(short) == pipe(long, truncation=True)
+    assert pipe(long, truncation=False) != pipe(short)
+    (told,) = classify_texts(pipe.model, tokenizer, [long])
+    assert told["score"] == pytest.approx(pipe(long)[0]["score"])
+    whole = classifier(build_word_tokenizer(WORDS), device="cpu")
+    assert whole(long) == whole(long, truncation=False)
 
 
 def test_the_note_says_which_texts() -> None:
