@@ -209,6 +209,12 @@ def test_the_divergence_is_that_of_the_last_pass() -> None:
     model = use_attention(bert(), "ctxzoo_implicit_kernel", attention="mikan", num_features=8)
     assert attention_divergence(model) is None
     model(IDS, attention_mask=MASK)
+    assert attention_divergence(model).tolist() == [0, 0]  # it starts at its prior
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("kernel.mean.weight"):
+                weight.add_(0.1)
+    model(IDS, attention_mask=MASK)
     divergence = attention_divergence(model)
     assert divergence is not None
     assert divergence.shape == (2,)

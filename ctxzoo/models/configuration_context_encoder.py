@@ -46,7 +46,9 @@ class ContextEncoderConfig(TextClassifierConfig):
         magnitude_dropout_form: on the importance of keys (keys), or on the matrix of the sums of both (authors).
         num_features: M, frequencies of a learned kernel, or features of esa; None: 64, or as many as esa takes.
         copula: how the heads of mikan are joined.
-        kl_lambda: weight of the divergence of the frequencies from their prior.
+        kernel_gate: A learned kernel starts as dot products, exactly with p_norm 2: each head has a gate, 0 at the
+            start, from the RBF kernel to its own; see `KernelAttention`.
+        kl_lambda: weight of the divergence of the frequencies from their prior, in nats of one of their numbers.
         copula_lambda: weight of the term of the authors' copula.
         prior_scale: s0, standard deviation of the prior.
         noise_seed: seed of the noise with which frequencies are drawn in evaluation.
@@ -143,6 +145,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     magnitude_dropout_form: Literal["keys", "authors"] = "keys"
     num_features: int | None = None
     copula: Literal["gaussian", "authors"] = "gaussian"
+    kernel_gate: bool = False
     kl_lambda: float | int = 0.1
     copula_lambda: float | int = 1.0
     prior_scale: float | int = 0.1
@@ -374,6 +377,10 @@ class ContextEncoderConfig(TextClassifierConfig):
         for name in ("kl_lambda", "copula_lambda", "noise_seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        if self.kernel_gate and self.attention not in ("ika", "ikan", "mikan"):
+            raise ValueError(
+                f"kernel_gate=True with attention={self.attention!r}, which learns no kernel; expected ika, ikan or mikan"
+            )
         if self.attention == "mikan" and self.kernel == "direct":
             raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")
         if self.num_features is not None and self.num_features < 1:

@@ -44,8 +44,9 @@ class ContextEncoderModelOutput(ModelOutput):
     Attributes:
         last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding; with `steps_to_keep` those alone.
         pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
-        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, the sum over the layers.
-        copula_term: (B,) the term of the authors' copula, likewise.
+        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers
+            of a frequency, those of all layers and heads: num_layers * hidden_size.
+        copula_term: (B,) the term of the authors' copula, the mean over the same numbers and over draws.
         clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
             guard decides about, the mean over the layers.
         state: where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
@@ -236,8 +237,8 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         output = ContextEncoderModelOutput(
             last_hidden_state=last,
             pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
-            kl=_sum([aux.divergence for aux in results]),
-            copula_term=_sum([aux.copula_term for aux in results]),
+            kl=self._per_number([aux.divergence for aux in results]),
+            copula_term=self._per_number([aux.copula_term for aux in results]),
             clamped=_mean([aux.clamped for aux in results]),
             state=_encoder_state(mask, read, results) if use_cache else None,
             attentions=_each([aux.weights for aux in results]),
@@ -249,6 +250,11 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             hidden_states=tuple(hidden_states) if wants_steps else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _per_number(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+        """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
+        mean = _mean(terms)
+        return None if mean is None else mean / self.config.hidden_size
 
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
@@ -646,12 +652,6 @@ def _number(time: Any) -> float:
         return float(time)
     except (TypeError, ValueError):
         raise ValueError(f"timestamps: {time!r} is no number; expected numbers, of dates seconds since 1970") from None
-
-
-def _sum(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
-    """Return the sum over the layers; None where a layer has no such term."""
-    known = _each(terms)
-    return None if known is None else torch.stack(known).sum(dim=0)
 
 
 def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:

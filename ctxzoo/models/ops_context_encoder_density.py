@@ -66,22 +66,24 @@ def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     return z.sign() * map_in_type(last, size)
 
 
-def copula_factor(directions: torch.Tensor, unit_rows: bool) -> torch.Tensor:
+def copula_factor(directions: torch.Tensor, strength: torch.Tensor | None) -> torch.Tensor:
     """Return L, or Lhat with rows of length 1, of which R = Lhat Lhat' is a correlation over heads, for each dimension.
 
     L is the strictly lower triangle of t t' over heads, plus the identity.
 
     Args:
         directions: t, (B, h, n, d).
-        unit_rows: scale the rows.
+        strength: (d), factors of the triangle of Lhat; None: L, the authors', whose triangle has none.
 
     Returns:
         (B, n, d, h, h), lower triangular.
     """
     over_heads = directions.permute(0, 2, 3, 1)
     products = over_heads.unsqueeze(-1) * over_heads.unsqueeze(-2)
+    if strength is not None:
+        products = strength.view(-1, 1, 1) * products
     factor = products.tril(-1) + torch.eye(products.size(-1), dtype=products.dtype, device=products.device)
-    return F.normalize(factor, dim=-1) if unit_rows else factor
+    return factor if strength is None else F.normalize(factor, dim=-1)
 
 
 def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:

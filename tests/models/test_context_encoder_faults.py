@@ -93,7 +93,7 @@ def _an_even_network(patch: Patch) -> None:
 
 def _rows_of_any_length(patch: Patch) -> None:
     right = density.copula_factor
-    patch.setattr(density, "copula_factor", lambda directions, unit_rows: right(directions, unit_rows=False))
+    patch.setattr(density, "copula_factor", lambda directions, strength: right(directions, None))
 
 
 def _heads_that_are_not_joined(patch: Patch) -> None:
@@ -117,7 +117,7 @@ def _a_divergence_of_all_positions(patch: Patch) -> None:
 def _fresh_noise_in_evaluation(patch: Patch) -> None:
     patch.setattr(
         density.SpectralDensity,
-        "_noise",
+        "draw_noise",
         lambda self, summary: torch.randn_like(self.evaluation_noise)[:, None, :, None],
     )
 

@@ -172,6 +172,7 @@ def test_a_learned_position_behind_the_last_is_refused() -> None:
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
         ({"p_norm": float("inf")}, "p_norm must be a finite number"),
         ({"kl_lambda": -1}, "kl_lambda must be 0 or above, got -1"),
+        ({"kernel_gate": True}, "kernel_gate=True with attention='dot', which learns no kernel; expected ika, ikan or mikan"),
         ({"position_dim": 4}, "position_dim must be 0, got 4"),
     ],
     ids=str,
