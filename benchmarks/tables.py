@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.context_attention_tables import context_attention
 from benchmarks.document_tables import document_attention
+from benchmarks.kernel_start import kernel_start
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
@@ -99,6 +100,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "document_attention-cuda": document_attention,
     "beta_lstm-cpu": beta_lstm,
     "beta_lstm-cuda": beta_lstm,
+    "kernel_start": kernel_start,
     "session_positions": session_positions,
     "recbole_sessions": recbole_sessions,
     "word_embedding": word_embedding,

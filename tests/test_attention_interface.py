@@ -14,6 +14,7 @@ import pytest
 import torch
 import transformers
 from transformers import (
+    BertConfig,
     BertForSequenceClassification,
     BertModel,
     BertTokenizerFast,
@@ -205,16 +206,54 @@ def test_many_random_features_come_near_the_stock_attention(make: Any) -> None:
     assert errors[1] < errors[0] / 2
 
 
+def leave_the_prior(model: Any) -> Any:
+    """The model, its densities no longer at their prior."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("kernel.mean.weight"):
+                weight.add_(0.1)
+    return model
+
+
+@pytest.fixture(scope="module")
+def far_from_uniform() -> Any:
+    """BERT, 128 wide, with weights four times as large as they start."""
+    sizes = {"hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 1000}
+    torch.manual_seed(0)
+    model = BertModel(BertConfig(**{**BERT, **sizes}), add_pooling_layer=False).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "LayerNorm" not in name:
+                weight.mul_(4)
+    return model
+
+
+@pytest.mark.parametrize("attention", ["ika", "mikan"])
+def test_drawn_kernels_start_as_near_the_stock_attention_as_direct_ones(attention: str, far_from_uniform: Any) -> None:
+    ids = torch.randint(5, 1000, (4, 24), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        stock = far_from_uniform(ids).last_hidden_state
+
+    def distance(**options: Any) -> float:
+        torch.manual_seed(3)
+        model = use_attention(copy.deepcopy(far_from_uniform), "ctxzoo_implicit_kernel", p_norm=2.0, **options)
+        with torch.no_grad():
+            return float((model(ids).last_hidden_state - stock).norm() / stock.norm())
+
+    distances = []
+    for number in (64, 256, 1024):
+        distances.append(distance(attention=attention, num_features=number))
+        assert distances[-1] < 1.2 * distance(attention="ikan", kernel="direct", num_features=number)
+    assert distances[0] > 1.2 * distances[1] > 1.4 * distances[2]
+    assert distance(attention=attention, kernel_gate=True) < 1e-5
+
+
 def test_the_divergence_is_that_of_the_last_pass() -> None:
     model = use_attention(bert(), "ctxzoo_implicit_kernel", attention="mikan", num_features=8)
     assert attention_divergence(model) is None
     model(IDS, attention_mask=MASK)
     assert attention_divergence(model).tolist() == [0, 0]  # it starts at its prior
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if name.endswith("kernel.mean.weight"):
-                weight.add_(0.1)
-    model(IDS, attention_mask=MASK)
+    leave_the_prior(model)(IDS, attention_mask=MASK)
     divergence = attention_divergence(model)
     assert divergence is not None
     assert divergence.shape == (2,)
@@ -228,7 +267,7 @@ def test_the_divergence_counts_each_call_of_layers_that_share_their_weights() ->
     def divergence(layers: int) -> Any:
         torch.manual_seed(0)
         model = use_attention(albert(num_hidden_layers=layers), "ctxzoo_implicit_kernel", attention="mikan")
-        model(IDS)
+        leave_the_prior(model)(IDS)
         return attention_divergence(model)
 
     one, two = divergence(1), divergence(2)

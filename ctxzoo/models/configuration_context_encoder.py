@@ -379,7 +379,8 @@ class ContextEncoderConfig(TextClassifierConfig):
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
         if self.kernel_gate and self.attention not in ("ika", "ikan", "mikan"):
             raise ValueError(
-                f"kernel_gate=True with attention={self.attention!r}, which learns no kernel; expected ika, ikan or mikan"
+                f"kernel_gate=True with attention={self.attention!r}, which learns no kernel; expected ika, ikan or "
+                "mikan"
             )
         if self.attention == "mikan" and self.kernel == "direct":
             raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")

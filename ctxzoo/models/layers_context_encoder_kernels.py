@@ -353,7 +353,7 @@ class KernelAttention(Attention):
         return self.training and (self.dropout > 0 or self.magnitude_dropout > 0)
 
     def through_gate(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        """Return (1 - g) log rbf + g log kappa, (B, h, queries, keys), of log kappa; itself where there are no gates."""
+        """Return (1 - g) log rbf + g log kappa, (B, h, queries, keys); log kappa itself where there are no gates."""
         if self.gate is None:
             return log_kernel
         start = rbf_log_kernel(query, key, self.scale)
@@ -472,7 +472,6 @@ class ImplicitKernelAttention(KernelAttention):
             last = slice(-self.memory_length, None) if self.memory_length else slice(None)
             aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
         return output, aux
-
 
     def _features(
         self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor, noise: torch.Tensor | None

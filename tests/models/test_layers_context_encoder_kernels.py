@@ -398,7 +398,7 @@ def test_property_7_the_authors_copula_leaves_heads_uncorrelated_and_clips() -> 
 
 
 def test_property_7_the_authors_noise_is_theirs() -> None:
-    """z = mu + exp(lv) Phi^-1(Phi(clip(row sums of L * e))), and the term is -sum U log(U + 1e-5), the mean over draws, by loops."""
+    """z = mu + exp(lv) Phi^-1(Phi(clip(row sums of L * e))); the term: -sum U log(U + 1e-5), the mean over draws."""
     network = plain_density(copula="authors")
     summary = drawn(1, 3, 1, 8)
     found = network(summary)
@@ -513,7 +513,9 @@ def test_a_causal_layer_that_makes_its_frequencies_again_has_the_same_gradients(
         output, aux = attention(*inputs, some_mask()[:, [0, 1, 2, 3, 4, 5, 0]], True)
         attention.zero_grad()
         (output.square().sum() + aux.divergence.sum()).backward()
-        outcomes.append([output, aux.divergence, inputs.grad, *(weight.grad.clone() for weight in attention.parameters())])
+        outcomes.append(
+            [output, aux.divergence, inputs.grad, *(weight.grad.clone() for weight in attention.parameters())]
+        )
     for whole, in_parts in zip(*outcomes, strict=True):
         torch.testing.assert_close(in_parts, whole)
 

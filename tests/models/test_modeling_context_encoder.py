@@ -172,7 +172,10 @@ def test_a_learned_position_behind_the_last_is_refused() -> None:
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
         ({"p_norm": float("inf")}, "p_norm must be a finite number"),
         ({"kl_lambda": -1}, "kl_lambda must be 0 or above, got -1"),
-        ({"kernel_gate": True}, "kernel_gate=True with attention='dot', which learns no kernel; expected ika, ikan or mikan"),
+        (
+            {"kernel_gate": True},
+            "kernel_gate=True with attention='dot', which learns no kernel; expected ika, ikan or mikan",
+        ),
         ({"position_dim": 4}, "position_dim must be 0, got 4"),
     ],
     ids=str,
@@ -191,3 +194,19 @@ def test_a_batch_of_empty_texts_gives_empty_outputs(attention: str, causal: bool
         output = ContextEncoderModel(config).train(trained)(none)
         assert output.last_hidden_state.shape == (2, 0, 8)
         assert output.pooler_output.tolist() == torch.zeros(2, 8).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("attention", ["dot", "ika", "ikan", "mikan"])
+def test_half_precision_is_near_single_precision(attention: str, dtype: torch.dtype) -> None:
+    """Also where attention is far from uniform: with weights four times as large as they start."""
+    torch.manual_seed(0)
+    model = ContextEncoderModel(ContextEncoderConfig(vocab_size=200, hidden_size=128, attention=attention)).eval()
+    ids = torch.randint(2, 200, (4, 24))
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1 and "kernel" not in name:
+                weight.mul_(4)
+        single = model(ids).last_hidden_state
+        half = model.to(dtype)(ids).last_hidden_state.float()
+    assert (half - single).norm() < 0.02 * single.norm()
