@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import os
 import re
+import secrets
 import shutil
+import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +21,8 @@ from typing import BinaryIO
 
 # Names of datasets that ctxzoo builds. They are on no hub: whoever registered one there could swap what is loaded.
 OWN_NAMESPACE = "ctxzoo-data"
+NAME_KEPT = 50  # letters of a name that its temporary name begins with; names may have 255 bytes
+MOST_LINKS = 40  # of a chain, as Linux has it
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 _PART = r"[A-Za-z0-9_][\w.-]*"
 _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -24,20 +30,72 @@ _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path` to write to, and rename it when the block ends without an error.
+    """Give a temporary name to write to, which becomes `path` when the block ends without an error.
 
-    The folder is made where it is missing. After an error nothing of the temporary file is left.
+    The folder is made where it is missing. A link stays: what it points to is replaced. What is there and is no regular
+    file (a pipe, a device, an open file such as /dev/stdout) is not replaced either: the content is written into it
+    when the block ends. After an error nothing of the temporary file is left. Its name cannot be guessed, and it is
+    never an existing file or link; so several threads and processes may write one `path`, and the last to end wins.
 
     Raises:
-        OSError: the folder or the file cannot be written.
+        OSError: The folder or the file cannot be written; `path` is a folder.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a file to write")
+    if _is_written_into(path):
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / "content"
+            yield temporary
+            with temporary.open("rb") as content, _open_to_write_into(path) as out:
+                shutil.copyfileobj(content, out)
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name[:NAME_KEPT]}.{secrets.token_hex(8)}.tmp")
     try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))  # what was private stays so
         yield temporary
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def temporary_names(name: str) -> str:
+    """Return the pattern, for `glob`, of the temporary names that `atomic_path` gives to a file of this name."""
+    return f".{glob.escape(name[:NAME_KEPT])}.*.tmp"
+
+
+def _is_written_into(path: Path) -> bool:
+    try:
+        return not stat.S_ISREG(path.stat().st_mode) or _descriptor(path) is not None
+    except FileNotFoundError:
+        return False
+
+
+def _open_to_write_into(path: Path) -> BinaryIO:
+    """Open what is there, without truncating it: an open file of this process where it stands, so that `>>` appends."""
+    descriptor = _descriptor(path)
+    if descriptor is None:
+        return os.fdopen(os.open(path, os.O_WRONLY), "wb")
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    return os.fdopen(os.dup(descriptor), "wb")
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of the open file of this process that a path such as /dev/stdout or /dev/fd/3 means."""
+    place = os.path.abspath(path)
+    for _ in range(MOST_LINKS):
+        folder, name = os.path.split(place)
+        folder = os.path.realpath(folder)
+        if name.isdigit() and folder in ("/dev/fd", os.path.realpath("/proc/self/fd")):
+            return int(name)
+        if not os.path.islink(place):
+            break
+        place = os.path.join(folder, os.readlink(place))
+    return None
 
 
 @contextmanager
@@ -51,23 +109,54 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Give a new folder beside `path` to fill, which takes the place of `path` when the block ends without an error.
 
-    What was there before is removed. After an error it stays as it was, and nothing of the new folder is left.
+    What was there before is removed; of a link, what it points to. After an error it stays as it was, and nothing of
+    the new folder is left.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: The folder cannot be made or written; `path` is a file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name[:NAME_KEPT]}-", dir=target.parent))
     try:
         # A folder inside, because mkdtemp's own is closed to other users.
-        fresh, earlier = scratch / path.name, scratch / "earlier"
+        fresh = scratch / target.name
         fresh.mkdir()
         yield fresh
-        if path.exists():
-            os.replace(path, earlier)
-        os.replace(fresh, path)
+        swap_folder(fresh, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def swap_folder(new: Path, folder: Path) -> None:
+    """Replace `folder`, which may be missing, by `new`; if that fails, `folder` is what it was.
+
+    Raises:
+        OSError: It cannot be replaced. If it cannot be put back either, the message says where it is.
+    """
+    if not folder.exists():
+        os.replace(new, folder)
+        return
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; expected a folder to replace, or a new name")
+    # An empty folder may be replaced.
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name[:NAME_KEPT]}-old-", dir=folder.parent))
+    try:
+        os.replace(folder, aside)
+    except OSError:
+        aside.rmdir()
+        raise
+    try:
+        os.replace(new, folder)
+    except BaseException:
+        try:
+            os.replace(aside, folder)
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{folder} could not be replaced; what it held is in {aside}: {error}"
+            ) from error
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

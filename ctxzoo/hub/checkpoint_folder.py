@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
+from ctxzoo.data.files import atomic_folder
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, read_architecture
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -55,15 +54,9 @@ def write_checkpoint_folder(
         raise FileExistsError(
             f"{folder} exists and is not a checkpoint folder; it is not replaced, choose another name"
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-new-", dir=folder.parent))
-    try:
+    with atomic_folder(folder) as temporary:
         _fill(temporary, model, tokenizer, card, eval_results or {}, half)
         check_checkpoint_folder(temporary)
-        temporary.chmod(0o777 & ~_umask())  # mkdtemp makes it private
-        swap_folder(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
@@ -110,24 +103,3 @@ def _fill(
         file = folder / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-
-
-def swap_folder(new: Path, folder: Path) -> None:
-    """Replace `folder` by `new`; if that fails, `folder` is what it was."""
-    if not folder.exists():
-        os.replace(new, folder)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-    os.replace(folder, aside)  # an empty folder may be replaced
-    try:
-        os.replace(new, folder)
-    except OSError:
-        os.replace(aside, folder)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -21,6 +21,7 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
+from ctxzoo.data.files import atomic_file, temporary_names
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 
@@ -90,17 +91,14 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f"{target.name}.part")
-        try:
-            with part.open("wb") as file:
-                torch.save(checkpoint, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        for left in target.parent.glob(
+            temporary_names(target.name)
+        ):  # by a run that was killed; this one has the folder
+            left.unlink(missing_ok=True)
+        with atomic_file(target) as file:
+            torch.save(checkpoint, file)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 class ResumeCheckpoint(ModelCheckpoint):

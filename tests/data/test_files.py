@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import multiprocessing
 import os
@@ -9,7 +10,11 @@ import runpy
 import signal
 import stat
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -19,10 +24,12 @@ from ctxzoo.cli.main import main
 from ctxzoo.data.files import (
     atomic_file,
     atomic_folder,
+    atomic_path,
     cached_folder,
     content_hash,
     default_cache_folder,
     refuse_missing_path,
+    write_atomically,
 )
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -177,6 +184,144 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         fail()
     assert path.read_bytes() == b"first"
     assert [each.name for each in path.parent.iterdir()] == ["file"]
+
+
+@contextmanager
+def read_meanwhile(pipe: Path) -> Iterator[list[bytes]]:
+    """Read a named pipe to its end, in a thread, while the block writes."""
+    content: list[bytes] = []
+    reader = threading.Thread(target=lambda: content.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    yield content
+    reader.join(timeout=20)
+
+
+def test_a_pipe_is_written_into_and_stays(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with read_meanwhile(pipe) as content:
+            write_atomically(path, b"whole")
+        assert content == [b"whole"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_a_device_is_written_into_and_stays(tmp_path: Path) -> None:
+    device = tmp_path / "device"
+    with contextlib.suppress(PermissionError):  # who may make none can replace none
+        os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        with contextlib.suppress(PermissionError):  # of a file system without devices
+            write_atomically(device, b"whole")
+        assert stat.S_ISCHR(device.stat().st_mode)
+        assert list(tmp_path.iterdir()) == [device]
+
+
+def test_an_open_file_is_written_into_where_it_stands(tmp_path: Path) -> None:
+    """As /dev/stdout in `ctxzoo … --output /dev/stdout >> file`."""
+    log, link = tmp_path / "log", tmp_path / "stdout"
+    log.write_bytes(b"before\n")
+    with log.open("ab", buffering=0) as file:
+        link.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        for path in (link, Path(f"/proc/self/fd/{file.fileno()}")):
+            write_atomically(path, b"content\n")
+        file.write(b"after\n")
+    assert log.read_bytes() == b"before\ncontent\ncontent\nafter\n"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log", "stdout"]
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link, chain, dangling = (tmp_path / name for name in ("there/file", "link", "chain", "dangling"))
+    target.write_bytes(b"earlier")
+    target.chmod(0o640)
+    link.symlink_to("there/file")
+    chain.symlink_to(link)
+    dangling.symlink_to("there/new")
+    for number, path in enumerate((link, chain)):
+        write_atomically(path, b"%d" % number)
+        assert target.read_bytes() == b"%d" % number
+        assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    write_atomically(dangling, b"new")
+    assert (tmp_path / "there" / "new").read_bytes() == b"new"
+    assert link.is_symlink()
+    assert chain.is_symlink()
+    assert dangling.is_symlink()
+
+    folder = tmp_path / "folder"
+    (tmp_path / "real").mkdir()
+    folder.symlink_to("real")
+    with atomic_folder(folder) as fresh:
+        (fresh / "a").write_text("a")
+    assert folder.is_symlink()
+    assert [each.name for each in (tmp_path / "real").iterdir()] == ["a"]
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"precious")
+    with pytest.raises(IsADirectoryError, match="is a folder; expected a file"):
+        write_atomically(tmp_path, b"")
+    with pytest.raises(NotADirectoryError, match="file is a file; expected a folder"), atomic_folder(tmp_path / "file"):
+        pass
+    assert (tmp_path / "file").read_bytes() == b"precious"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_temporary_name_is_new_each_time_and_no_link_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = set()
+    for _ in range(3):
+        with atomic_path(tmp_path / "file") as temporary:
+            names.add(temporary.name)
+    assert len(names) == 3
+    monkeypatch.setattr("ctxzoo.data.files.secrets.token_hex", lambda number: "0" * 2 * number)
+    with atomic_path(tmp_path / "file") as temporary:
+        guessed = temporary
+    (tmp_path / "precious").write_bytes(b"precious")
+    guessed.symlink_to(tmp_path / "precious")
+    with pytest.raises(FileExistsError):
+        write_atomically(tmp_path / "file", b"other")
+    assert (tmp_path / "precious").read_bytes() == b"precious"
+
+
+def test_four_threads_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents = [bytes([number]) * 200_000 for number in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in threads.map(lambda number: write_atomically(path, contents[number % 4]), range(80)):
+            assert path.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_long_name_has_a_temporary_one(tmp_path: Path) -> None:
+    write_atomically(tmp_path / ("ü" * 125 + ".json"), b"whole")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("undone", [True, False])
+def test_a_folder_that_cannot_be_replaced_is_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undone: bool
+) -> None:
+    folder = tmp_path / "data"
+    with atomic_folder(folder) as fresh:
+        (fresh / "earlier").write_text("precious")
+    replace, calls = os.replace, []
+
+    def fail_later(source: Path, target: Path) -> None:
+        calls.append(source)
+        if len(calls) == 2 or (len(calls) == 3 and not undone):
+            raise OSError(errno.EIO, "the disk is gone")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_later)
+    with pytest.raises(OSError, match="the disk is gone") as failed, atomic_folder(folder) as fresh:
+        (fresh / "new").write_text("new")
+    (left,) = tmp_path.iterdir()
+    assert left == folder if undone else f"what it held is in {left}" in str(failed.value)
+    assert [path.name for path in left.iterdir()] == ["earlier"]
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "/absent", "./absent", "../a", "~/a", "a b/c", "a/", "", "C:\\a", "-a/b"])

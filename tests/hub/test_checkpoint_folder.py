@@ -16,7 +16,6 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForQuestionAnswering
 
 import ctxzoo
-from ctxzoo.hub import checkpoint_folder
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder, write_checkpoint_folder
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from tests.support.tiny_checkpoint import CHARACTERS, WORDS, tiny_model, tiny_result, tiny_tokenizer, write_tiny
@@ -120,11 +119,11 @@ def test_failure_leaves_the_old_checkpoint(checkpoint: Path, monkeypatch: pytest
         real = os.replace
 
         def replace(source: Path, target: Path) -> None:
-            if "-new-" in Path(source).name:
+            if Path(source).parent != checkpoint.parent:  # the new one; the earlier is put back
                 raise OSError("disk full")
             real(source, target)
 
-        monkeypatch.setattr(checkpoint_folder.os, "replace", replace)
+        monkeypatch.setattr(os, "replace", replace)
     with pytest.raises((OSError, CheckpointFolderError), match=r"disk full|do not belong together"):
         write_checkpoint_folder(checkpoint, model=tiny_model(1), tokenizer=tokenizer, card="# Card")
     assert contents(checkpoint.parent) == before

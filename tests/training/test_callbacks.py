@@ -211,7 +211,7 @@ def test_a_write_that_fails_leaves_the_earlier_one_alone(tmp_path, monkeypatch, 
 
 
 def test_what_a_killed_write_left_is_in_no_ones_way(tmp_path):
-    (tmp_path / "last.ckpt.part").write_bytes(b"half")
+    (tmp_path / ".last.ckpt.0123456789abcdef.tmp").write_bytes(b"half")
     write(tmp_path / "last.ckpt", 1)
     assert step_of(tmp_path / "last.ckpt") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]

@@ -124,7 +124,7 @@ except FullDiskError as error:
 """
     assert "File too large" in run_python(program).stdout
     assert (tmp_path / "last.ckpt").read_bytes() == b"earlier"
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".*"))
     assert not (tmp_path / "result.json").exists()
 
 
@@ -155,7 +155,7 @@ except FullDiskError as error:
 assert last.read_bytes() == before
 set_limit(resource.RLIM_INFINITY)
 result = execute(classifier_run(folder, epochs=2), resume=True)
-print(result.metrics["epochs"], sorted(path.suffix for path in folder.rglob("*.part")))
+print(result.metrics["epochs"], sorted(path.name for path in folder.rglob(".*.tmp")))
 """
     printed = run_python(program).stdout
     assert "full: cannot write more below" in printed

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import lightning
 from torch import nn
 from transformers import AutoTokenizer
 
-from ctxzoo.hub.checkpoint_folder import swap_folder
+from ctxzoo.data.files import atomic_folder
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import write_result_file
 from ctxzoo.runs.finish import training_result
@@ -116,10 +114,8 @@ class PretrainedRun(TrainingRun):
         trainer: lightning.Trainer,
         scores: dict[str, dict[str, float]],
     ) -> None:
-        with tempfile.TemporaryDirectory(prefix=".checkpoint-new-", dir=self.spec.folder) as place:
-            new = Path(place) / "checkpoint"
+        with atomic_folder(self.spec.checkpoint) as new:
             task.model.save_pretrained(new)
             data.tokenizer.save_pretrained(new)
-            swap_folder(new, self.spec.checkpoint)
         # Last: a run whose results are there is taken for finished.
         write_result_file(training_result(task, data, trainer, scores, self.spec, self.card), self.spec.results_file)
