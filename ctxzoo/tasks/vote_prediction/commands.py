@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, positive
+from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, positive, say_written
 
 COLUMNS = (
     Option("legislator_column", "of a table of votes: who votes; default: legislator"),
@@ -75,7 +75,8 @@ class VotePredictionCommands(TaskCommands):
         known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
             header = (columns.bill, columns.text)
-            answer_file(options, VoteAnswers(model, columns, texts=texts, known=known), "predictions", columns=header)
+            answers = VoteAnswers(model, columns, texts=texts, known=known)
+            say_written(options, f"{answer_file(options, answers, columns=header)} predictions")
             return
         if bill is None and len(known) > 1:
             raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")
