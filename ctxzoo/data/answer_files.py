@@ -39,6 +39,22 @@ class Answer:
     replaced: frozenset[str] = frozenset()
 
 
+def ranked_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, alone: Any) -> Answer:
+    """Return as an answer the likeliest of many, a line of a CSV file for each.
+
+    Args:
+        found: Name and probability of each, the likeliest first; none where nothing of the row is known.
+        what: They are, in the singular: "item".
+        left_out: How many entries of the row are unknown.
+        alone: See `Answer`.
+    """
+    keys = (f"predicted_{what}", "probability")
+    ranked = [dict(zip(keys, pair, strict=True)) for pair in found]
+    blank = {"rank": None, **dict.fromkeys(keys)}
+    cells = [{"left_out": left_out, "rank": rank, **one} for rank, one in enumerate(ranked, start=1)]
+    return Answer({"left_out": left_out, "predicted": ranked}, cells or [{"left_out": left_out, **blank}], alone)
+
+
 def write_answers(
     chunks: Iterable[list[Row]],
     answer: Callable[[list[Row]], Sequence[Answer | None]],

@@ -75,43 +75,79 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
         OSError: There is no such file, or it cannot be read.
         DatasetFileError: It is empty, or not of its kind.
     """
-    if source != STDIN and source.is_dir():
-        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(source))))
+    folder = Path(resolve_dataset(str(source)))
+    if folder.is_dir():
+        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(folder))))
         return
-    if source != STDIN and not source.exists():
-        folder = resolve_dataset(str(source))
-        if not Path(folder).is_dir():
-            raise FileNotFoundError(
-                f"no file {str(source)!r}; expected a .csv, .tsv, .jsonl or .parquet file, one text a line, a folder, "
-                "or - for the standard input"
-            )
-        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(folder)))
+    with as_file(source, kind=kind, columns=columns) as file:
+        name = _name_of(source)
+        found = kind or _kind_of_name(file)
+        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(file, name, found))))
+
+
+@contextmanager
+def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[Path]:
+    """Give what a user named as a file whose name says its kind, for readers that need one.
+
+    Args:
+        source: A file, which is given as it is unless `kind` is named; or "-", or a pipe, which is written down.
+        kind, columns: See `open_rows`.
+
+    Raises:
+        FileNotFoundError: There is no such file, nor such a folder among the datasets.
+    """
+    is_pipe = source == STDIN or _is_pipe(source)
+    if not is_pipe and not Path(resolve_dataset(str(source))).exists():
+        raise FileNotFoundError(
+            f"no file {str(source)!r}; expected a .csv, .tsv, .jsonl or .parquet file, one text a line, a folder, or - "
+            "for the standard input"
+        )
+    if not is_pipe and kind is None:
+        yield source
         return
-    name = "the standard input" if source == STDIN else str(source)
-    with _opened(source) as packed:
-        stream = io.BufferedReader(packed, PEEK)
-        if stream.peek(len(GZIP))[: len(GZIP)] == GZIP:
-            stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), PEEK)  # type: ignore[arg-type, unused-ignore]
-        found = kind or _kind_of_name(source)
-        if found is None:
-            found = _kind_of_content(stream.peek(PEEK)[:PEEK], columns)
-            print(f"ctxzoo: {name} is read as {found} (--format says otherwise)", file=sys.stderr)
-        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(stream, name, found))))
+    with tempfile.TemporaryDirectory(prefix="ctxzoo-rows-") as folder:
+        whole = Path(folder) / "rows"
+        if is_pipe:
+            # The standard input stays open.
+            place = sys.stdin.fileno() if source == STDIN else source
+            with open(place, "rb", closefd=source != STDIN) as stream, whole.open("wb") as written:
+                shutil.copyfileobj(stream, written)
+        else:
+            whole.symlink_to(source.resolve())
+        with _unpacked(whole) as unpacked:
+            is_packed, begin = isinstance(unpacked, gzip.GzipFile), unpacked.read(PEEK)
+        if kind is None:
+            kind = _kind_of_content(begin, columns)
+            print(f"ctxzoo: {_name_of(source)} is read as {kind} (--format says otherwise)", file=sys.stderr)
+        yield whole.rename(whole.with_name(f"rows.{kind}{'.gz' if is_packed else ''}"))
 
 
-def _opened(source: Path) -> IO[bytes]:
-    # The standard input stays open.
-    return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) if source == STDIN else source.open("rb", 0)
+def _name_of(source: Path) -> str:
+    return "the standard input" if source == STDIN else str(source)
 
 
-def _kind_of_name(source: Path) -> str | None:
-    """Return the kind that a name says; None for a pipe, whose name says nothing."""
+def _is_pipe(source: Path) -> bool:
+    return source.exists() and not source.is_dir() and not source.is_file()
+
+
+@contextmanager
+def _unpacked(file: Path) -> Iterator[IO[bytes]]:
+    with file.open("rb") as stream:
+        if stream.peek(len(GZIP))[: len(GZIP)] != GZIP:
+            yield stream
+            return
+        with gzip.GzipFile(fileobj=stream) as unpacked:
+            yield unpacked  # type: ignore[misc, unused-ignore]
+
+
+def _kind_of_name(source: Path) -> str:
+    """Return the kind that a name says; the lines of a file of any other name are texts."""
     kind = source.name.lower().removesuffix(".gz").rpartition(".")[2]
     if kind in KINDS:
         return kind
     if kind == "json":
         raise DatasetFileError(f"{source} is a .json file; expected rows: .csv, .tsv, .jsonl or .parquet")
-    return LINES if source.is_file() else None
+    return LINES
 
 
 def _kind_of_content(begin: bytes, columns: Sequence[str]) -> str:
@@ -140,20 +176,19 @@ def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
     yield from rows
 
 
-def _rows(stream: io.BufferedReader, name: str, kind: str) -> Iterator[Row]:
+def _rows(file: Path, name: str, kind: str) -> Iterator[Row]:
     try:
-        if kind == "parquet":
-            yield from _parquet_rows(stream, name)
-            return
-        # Lines end with a line feed alone: a lone carriage return belongs to its text. csv finds its own ends.
-        newline = "" if kind in SEPARATORS else "\n"
-        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
-            if kind in SEPARATORS:
-                yield from _delimited_rows(text, name, SEPARATORS[kind])
-            elif kind == "jsonl":
-                yield from _json_rows(text, name)
-            else:
-                yield from _line_rows(text, name)
+        with _unpacked(file) as stream:
+            if kind == "parquet":
+                yield from _parquet_rows(stream, name)
+                return
+            # Lines end with a line feed alone: a lone carriage return belongs to its text. csv finds its own ends.
+            newline = "" if kind in SEPARATORS else "\n"
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
+                if kind in SEPARATORS:
+                    yield from _delimited_rows(text, name, SEPARATORS[kind])
+                else:
+                    yield from (_json_rows if kind == "jsonl" else _line_rows)(text, name)
     except UnicodeDecodeError as error:
         raise DatasetFileError(f"{name}: not UTF-8 text ({error.reason} at byte {error.start} of a block)") from error
     except (EOFError, gzip.BadGzipFile) as error:
@@ -203,19 +238,14 @@ def _delimited_rows(text: IO[str], name: str, separator: str) -> Iterator[Row]:
         raise DatasetFileError(f"{name}, line {lines.line_num}: {error}; is a quote missing, or too many?") from error
 
 
-def _parquet_rows(stream: io.BufferedReader, name: str) -> Iterator[Row]:
-    # Parquet is read from its end, so a pipe is written down first.
-    with tempfile.TemporaryFile() as whole:
-        seekable = stream.seekable() and not isinstance(stream.raw, gzip.GzipFile)
-        if not seekable:
-            shutil.copyfileobj(stream, whole)
-        try:
-            file = pa.parquet.ParquetFile(stream if seekable else whole)
-            refuse_repeated(Path(name), file.schema_arrow.names)
-            for batch in file.iter_batches(CHUNK):
-                yield from batch.to_pylist()
-        except pa.ArrowException as error:
-            raise DatasetFileError(f"{name} cannot be read: {error}") from error
+def _parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
+    try:
+        file = pa.parquet.ParquetFile(stream)
+        refuse_repeated(Path(name), file.schema_arrow.names)
+        for batch in file.iter_batches(CHUNK):
+            yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        raise DatasetFileError(f"{name} cannot be read: {error}") from error
 
 
 def _dataset_rows(folder: str) -> Iterator[Row]:

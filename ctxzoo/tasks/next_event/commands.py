@@ -6,7 +6,16 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+    say_written,
+)
 
 COLUMNS = (
     Option("user_column", "of a file of events: whose they are; default: user"),
@@ -53,25 +62,24 @@ class NextEventCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if (own["history"] is None) == (options.file is None):
-            raise ValueError("give either --history, or --file with --output")
-        if own["history"] is not None and options.output is not None:
-            raise ValueError("--output belongs to --file")
-        check_output(options)
+        check_input(options, "history", own["history"])
+        typed = None if own["history"] is None else parsed_history(own["history"])
 
+        from ctxzoo.data.row_stream import as_file
         from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.next_event.prediction import EventAnswers, history_rows
 
-        top = own["top"]
-        if own["history"] is not None:
-            events, times = parsed_history(own["history"])
-            model, _ = load_saved_model(options.checkpoint)
-            for name, probability in model.next_events(events, times, top):
+        model, _ = load_saved_model(options.checkpoint)
+        model.to(device_of(options))
+        if typed is not None:
+            for name, probability in model.next_events(*typed, own["top"]):
                 print(f"{probability:.4f}  {name}")
             return
-        model, _ = load_saved_model(options.checkpoint)
-        told = _predictions(options, own, model, top)
-        write_json(options.output, told)
-        print(f"{len(told)} histories: {options.output}")
+        columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
+        header = [name or usual for usual, name in columns.items()]
+        with as_file(options.file, kind=options.format, columns=header) as file:
+            number = answer_file(options, EventAnswers(model, own["top"]), rows=history_rows(file, columns))
+        say_written(options, f"{number} histories")
 
 
 def parsed_history(text: str) -> tuple[list[str], list[float]]:
@@ -90,34 +98,6 @@ def parsed_history(text: str) -> tuple[list[str], list[float]]:
         events.append(name.strip())
         times.append(time.strip())
     return events, seconds_of(times)
-
-
-def _predictions(
-    options: argparse.Namespace, own: Mapping[str, Any], model: Any, top: int | None
-) -> list[dict[str, Any]]:
-    """Return of each history of a file its name, the number of unknown events, and the likeliest next ones.
-
-    Raises:
-        OSError, ValueError: the file is missing or not as it should be.
-    """
-    from ctxzoo.data.event_rows import EventColumns
-    from ctxzoo.tasks.next_event.reader import read_histories
-    from ctxzoo.tasks.next_event.sample import EVENTS, HISTORY, TIMES
-
-    if not options.file.is_file():
-        raise FileNotFoundError(f"no file {str(options.file)!r}; expected a .csv, .tsv or .parquet file of events")
-    names = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
-    columns = EventColumns(**{name: value for name, value in names.items() if value is not None})
-    rows = read_histories(str(options.file), columns=columns).splits["train"]
-    known = set(model.config.names())
-    told = []
-    for history, events, times in zip(rows[HISTORY], rows[EVENTS], rows[TIMES], strict=True):
-        kept = [(event, time) for event, time in zip(events, times, strict=True) if event in known]
-        found = model.next_events([event for event, _ in kept], [time for _, time in kept], top) if kept else []
-        told.append(
-            {"history_id": history, "left_out": len(events) - len(kept), "next": [list(pair) for pair in found]}
-        )
-    return told
 
 
 COMMANDS = NextEventCommands()

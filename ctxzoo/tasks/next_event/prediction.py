@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel
 
-from ctxzoo.data.event_rows import seconds_of
+from ctxzoo.data.answer_files import Answer, ranked_answer
+from ctxzoo.data.event_rows import EventColumns, seconds_of
+from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.tasks.next_event.reader import read_histories
+from ctxzoo.tasks.next_event.sample import EVENTS, HISTORY, TIMES
 
 
 def next_events(
@@ -41,3 +45,46 @@ def next_events(
         raise ValueError(f"a {type(model).__name__} predicts no events; expected one of next-event")
     found: list[tuple[str, float]] = model.next_events(history, seconds_of(timestamps), k)
     return found
+
+
+class EventAnswers:
+    """The answers of a model to histories, of which it reads the events that it knows.
+
+    Args:
+        model: With `next_events`; it computes where it is.
+        top: Number of events; None: the model's.
+    """
+
+    def __init__(self, model: Any, top: int | None) -> None:
+        self.model = model
+        self.top = top
+        self.known = set(model.config.names())
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
+        """Return the answers to histories of `history_rows`, in their order; their events are taken out of the rows."""
+        return [self._answer(next(iter(row.values())), row.pop(EVENTS), row.pop(TIMES)) for row in rows]
+
+    def _answer(self, history: str, events: Sequence[str], times: Sequence[float]) -> Answer:
+        kept = [(event, time) for event, time in zip(events, times, strict=True) if event in self.known]
+        left_out = len(events) - len(kept)
+        read = ([event for event, _ in kept], [time for _, time in kept])
+        found = self.model.next_events(*read, self.top) if kept else []
+        alone = {"history_id": history, "left_out": left_out, "next": [list(pair) for pair in found]}
+        return ranked_answer(found, "event", left_out, alone)
+
+
+def history_rows(source: Path, columns: Mapping[str, str | None]) -> RowStream:
+    """Return the histories of a file, folder or Hub id: the user, under the name of its column, events and times.
+
+    Args:
+        source: See `read_histories`.
+        columns: Fields of `EventColumns` to names; None: the usual one.
+
+    Raises:
+        OSError, ValueError: It is missing or not as it should be.
+    """
+    named = EventColumns(**{name: value for name, value in columns.items() if value is not None})
+    splits = read_histories(str(source), columns=named).splits.values()
+    told = (one for rows in splits for one in zip(rows[HISTORY], rows[EVENTS], rows[TIMES], strict=True))
+    rows = ({named.user: name, EVENTS: events, TIMES: times} for name, events, times in told)
+    return stream_of(str(source), rows)

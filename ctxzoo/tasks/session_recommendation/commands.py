@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ctxzoo.tasks.commands import Option, TaskCommands, check_output, how_to_score, positive, write_json
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+    say_written,
+)
 
 COLUMNS = (
     Option("user_column", "of a file of events: whose they are; default: user"),
@@ -53,55 +61,26 @@ class SessionRecommendationCommands(TaskCommands):
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if (own["history"] is None) == (options.file is None):
-            raise ValueError("give either --history, or --file with --output")
-        if own["history"] is not None and options.output is not None:
-            raise ValueError("--output belongs to --file")
-        check_output(options)
+        check_input(options, "history", own["history"])
 
+        from ctxzoo.data.row_stream import as_file
         from ctxzoo.hub.saved_model import load_saved_model
+        from ctxzoo.tasks.session_recommendation.recommendation import Recommendations, session_rows
 
         model, _ = load_saved_model(options.checkpoint)
+        model.to(device_of(options))
         how = {"k": own["top"], "only_new": own["only_new"] == "yes"}
         if own["history"] is not None:
             history = [name.strip() for name in own["history"].split(BETWEEN)]
             for name, probability in model.recommend(history, **how):
                 print(f"{probability:.4f}  {name}")
             return
-        sessions = _sessions(options.file, own, model)
-        told = [
-            {
-                "session_id": session,
-                "left_out": left_out,
-                "recommended": [list(pair) for pair in model.recommend(history, **how)] if history else [],
-            }
-            for session, history, left_out in sessions
-        ]
-        write_json(options.output, told)
-        print(f"{len(told)} sessions: {options.output}")
-
-
-def _sessions(file: Path, own: Mapping[str, Any], model: Any) -> list[tuple[str, list[str], int]]:
-    """Return name, known items, and the number of unknown ones, of each session of a file.
-
-    Raises:
-        OSError, ValueError: the file is missing or not as it should be.
-    """
-    from ctxzoo.data.event_rows import EventColumns
-    from ctxzoo.tasks.session_recommendation.reader import read_sessions
-    from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION
-
-    if not file.is_file():
-        raise FileNotFoundError(f"no file {str(file)!r}; expected a .csv, .tsv or .parquet file of events")
-    names = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
-    columns = EventColumns(**{name: value for name, value in names.items() if value is not None})
-    rows = read_sessions(str(file), columns=columns).splits["train"]
-    known = set(model.config.names())
-    found = []
-    for session, items in zip(rows[SESSION], rows[ITEMS], strict=True):
-        history = [item for item in items if item in known]
-        found.append((session, history, len(items) - len(history)))
-    return found
+        columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
+        header = [name or usual for usual, name in columns.items()]
+        with as_file(options.file, kind=options.format, columns=header) as file:
+            rows = session_rows(file, columns)
+            number = answer_file(options, Recommendations(model, **how), rows=rows)
+        say_written(options, f"{number} sessions")
 
 
 COMMANDS = SessionRecommendationCommands()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel
 
+from ctxzoo.data.answer_files import Answer, ranked_answer
+from ctxzoo.data.event_rows import EventColumns
+from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.tasks.session_recommendation.reader import read_sessions
+from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION
 
 
 def recommend(
@@ -39,3 +44,44 @@ def recommend(
         raise ValueError(f"a {type(model).__name__} recommends nothing; expected one of session-recommendation")
     found: list[tuple[str, float]] = model.recommend(history, k, only_new=only_new)
     return found
+
+
+class Recommendations:
+    """The answers of a model to sessions, of which it reads the items that it knows.
+
+    Args:
+        model: With `recommend`; it computes where it is.
+        how: Arguments of `recommend`.
+    """
+
+    def __init__(self, model: Any, **how: Any) -> None:
+        self.model = model
+        self.how = how
+        self.known = set(model.config.names())
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
+        """Return the answers to sessions of `session_rows`, in their order; their items are taken out of the rows."""
+        return [self._answer(next(iter(row.values())), row.pop(ITEMS)) for row in rows]
+
+    def _answer(self, session: str, items: Sequence[str]) -> Answer:
+        history = [item for item in items if item in self.known]
+        left_out = len(items) - len(history)
+        found = self.model.recommend(history, **self.how) if history else []
+        alone = {"session_id": session, "left_out": left_out, "recommended": [list(pair) for pair in found]}
+        return ranked_answer(found, "item", left_out, alone)
+
+
+def session_rows(source: Path, columns: Mapping[str, str | None]) -> RowStream:
+    """Return the sessions of a file, folder or Hub id: the user, under the name of its column, and the items.
+
+    Args:
+        source: See `read_sessions`.
+        columns: Fields of `EventColumns` to names; None: the usual one.
+
+    Raises:
+        OSError, ValueError: It is missing or not as it should be.
+    """
+    named = EventColumns(**{name: value for name, value in columns.items() if value is not None})
+    splits = read_sessions(str(source), columns=named).splits.values()
+    pairs = (pair for rows in splits for pair in zip(rows[SESSION], rows[ITEMS], strict=True))
+    return stream_of(str(source), ({named.user: session, ITEMS: items} for session, items in pairs))

@@ -86,8 +86,16 @@ def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, caps
     first, second = json.loads(out.read_text())
     assert first == {"history_id": "1", "left_out": 1, "next": [list(pair) for pair in expected]}
     assert second == {"history_id": "2", "left_out": 1, "next": []}
+    table = tmp_path / "out.csv"
+    assert main(["predict", checkpoint, "--file", str(events), "--top", "2", "--output", str(table)]) == 0
+    header, *rows = [line.split(",") for line in table.read_text().splitlines()]
+    assert header == ["user", "left_out", "rank", "predicted_event", "probability"]
+    assert [row[:4] for row in rows] == [
+        *(["1", "1", str(rank), name] for rank, (name, _) in enumerate(expected, start=1)),
+        ["2", "1", "", ""],
+    ]
     for options, message in (
-        ([], "give either --history, or --file with --output"),
+        ([], "give either --history, or --file"),
         (["--history", "water"], "'water' is no event with a time"),
         (["--history", "dig @ 3"], "does not know the event 'dig'"),
         (["--history", "water @ soon"], "timestamps begins with 'soon', which is no time"),

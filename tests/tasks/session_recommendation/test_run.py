@@ -88,7 +88,12 @@ def test_the_programs_of_its_card_run(
     assert printed.splitlines()[-1] == said
 
 
-def test_commands(finished: tuple[SessionRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    finished: tuple[SessionRun, RunResult],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     one, result = finished
     checkpoint = str(one.spec.checkpoint)
     assert main(["verify", checkpoint]) == 0
@@ -114,6 +119,23 @@ def test_commands(finished: tuple[SessionRun, RunResult], tmp_path: Path, capsys
     assert first["recommended"] == [list(pair) for pair in recommend(checkpoint, ["tea 1", "tea 2"], k=2)]
     assert (first["session_id"], first["left_out"]) == ("1", 1)
     assert second == {"session_id": "2", "left_out": 1, "recommended": []}
+    capsys.readouterr()
+    with events.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert main(["predict", checkpoint, "--file", "-", "--user_column", "who", "--top", "2"]) == 0
+    captured = capsys.readouterr()
+    assert "the standard input is read as csv" in captured.err
+    lines = [json.loads(line) for line in captured.out.splitlines()]
+    assert [line["who"] for line in lines] == ["1", "2"]
+    assert [[one["predicted_item"], one["probability"]] for one in lines[0]["predicted"]] == first["recommended"]
+    table = tmp_path / "out.csv"
+    assert main([*command, "--output", str(table)]) == 0
+    header, *rows = [line.split(",") for line in table.read_text().splitlines()]
+    assert header == ["who", "left_out", "rank", "predicted_item", "probability"]
+    assert [row[:4] for row in rows] == [
+        *(["1", "1", str(rank), item] for rank, (item, _) in enumerate(first["recommended"], start=1)),
+        ["2", "1", "", ""],
+    ]
 
 
 @pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
@@ -137,10 +159,10 @@ def test_events_in_a_file_are_read_as_their_sessions(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give either --history, or --file with --output"),
+        ([], "give either --history, or --file"),
         (["--history", "tea 1", "--file", "a.csv"], "give either --history, or --file"),
         (["--history", "tea 1", "--output", "a.json"], "--output belongs to --file"),
-        (["--file", "a.csv"], "--file needs --output"),
+        (["--file", "a.csv"], "no file 'a.csv'"),
         (["--file", "a.csv", "--output", "a.json"], "no file 'a.csv'"),
         (["--history", "gold | tea 1"], "does not know the item 'gold': expected one of its 48 names"),
         (["--history", "tea 1", "--top", "49"], "k=49: expected 1 to 48"),
