@@ -202,17 +202,6 @@ def check_input(options: argparse.Namespace, name: str, value: str | None) -> No
         raise ValueError(f"--{name} is {value!r}; expected a {name}")
 
 
-def check_text_or_file(options: argparse.Namespace, text: str | None) -> None:
-    """Refuse anything but one text, or a file."""
-    check_input(options, "text", text)
-
-
-def check_output(options: argparse.Namespace) -> None:
-    """Refuse a file without an output file."""
-    if options.file is not None and options.output is None:
-        raise ValueError("--file needs --output, the JSON file to write")
-
-
 def answer_file(
     options: argparse.Namespace,
     answer: Callable[[list[dict[str, Any]], RowStream], Sequence[Answer | None]],
