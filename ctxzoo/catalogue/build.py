@@ -11,7 +11,7 @@ import yaml
 from huggingface_hub import snapshot_download
 
 from ctxzoo.catalogue.check import Finding, check, is_same
-from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, forget, handed_over
+from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, forget, handed_over, remember
 from ctxzoo.catalogue.entry import Entry, Kind, Kinds, RawFile, RawFileError, Rows
 from ctxzoo.data.files import atomic_folder
 from ctxzoo.data.notices import on_one_line
@@ -88,6 +88,8 @@ def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, r
                 f"{entry.name}: {_what_differs(findings)}: the files of the source are not those that results were "
                 "computed on; nothing was put in place"
             )
+    if raw is None:
+        remember(entry.files)
     return Outcome(folder, findings, kept=False)
 
 
@@ -107,10 +109,19 @@ def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
     files = fetch(entry.files) if raw is None else handed_over(entry.files, raw)
     try:
         splits = entry.convert(files)
-    except RawFileError:
+    except Exception as error:
+        # A damaged file breaks whichever library unpacks or parses it; what the machine lacks is no fault of a file.
+        if isinstance(error, (MemoryError, ImportError)) or getattr(error, "errno", None) is not None:
+            raise
         if raw is None:
             forget(entry.files)  # so that the next attempt downloads them again
-        raise
+        if isinstance(error, RawFileError):
+            raise
+        kind = type(error).__name__
+        advice = "they were removed: try again" if raw is None else "fetch them again"
+        raise RawFileError(
+            f"the files of {entry.name} cannot be read ({kind}: {on_one_line(error)}); {advice}"
+        ) from error
     write_folder(entry, folder, {name: dataset_of(rows, _kinds_of(entry, name)) for name, rows in splits.items()})
 
 

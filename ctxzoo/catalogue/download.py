@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import requests
 from filelock import FileLock
@@ -16,10 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from ctxzoo.catalogue.entry import Files, RawFile
-from ctxzoo.data.files import content_hash, default_cache_folder
+from ctxzoo.data.files import content_hash, default_cache_folder, write_atomically
 from ctxzoo.data.notices import on_one_line
 
 BLOCK = 2**20
+PIECE = 2**14  # bytes that a connection which breaks loses at most
+LARGEST = 2**30  # bytes of one file; those of the catalogue have up to some hundred million
 TIMEOUT_SECONDS = 30.0
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
@@ -45,7 +48,8 @@ def fetch(files: Iterable[RawFile]) -> Files:
 
     Raises:
         RawFilesMissingError: a file cannot be downloaded; what came of it stays, and the next call goes on from there.
-        WrongContentError: a file has another sha256 than it should; it is removed.
+        WrongContentError: a file has another sha256 than it should, or than it had when it was first used; it is
+            removed. A file of more than 1 GiB.
     """
     files = tuple(files)
     found: dict[str, Path] = {}
@@ -89,13 +93,21 @@ def forget(files: Iterable[RawFile]) -> None:
         cached_path(file).unlink(missing_ok=True)
 
 
+def remember(files: Iterable[RawFile]) -> None:
+    """Keep the sha256 of downloads that proved right and whose entry says none: they are compared from now on."""
+    for file in files:
+        kept = _remembered(cached_path(file))
+        if file.sha256 is None and not kept.is_file():
+            write_atomically(kept, _sha256(cached_path(file)).encode())
+
+
 def cached_path(file: RawFile) -> Path:
     """Return where a file is kept after its download; files of one name have folders of their own."""
     return default_cache_folder() / "downloads" / content_hash([file.url]) / file.name
 
 
 def check_sha256(file: RawFile, path: Path, *, remove: bool = False) -> None:
-    """Refuse a file with another sha256 than its entry says, if that says one.
+    """Refuse a file with another sha256 than its entry says; if that says none, than a download had that was right.
 
     Args:
         file: as the entry has it.
@@ -105,17 +117,32 @@ def check_sha256(file: RawFile, path: Path, *, remove: bool = False) -> None:
     Raises:
         WrongContentError: the sha256 is another.
     """
-    if file.sha256 is None:
+    kept = _remembered(cached_path(file))
+    expected = file.sha256
+    if expected is None and kept.is_file():
+        expected = kept.read_text().strip()
+    if expected is None:
         return
+    found = _sha256(path)
+    if found != expected:
+        if remove:
+            path.unlink()
+        what = "it was removed: try again" if remove else f"fetch it again from {file.url}"
+        if file.sha256 is None:
+            what += f"; that of the first download is kept in {kept}: remove it if the source has changed the file"
+        raise WrongContentError(f"{path} has the sha256 {found}; expected {expected}; {what}")
+
+
+def _sha256(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as content:
         while block := content.read(BLOCK):
             digest.update(block)
-    if digest.hexdigest() != file.sha256:
-        if remove:
-            path.unlink()
-        what = "it was removed: try again" if remove else f"fetch it again from {file.url}"
-        raise WrongContentError(f"{path} has the sha256 {digest.hexdigest()}; expected {file.sha256}; {what}")
+    return digest.hexdigest()
+
+
+def _remembered(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
 
 
 def _part_of(target: Path) -> Path:
@@ -148,11 +175,24 @@ def _transfer(url: str, part: Path, have: int, progress: Progress, bar: TaskID) 
         response.raise_for_status()
         length = response.headers.get("Content-Length")
         progress.update(bar, completed=have, total=have + int(length) if length else None)
-        with part.open("ab" if have else "wb") as content:
-            for block in response.iter_content(BLOCK):
+        written = have
+        with _open_part(part, anew=not have) as content:
+            for block in response.iter_content(PIECE):
+                written += len(block)
+                if written > LARGEST:
+                    break
                 content.write(block)
                 progress.advance(bar, len(block))
+    if written > LARGEST:
+        part.unlink()
+        raise WrongContentError(f"{url} has more than {LARGEST:,} bytes; no file of the catalogue is so large")
     return True
+
+
+def _open_part(part: Path, *, anew: bool) -> BinaryIO:
+    """Open a part to write on; a link in its place is none of ours."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if anew else os.O_APPEND) | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(part, flags, 0o666), "wb" if anew else "ab")
 
 
 def _reason(error: requests.RequestException) -> str:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import errno
+import shutil
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from gzip import BadGzipFile
 from pathlib import Path
 
 import datasets
@@ -12,7 +16,7 @@ from ctxzoo.catalogue.build import get
 from ctxzoo.catalogue.check import check, entry_of, is_same
 from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, cached_path
 from ctxzoo.catalogue.entries import ENTRIES
-from ctxzoo.catalogue.entry import Entry, RawFileError
+from ctxzoo.catalogue.entry import Entry, Files, RawFileError, Splits
 from ctxzoo.data.sources import DatasetUnavailableError, load_splits
 from tests.support.catalogue_samples import RAW, ROWS, configured_entry, small_entry
 from tests.support.file_server import FileServer
@@ -77,6 +81,51 @@ def test_a_file_that_is_not_of_the_source_is_fetched_anew(entry: Entry, server: 
         get(entry, str(data_dir))
     assert not any(cached_path(file).exists() for file in entry.files)
     assert everything_below(data_dir) == {}
+
+
+@pytest.mark.parametrize("error", [zlib.error("invalid block type"), EOFError(), IndexError("3"), BadGzipFile("crc")])
+def test_a_damaged_file_is_fetched_anew_whatever_breaks(
+    entry: Entry, server: FileServer, data_dir: Path, error: Exception
+) -> None:
+    def convert(files: Files) -> Splits:
+        raise error
+
+    with pytest.raises(RawFileError, match=rf"films cannot be read \({type(error).__name__}: .*removed: try again"):
+        get(replace(entry, convert=convert), str(data_dir))
+    assert not any(cached_path(file).exists() for file in entry.files)
+    assert is_same(get(entry, str(data_dir)).findings)
+
+
+def test_what_the_machine_lacks_is_no_damage(entry: Entry, data_dir: Path) -> None:
+    def convert(files: Files) -> Splits:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        get(replace(entry, convert=convert), str(data_dir))
+    assert all(cached_path(file).exists() for file in entry.files)
+
+
+def test_files_without_a_known_content_are_compared_with_the_first_that_were_right(
+    entry: Entry, server: FileServer, data_dir: Path
+) -> None:
+    server.files["films.neg"] = b"dull\n\ntoo lonh\n"
+    with pytest.raises(WrongContentError, match="nothing was put in place"):
+        get(entry, str(data_dir))  # a first download that is wrong is not remembered
+    server.files.update(RAW)
+    folder = get(entry, str(data_dir)).folder
+    assert all(file.sha256 is None for file in entry.files)
+    for in_cache in (True, False):
+        shutil.rmtree(folder)
+        file = next(file for file in entry.files if file.name == "films.neg")
+        if in_cache:
+            cached_path(file).write_bytes(RAW["films.neg"] + b"x")  # a bad disk
+        else:
+            cached_path(file).unlink()
+            server.files["films.neg"] = RAW["films.neg"] + b"x"  # another file at the source
+        with pytest.raises(WrongContentError, match=r"try again; that of the first download is kept in "):
+            get(entry, str(data_dir))
+        server.files.update(RAW)
+        assert is_same(get(entry, str(data_dir)).findings)
 
 
 def test_a_folder_with_other_rows_is_replaced_on_request_only(entry: Entry, server: FileServer, data_dir: Path) -> None:

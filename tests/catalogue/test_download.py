@@ -31,6 +31,40 @@ def test_an_interrupted_download_goes_on() -> None:
         assert len(server.requests) == 2, "what is there is not fetched again"
 
 
+def test_little_that_came_before_a_connection_broke_is_kept() -> None:
+    with FileServer({"a.bin": CONTENT}) as server:
+        file = RawFile(f"{server.url}/a.bin")
+        server.break_after = 100_000
+        with pytest.raises(RawFilesMissingError, match="bytes of it are kept"):
+            fetch([file])
+        kept = cached_path(file).with_name("a.bin.part").stat().st_size
+        assert 80_000 < kept <= 100_000
+        server.break_after = None
+        assert fetch([file])["a.bin"].read_bytes() == CONTENT
+
+
+def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.catalogue.download.LARGEST", 1_000_000)
+    with FileServer({"a.bin": CONTENT}) as server:
+        file = RawFile(f"{server.url}/a.bin")
+        with pytest.raises(WrongContentError, match=r"a\.bin has more than 1,000,000 bytes"):
+            fetch([file])
+    assert [path.suffix for path in cached_path(file).parent.iterdir() if path.suffix != ".lock"] == []
+
+
+def test_a_link_in_the_place_of_a_part_is_not_written_through(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"")
+    with FileServer({"a.bin": CONTENT}) as server:
+        file = RawFile(f"{server.url}/a.bin")
+        part = cached_path(file).with_name("a.bin.part")
+        part.parent.mkdir(parents=True)
+        part.symlink_to(precious)
+        with pytest.raises(OSError, match="symbolic links"):
+            fetch([file])
+    assert precious.read_bytes() == b""
+
+
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_part_that_cannot_go_on_is_fetched_anew(ranges: bool) -> None:
     with FileServer({"a.bin": b"content"}, ranges=ranges) as server:
