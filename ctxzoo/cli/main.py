@@ -22,7 +22,7 @@ from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import SKIP_BAD, Option, add_device_options, add_file_options, positive
+from ctxzoo.tasks.commands import NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
 
 if TYPE_CHECKING:
     from ctxzoo.cli.inspection import Part
@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.debug:
         _quieten()
     try:
-        with reading_notes(skip_bad=getattr(options, "skip_bad", False)) as notes:
+        how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
+        with reading_notes(**how) as notes:
             try:
                 status: int = options.command(options)
             finally:
@@ -100,6 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     sub.add_argument("--batch_size", type=positive, default=128)
     sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
@@ -123,6 +125,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("checkpoint", help="folder or Hub id")
     add_file_options(sub)
+    sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     add_device_options(sub)
     sub.add_argument("--batch_size", type=positive, default=32)

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.row_files import read_delimited, read_parquet
+from ctxzoo.data.row_files import read_delimited, read_parquet, with_times
 from ctxzoo.data.sources import DatasetFileError, load_splits, plain_column
+from ctxzoo.data.text_files import file_kind
 
 EVENT_FILES = (".csv", ".tsv", ".parquet")
 MICROSECONDS = 1e6  # in a second
@@ -60,10 +61,12 @@ def read_event_table(path: Path, columns: EventColumns) -> pa.Table:
         DatasetFileError: another kind of file, or one that cannot be read.
         OSError: it cannot be read.
     """
-    kind = path.suffix.lower()
+    kind = file_kind(path)
     if kind not in EVENT_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
-    return read_parquet(path) if kind == ".parquet" else read_delimited(path, (columns.user, columns.item))
+    if kind == ".parquet":
+        return read_parquet(path)
+    return with_times(read_delimited(path, (columns.user, columns.item, columns.time)), columns.time)
 
 
 def histories_of_events(where: str, table: pa.Table, columns: EventColumns, otherwise: str) -> Histories:

@@ -1,4 +1,4 @@
-"""What readers did with odd data, counted: what `--skip_bad` left out, and what they drop, guess or merge by rule.
+"""How a user says that data is odd, and what readers did with it, counted: what was left out, guessed or merged.
 
 Every reader calls one of two functions, and no argument has to be handed through:
 
@@ -20,7 +20,7 @@ logged as a warning.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -40,11 +40,13 @@ class ReadingNotes:
 
     Attributes:
         skip_bad: Whether bad parts are left out; otherwise the first is an error.
+        no_header: Whether the first line of files of columns is a row, not the names of the columns.
         left_out: Name of a file, row or document to the reason why it was left out.
         noted: Name of the data and what was done with it, to how many were.
     """
 
     skip_bad: bool = False
+    no_header: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, str], int] = field(default_factory=dict)
     _shown: set[str] = field(default_factory=set)
@@ -91,13 +93,14 @@ _current: ContextVar[ReadingNotes | None] = ContextVar("reading_notes", default=
 
 
 @contextmanager
-def reading_notes(*, skip_bad: bool = False) -> Iterator[ReadingNotes]:
-    """Gather what readers leave out and note inside the block.
+def reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterator[ReadingNotes]:
+    """Say how readers read inside the block, and gather what they leave out and note.
 
     Args:
         skip_bad: Whether bad files, rows and documents are left out instead of being errors.
+        no_header: Whether the first line of .csv and .tsv files is a row; see `row_files.read_delimited`.
     """
-    notes = ReadingNotes(skip_bad)
+    notes = ReadingNotes(skip_bad, no_header)
     token = _current.set(notes)
     try:
         yield notes
@@ -141,3 +144,16 @@ def note(where: str, what: str, number: int) -> None:
         logger.warning("%s: %s %s", where, f"{number:,}", what)
     else:
         notes.noted[where, what] = number
+
+
+def note_lookalikes(where: str, labels: Sequence[str]) -> None:
+    """Note labels that differ in blanks or case alone; each is a label of its own."""
+    alike: dict[str, list[str]] = {}
+    for name in labels:
+        alike.setdefault("".join(name.split()).casefold(), []).append(name)
+    for group in alike.values():
+        if len(group) > 1:
+            names = ", ".join(map(repr, group))
+            note(
+                where, f"labels differ in blanks or case alone, {names}; each counts as a label of its own", len(group)
+            )

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import datasets
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 import pyarrow.parquet
+from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
 
-from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import json_object, read_utf8
+from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.reading_notes import current_notes, leave_out, note
+from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.text_files import file_kind, file_lines, json_object, open_unpacked, read_utf8
+
+DELIMITED = (".csv", ".tsv")
+CHUNK = 10_000  # rows
+PEEK = 2**16  # bytes in which the first line is looked for
+LONGEST_FIELD = 2**31 - 1  # characters
+SHOWN = 60  # characters of a line in a message
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 
 
 def read_parquet(path: Path) -> pa.Table:
     """Return the rows of a Parquet file.
 
     Raises:
-        DatasetFileError: it cannot be read.
+        DatasetFileError: it cannot be read, or several columns have one name.
     """
     try:
+        refuse_repeated(path, pa.parquet.read_schema(path).names)
         return pa.parquet.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileError(f"{path} cannot be read: {error}") from error
@@ -31,45 +47,182 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Return the object of each line of a file; empty lines count for nothing.
 
     Raises:
-        DatasetFileError: not UTF-8; a line is not JSON or no object, and is named.
+        DatasetFileError: not UTF-8; a line is not JSON or no object, and is named. With `--skip_bad` such lines are
+            left out.
         OSError: it cannot be read.
     """
-    lines = read_utf8(path).split("\n")
-    return [json_object(line, f"{path}, line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
+    found = []
+    for number, line in enumerate(file_lines(path), start=1):
+        where = f"{path}, line {number}"
+        try:
+            if line.strip():
+                found.append(json_object(line, where))
+        except DatasetFileError as error:
+            leave_out(where, error)
+    return found
 
 
-def read_delimited(path: Path, text_columns: Sequence[str | None]) -> pa.Table:
-    """Return the rows of a .csv file, with commas between columns, or of a .tsv file, with tabs; both have a header.
+def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
+    """Return the rows of a .csv file, with commas between columns, or of a .tsv file, with tabs, packed or not.
 
-    Numbers are recognised, but not in the columns of texts.
+    Every column is text, as it stands in the file: "007" is not 7, "NA" is no gap, and an empty field is an empty text.
+    `with_numbers` makes numbers where a problem needs them. Quotes are those of RFC 4180. Lines end with line feeds,
+    behind a carriage return or not; where there is no line feed, with carriage returns. The first line names the
+    columns. With `--no_header` (`reading_notes(no_header=True)`) it is a row: columns are numbered from 0, and those of
+    `columns` that are no such number name the columns from the left that no number names.
+
+    Empty fields behind the last column and empty lines are left out, and counted.
 
     Args:
-        path: the file.
-        text_columns: names of columns of texts, should they be there.
+        path: The file.
+        columns: Names of the columns that the caller reads, in their usual order.
 
     Raises:
-        DatasetFileError: not UTF-8; a line has other columns than the header; semicolons between columns; a name twice.
+        DatasetFileError: not UTF-8, or empty; other separators; a first line of numbers; a name twice; and, unless
+            they are left out with `--skip_bad`, a line with another number of columns, or a quote out of its place.
         OSError: it cannot be read.
     """
-    read_utf8(path)
-    parse = pa.csv.ParseOptions(delimiter="," if path.suffix.lower() == ".csv" else "\t", newlines_in_values=True)
     try:
-        with pa.csv.open_csv(path, parse_options=parse) as reader:
-            names = reader.schema.names
-        if len(names) == 1 and ";" in names[0] and parse.delimiter == ",":
-            raise DatasetFileError(
-                f"{path}: its columns are set apart by semicolons; save it with commas, or as .tsv with tabs"
-            )
-        refuse_repeated(path, names)
-        texts = [name for name in text_columns if name in names]
-        convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
-        return pa.csv.read_csv(path, parse_options=parse, convert_options=convert)
-    except pa.ArrowException as error:
-        hint = "; put a text that holds the separator in quotes" if " columns, got " in str(error) else ""
-        raise DatasetFileError(f"{path} cannot be read: {error}{hint}") from error
+        with _peekable(open_unpacked(path)) as stream:
+            names, rows = delimited_rows(stream, str(path), "," if file_kind(path) == ".csv" else "\t", columns)
+            chunks: list[list[pa.Array]] = []
+            while chunk := list(islice(rows, CHUNK)):
+                chunks.append([pa.array(column, pa.string()) for column in zip(*chunk, strict=True)])
+    except UnicodeDecodeError as error:
+        read_utf8(path)  # which names the byte
+        raise DatasetFileError(f"{path}: {error}") from error
+    found = [pa.chunked_array(parts, pa.string()) for parts in zip(*chunks, strict=True)]
+    return pa.Table.from_arrays(found or [pa.chunked_array([], pa.string())] * len(names), names=names)
 
 
-def refuse_repeated(path: Path, names: Sequence[str]) -> None:
+def delimited_rows(
+    stream: io.BufferedReader, name: str, delimiter: str, columns: Sequence[str] = ()
+) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the names of columns, and the fields of each row, read while they are used; see `read_delimited`.
+
+    Args:
+        stream: The bytes of the file, which is closed at its end.
+        name: What messages call it.
+        delimiter: Stands between the columns.
+        columns: As in `read_delimited`.
+
+    Raises:
+        DatasetFileError: As in `read_delimited`.
+        UnicodeDecodeError: Not UTF-8.
+    """
+    rows = _rows(stream, name, delimiter)
+    line, first = next(rows, (0, []))
+    if not line:
+        raise DatasetFileError(f"{name} holds no row; expected a line with the names of columns, and rows")
+    names = _names(name, delimiter, first, columns)
+    begin = [(line, first)] if current_notes().no_header else []
+    return names, _whole_rows(name, (row for part in (begin, rows) for row in part), len(names))
+
+
+def _peekable(stream: BinaryIO) -> io.BufferedReader:
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, PEEK)  # type: ignore[arg-type]
+
+
+def with_numbers(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Return a table in which those of the named columns that are text and hold a number in each row are numbers.
+
+    Whole numbers are int64, others float64. Columns of truth values, written true and false, are boolean. A column in
+    which one row holds something else stays text.
+    """
+    for name in names:
+        if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, _typed(table.column(name)))
+    return table
+
+
+def with_times(table: pa.Table, name: str) -> pa.Table:
+    """Return a table in which a column of text is numbers, see `with_numbers`, or dates and times where all rows are.
+
+    These are written as ISO 8601 says, such as 2024-01-31 18:05:00 or 2024-01-31T18:05:00Z.
+    """
+    table = with_numbers(table, (name,))
+    if name not in table.column_names or not pa.types.is_string(table.schema.field(name).type):
+        return table
+    plain = pc.utf8_trim_whitespace(table.column(name))
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return table.set_column(table.column_names.index(name), name, plain.cast(kind))
+        except pa.ArrowInvalid:
+            continue
+    return table
+
+
+def load_tables(
+    dataset: str,
+    data_dir: str | None,
+    kinds: Sequence[str],
+    read: Callable[[Path], pa.Table],
+    config: str | None = None,
+) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
+    """Return the splits of a file, a folder or a Hub id, and what messages call each.
+
+    All rows of a file are the split "train". In a folder the splits are those that `datasets` sees in the names of its
+    files, but `read` reads the files: `datasets` would guess types, and take 007 for 7. Folders with `configs` in their
+    README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
+
+    Args:
+        dataset, data_dir, config: see `load_splits`.
+        kinds: Suffixes of the files that `read` reads.
+        read: Gives the rows of a file.
+
+    Raises:
+        DatasetUnavailableError, DatasetFileError: see `load_splits` and `read`.
+        TextFormatError: no split of a known name; files of one split with different columns.
+    """
+    path = Path(resolve_dataset(dataset, data_dir))
+    if path.is_file():
+        return {"train": _dataset_of([read(path)], str(path))}, {"train": str(path)}
+    files = files_of_splits(path, kinds) if config is None else {}
+    where = {name: f"dataset {dataset!r}, split {name!r}" for name in SPLITS}
+    loaded: Mapping[str, Any] = files or load_splits(dataset, data_dir, config, sample=True)
+    found = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not found:
+        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    if files:
+        found = {name: _dataset_of([read(file) for file in found[name]], where[name]) for name in found}
+    return found, {name: where[name] for name in found}
+
+
+def _dataset_of(tables: Sequence[pa.Table], where: str) -> datasets.Dataset:
+    other = next((table for table in tables if table.column_names != tables[0].column_names), None)
+    if other is not None:
+        raise TextFormatError(
+            f"{where}: its files have the columns {tables[0].column_names} and {other.column_names}; expected the same"
+        )
+    # The schema of one Parquet file may name the classes of its labels.
+    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+    return datasets.Dataset(datasets.table.InMemoryTable(table))
+
+
+def in_order(splits: Iterable[str]) -> list[str]:
+    """Return names of splits, the known ones first."""
+    return [name for name in SPLITS if name in set(splits)] + sorted(set(splits) - set(SPLITS))
+
+
+def files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
+    """Return split to files of a folder in which all files are of these kinds and none is Parquet; else nothing."""
+    readme = folder / "README.md"
+    if not folder.is_dir() or (readme.is_file() and "\nconfigs:" in readme.read_text(encoding="utf-8")):
+        return {}
+    try:
+        patterns = get_data_patterns(str(folder))
+    except EmptyDatasetError:
+        return {}
+    found = {
+        name: [Path(file) for file in DataFilesList.from_patterns(of_split, str(folder))]
+        for name, of_split in patterns.items()
+    }
+    present = {file_kind(file) for files in found.values() for file in files}
+    return found if present and present <= set(kinds) - {".parquet"} else {}
+
+
+def refuse_repeated(file: Path | str, names: Sequence[str]) -> None:
     """Refuse a file in which several columns have one name.
 
     Raises:
@@ -77,4 +230,129 @@ def refuse_repeated(path: Path, names: Sequence[str]) -> None:
     """
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise DatasetFileError(f"{path}: several columns are called {repeated[0]!r}; give each a name of its own")
+        raise DatasetFileError(f"{file}: several columns are called {repeated[0]!r}; give each a name of its own")
+
+
+def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    plain = pc.utf8_trim_whitespace(column)
+    for kind in (pa.int64(), pa.bool_(), pa.float64()):
+        try:
+            if kind == pa.bool_() and not pc.all(pc.match_substring_regex(plain, "^(?i:true|false)$")).as_py():
+                continue
+            return plain.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return column
+
+
+def _rows(stream: io.BufferedReader, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each row, and the line on which it begins, counted from 1; empty lines are passed over."""
+    csv.field_size_limit(LONGEST_FIELD)
+    end = "\n" if b"\n" in stream.peek(PEEK) else "\r"
+    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=end) as handle:
+        lines = _Lines(handle)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        empty = 0
+        while True:
+            begin = lines.number + 1
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                where = f"{name}, line {begin}"
+                leave_out(where, _quoting_error(where, lines, str(error)))
+                lines.go_back()
+                reader = csv.reader(lines, delimiter=delimiter, strict=True)
+                continue
+            lines.forget()
+            if row is None:
+                break
+            if row:
+                yield begin, row
+            else:
+                empty += 1
+    note(name, "empty lines, passed over", empty)
+
+
+class _Lines:
+    """The lines of a file, of which those of the row that is being read can be read again, all but the first."""
+
+    def __init__(self, handle: Iterable[str]) -> None:
+        self.number = 0
+        self.row: list[str] = []
+        self._again: list[str] = []  # the next one last
+        self._handle = iter(handle)
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.pop() if self._again else next(self._handle)
+        self.number += 1
+        self.row.append(line)
+        return line
+
+    def forget(self) -> None:
+        self.row = []
+
+    def go_back(self) -> None:
+        self._again += reversed(self.row[1:])
+        self.number -= max(len(self.row) - 1, 0)
+        self.row = []
+
+
+def _quoting_error(where: str, lines: _Lines, reason: str) -> DatasetFileError:
+    shown = repr(lines.row[0].rstrip("\r\n")[:SHOWN])
+    if "unexpected end" in reason:
+        what = 'a quote (") opens a field and none closes it; write a quote inside a text as "" and the text in quotes'
+    elif "expected after" in reason:
+        what = 'a quote (") stands inside a field in quotes; write it as ""'
+    elif "new-line" in reason:
+        what = "a carriage return stands inside a field; put the text in quotes"
+    else:
+        what = reason
+    return DatasetFileError(f"{where}: {shown}: {what}")
+
+
+def _names(file: str, delimiter: str, first: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a file whose first row is `first`."""
+    width = max((place for place, field in enumerate(first, start=1) if field), default=1)
+    if current_notes().no_header:
+        names = [str(place) for place in range(len(first))]
+        free = [name for name in names if name not in columns]
+        for place, name in zip(free, (name for name in columns if name not in names), strict=False):
+            names[int(place)] = name
+        return names
+    names = list(first[:width])
+    if width == 1 and delimiter == "," and (";" in names[0] or "\t" in names[0]):
+        between = "semicolons" if ";" in names[0] else "tabs"
+        raise DatasetFileError(
+            f"{file}: its columns are set apart by {between}; save it with commas, or as .tsv with tabs"
+        )
+    numbers = [name for name in names if NUMBER.fullmatch(name)]
+    if len(numbers) == width or not all(name.strip().isdigit() for name in numbers):
+        raise DatasetFileError(
+            f"{file}: its first line begins with {', '.join(names)[:SHOWN]!r}, numbers and no names of columns; add a "
+            "line of names (or set `no_header`, where it is a row)"
+        )
+    refuse_repeated(file, names)
+    return names
+
+
+def _whole_rows(file: str, rows: Iterable[tuple[int, list[str]]], width: int) -> Iterator[list[str]]:
+    """Yield rows of `width` fields, without empty ones behind these; others are errors, or left out."""
+    trailing = 0
+    for line, row in rows:
+        if len(row) > width and not any(row[width:]):
+            trailing += 1
+            row = row[:width]
+        if len(row) == width:
+            yield row
+            continue
+        hint = "; put a text that holds the separator in quotes" if len(row) > width else ""
+        error = f"{file}, line {line}: {_fields(len(row))}, expected {width}: {' | '.join(row)[:SHOWN]!r}{hint}"
+        leave_out(f"{file}, line {line}", DatasetFileError(error))
+    note(file, "rows with empty fields behind the last column, which were left out", trailing)
+
+
+def _fields(number: int) -> str:
+    return "one column" if number == 1 else f"{number} columns"

@@ -19,10 +19,10 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet
 
-from ctxzoo.data.formats import SPLITS
 from ctxzoo.data.reading_notes import leave_out
-from ctxzoo.data.row_files import refuse_repeated
+from ctxzoo.data.row_files import PEEK, delimited_rows, files_of_splits, in_order, refuse_repeated
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.text_columns import TEXT_COLUMNS
 from ctxzoo.data.text_files import json_object
 
 CHUNK = 1000  # rows
@@ -32,8 +32,6 @@ KINDS = (*SEPARATORS, "jsonl", "parquet", LINES)
 TEXT = "text"  # the column of a file of one text a line
 STDIN = Path("-")
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"  # the first bytes of such files
-PEEK = 2**16  # bytes of a pipe in which its first line is looked for
-LONGEST_CELL = 2**31 - 1  # characters
 Row = dict[str, Any]
 
 
@@ -66,7 +64,8 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
             `datasets` can load, whose splits follow each other; a file of another name, with one text a line; "-" for
             the standard input, or a pipe, whose kind is taken from its first line.
         kind: One of `KINDS`; default: by the name.
-        columns: Names by which the header of a pipe is known from a line of text.
+        columns: Names of the columns that are read: the header of a pipe is known by them from a line of text, and
+            with `--no_header` columns are called so, see `read_delimited`.
 
     Yields:
         The rows. Errors of a row come when it is read, see `leave_out`: `DatasetFileError`, with its line.
@@ -77,12 +76,12 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
     """
     folder = Path(resolve_dataset(str(source)))
     if folder.is_dir():
-        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(folder))))
+        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(folder), columns)))
         return
     with as_file(source, kind=kind, columns=columns) as file:
         name = _name_of(source)
         found = kind or _kind_of_name(file)
-        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(file, name, found))))
+        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(file, name, found, columns))))
 
 
 @contextmanager
@@ -151,14 +150,14 @@ def _kind_of_name(source: Path) -> str:
 
 
 def _kind_of_content(begin: bytes, columns: Sequence[str]) -> str:
-    """Return the kind of a pipe by its first bytes; a line is a header if it has one of these columns."""
+    """Return the kind of a pipe by its first bytes; a line is a header if it has one of these, or usual, columns."""
     if begin.startswith(PARQUET):
         return "parquet"
     first = begin.decode("utf-8-sig", "replace").lstrip().split("\n")[0]
     if first.startswith("{"):
         return "jsonl"
     for kind, separator in SEPARATORS.items():
-        if set(columns) & {cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])}:
+        if {*columns, *TEXT_COLUMNS} & {cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])}:
             return kind
     return LINES
 
@@ -176,18 +175,17 @@ def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
     yield from rows
 
 
-def _rows(file: Path, name: str, kind: str) -> Iterator[Row]:
+def _rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iterator[Row]:
     try:
         with _unpacked(file) as stream:
             if kind == "parquet":
                 yield from _parquet_rows(stream, name)
-                return
-            # Lines end with a line feed alone: a lone carriage return belongs to its text. csv finds its own ends.
-            newline = "" if kind in SEPARATORS else "\n"
-            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=newline) as text:
-                if kind in SEPARATORS:
-                    yield from _delimited_rows(text, name, SEPARATORS[kind])
-                else:
+            elif kind in SEPARATORS:
+                names, rows = delimited_rows(io.BufferedReader(stream, PEEK), name, SEPARATORS[kind], columns)  # type: ignore[arg-type, unused-ignore]
+                yield from (dict(zip(names, row, strict=True)) for row in rows)
+            else:
+                # Lines end with a line feed alone: a lone carriage return belongs to its text.
+                with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n") as text:
                     yield from (_json_rows if kind == "jsonl" else _line_rows)(text, name)
     except UnicodeDecodeError as error:
         raise DatasetFileError(f"{name}: not UTF-8 text ({error.reason} at byte {error.start} of a block)") from error
@@ -216,28 +214,6 @@ def _json_rows(lines: IO[str], name: str) -> Iterator[Row]:
             yield row
 
 
-def _delimited_rows(text: IO[str], name: str, separator: str) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST_CELL)
-    lines = csv.reader(text, delimiter=separator, strict=True)
-    try:
-        header = next(lines, [])
-        if len(header) == 1 and ";" in header[0]:
-            raise DatasetFileError(
-                f"{name}: its columns are set apart by semicolons; save it with commas, or as .tsv with tabs"
-            )
-        refuse_repeated(Path(name), header)
-        for cells in lines:
-            where = f"{name}, line {lines.line_num}"
-            if len(cells) == len(header):
-                yield dict(zip(header, cells, strict=True))
-            elif cells:
-                counted = f"{where}: {len(cells)} columns, but the header has {len(header)}"
-                hint = "put a text that holds the separator in quotes"
-                leave_out(where, DatasetFileError(f"{counted}; {hint}"))
-    except csv.Error as error:
-        raise DatasetFileError(f"{name}, line {lines.line_num}: {error}; is a quote missing, or too many?") from error
-
-
 def _parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     try:
         file = pa.parquet.ParquetFile(stream)
@@ -248,17 +224,24 @@ def _parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
         raise DatasetFileError(f"{name} cannot be read: {error}") from error
 
 
-def _dataset_rows(folder: str) -> Iterator[Row]:
+def _dataset_rows(folder: str, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of the splits of a folder; where it has several, `split` says which each is of."""
+    files = files_of_splits(Path(folder), [f".{kind}" for kind in KINDS])
+    for split in in_order(files):
+        for file in files[split]:
+            with open_rows(file, columns=columns) as rows:
+                for row in (row for chunk in rows.chunks for row in chunk):
+                    yield {"split": split, **row} if len(files) > 1 else row
+    if files:
+        return
     loaded = load_splits(folder)
-    names = [name for name in SPLITS if name in loaded] + sorted(set(loaded) - set(SPLITS))
-    for split in names:
+    for split in in_order(loaded):
         rows = loaded[split]
         labels = {name: kind for name, kind in rows.features.items() if isinstance(kind, datasets.ClassLabel)}
         for begin in range(0, len(rows), CHUNK):
-            columns = rows[begin : begin + CHUNK]
+            part = rows[begin : begin + CHUNK]
             for name, kind in labels.items():
-                columns[name] = [None if one is None else kind.int2str(one) for one in columns[name]]
-            if len(names) > 1:
-                columns = {"split": [split] * len(next(iter(columns.values()))), **columns}
-            yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+                part[name] = [None if one is None else kind.int2str(one) for one in part[name]]
+            if len(loaded) > 1:
+                part = {"split": [split] * len(next(iter(part.values()))), **part}
+            yield from (dict(zip(part, values, strict=True)) for values in zip(*part.values(), strict=True))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.reading_notes import current_notes, leave_out
+from ctxzoo.data.row_files import DELIMITED
 from ctxzoo.data.sources import plain_column
+from ctxzoo.data.text_files import file_kind
 
 ColumnNames = str | Sequence[str] | None  # one, several, or a usual one
 TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")  # usual names
@@ -47,9 +52,10 @@ def find_columns(
             options.append(f"`{what}_column`")
         found.append(names)
     if missing:
-        header = ", which its first line says" if where.endswith((".csv", ".tsv")) else ""
+        header = ", which its first line says" if file_kind(Path(where)) in DELIMITED else ""
         raise TextFormatError(
             f"{where}: {', and '.join(missing)}; rename one of {list(present)}{header} (or set {', '.join(options)})"
+            f"{' (or set `no_header`, where that is a row)' if header and not current_notes().no_header else ''}"
         )
     return found
 
@@ -104,50 +110,71 @@ def joined_text(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part.strip())
 
 
-def joined_texts_of(where: str, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+def joined_texts_of(checks: RowChecks, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
     """Return (rows,) strings: a column of texts, or several, each row's put together by `joined_text`.
 
     Raises:
         TextFormatError: see `texts_of`; of several columns a row may have nothing in some.
     """
     if len(names) == 1:
-        return texts_of(where, table, names[0])
+        return texts_of(checks, table, names[0])
     plain = {name: plain_column(table.column(name)) for name in names}
     filled = {name: pc.fill_null(one, "") if one.type == pa.string() else one for name, one in plain.items()}
-    columns = [texts_of(where, pa.table(filled), name).to_pylist() for name in names]
+    columns = [texts_of(checks, pa.table(filled), name).to_pylist() for name in names]
     return pa.chunked_array([pa.array(map(joined_text, zip(*columns, strict=True)), pa.string())])
 
 
-def texts_of(where: str, table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return a column of texts, (rows,) strings.
+class RowChecks:
+    """Checks of the rows of some data: a bad row is an error, or left out where the user asked for that.
+
+    Args:
+        where: What messages call the data.
+        number: How many rows there are.
+
+    Attributes:
+        kept: (rows,) whether each row is still there.
+    """
+
+    def __init__(self, where: str, number: int) -> None:
+        self.where = where
+        self.kept: npt.NDArray[np.bool_] = np.ones(number, np.bool_)
+
+    def refuse(self, bad: Any, values: Any, reason: str) -> None:
+        """Leave rows out, or raise for the first of them.
+
+        Args:
+            bad: (rows,) truth values; what is null counts as bad.
+            values: (rows,) what the rows hold, an Arrow column.
+            reason: What is wrong; may hold {value}.
+
+        Raises:
+            TextFormatError: there is such a row; the message names it, from 0.
+        """
+        if isinstance(bad, (pa.Array, pa.ChunkedArray)):
+            bad = np.asarray(pc.fill_null(bad, True))
+        for row in np.flatnonzero(bad & self.kept).tolist():
+            where = f"{self.where}, row {row}"
+            leave_out(where, TextFormatError(f"{where}: {reason.format(value=values[row].as_py())}"))
+            self.kept[row] = False
+
+    def of_kept(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column without the rows that were left out."""
+        return column if self.kept.all() else column.filter(pa.array(self.kept))
+
+
+def texts_of(checks: RowChecks, table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column of texts, (rows,) strings; rows that hold nothing are refused.
 
     Raises:
-        TextFormatError: it holds something else, or a row holds nothing; the message names the row, from 0.
+        TextFormatError: it holds something else, or, unless they are left out, a row holds nothing.
     """
     texts = plain_column(table.column(name))
     if texts.type != pa.string():
-        raise TextFormatError(f"{where}: column {name!r} has the type {texts.type}; expected text")
-    refuse_row(where, pc.is_null(texts), texts, f"no text in column {name!r}; leave the row out")
+        raise TextFormatError(f"{checks.where}: column {name!r} has the type {texts.type}; expected text")
+    checks.refuse(pc.is_null(texts), texts, f"no text in column {name!r}; leave the row out")
     return texts
 
 
 def are_blank(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return of each text whether it is empty or white space alone."""
     return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
-
-
-def refuse_row(where: str, bad: pa.ChunkedArray, values: pa.ChunkedArray, reason: str) -> None:
-    """Raise for the first row for which `bad` is true.
-
-    Args:
-        where: what messages call the data.
-        bad: (rows,) truth values.
-        values: (rows,) what the rows hold.
-        reason: may hold {value}.
-
-    Raises:
-        TextFormatError: there is such a row; the message names it, from 0.
-    """
-    row = pc.index(bad, True).as_py()
-    if row >= 0:
-        raise TextFormatError(f"{where}, row {row}: {reason.format(value=values[row].as_py())}")

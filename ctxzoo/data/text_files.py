@@ -1,27 +1,65 @@
-"""Reading files of text: UTF-8, one text a line, a JSON object on each line; errors name the line."""
+"""Reading files of text: UTF-8, packed or not, one text a line, a JSON object on each line; errors name the line."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+import pyarrow as pa
 
 from ctxzoo.data.sources import DatasetFileError
 
 NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
+PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
+
+
+def file_kind(file: Path) -> str:
+    """Return the suffix of a file in lower case; of a packed file that of what is packed, ".csv" of a.csv.gz."""
+    return Path(file.stem if file.suffix.lower() in PACKED else file.name).suffix.lower()
+
+
+def open_unpacked(file: Path) -> BinaryIO:
+    """Open a file to read its bytes, those of `PACKED` suffixes unpacked.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    packed = PACKED.get(file.suffix.lower())
+    raw = file.open("rb")
+    return raw if packed is None else pa.CompressedInputStream(pa.PythonFile(raw), packed)
 
 
 def read_utf8(file: Path) -> str:
-    """Return the text of a file, without a byte order mark.
+    """Return the text of a file as it is, ends of lines too, but without a byte order mark.
 
     Raises:
-        DatasetFileError: it is not UTF-8; the message names the position of the byte.
+        DatasetFileError: it is not UTF-8, and the message names the position of the byte; or it cannot be unpacked.
         OSError: it cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8-sig")
+        with open_unpacked(file) as stream:
+            return str(stream.read(), encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DatasetFileError(f"{file}: not UTF-8 text at byte {error.start}; save it as UTF-8") from error
+    except OSError as error:
+        if file.suffix.lower() not in PACKED or not file.is_file():
+            raise
+        raise DatasetFileError(f"{file} cannot be unpacked: {error}; copy or pack it again") from error
+
+
+def file_lines(file: Path) -> list[str]:
+    """Return the lines of a file without their ends.
+
+    A line ends with a line feed, behind a carriage return or not. A carriage return anywhere else belongs to its line,
+    unless there is no line feed at all: then lines end with it.
+
+    Raises:
+        DatasetFileError, OSError: as in `read_utf8`.
+    """
+    text = read_utf8(file)
+    end = "\n" if "\n" in text else "\r"
+    return [line.removesuffix("\r") for line in text.removesuffix(end).split(end)] if text else []
 
 
 def json_object(line: str, where: str) -> dict[str, Any]:
@@ -67,17 +105,18 @@ def read_text_lines(file: Path) -> list[str]:
     """
     if not file.is_file():
         raise FileNotFoundError(f"no file {str(file)!r}; expected one text a line, or a .jsonl file")
-    if file.suffix in NOT_LINES:
-        raise ValueError(f"{file} is a {file.suffix} file; expected one text a line, or a .jsonl file")
-    lines = read_utf8(file).removesuffix("\n").split("\n")
-    if lines == [""]:
+    kind = file_kind(file)
+    if kind in NOT_LINES:
+        raise ValueError(f"{file} is a {kind} file; expected one text a line, or a .jsonl file")
+    lines = file_lines(file)
+    if not lines:
         raise ValueError(f"{file} holds no text")
     texts = []
     for number, line in enumerate(lines, start=1):
         where = f"{file}, line {number}"
         if not line.strip():
             raise ValueError(f"{where} is empty; remove it, every line is one text")
-        texts.append(_text_of(line, where) if file.suffix == ".jsonl" else line.removesuffix("\r"))
+        texts.append(_text_of(line, where) if kind == ".jsonl" else line)
     return texts
 
 

@@ -171,6 +171,7 @@ def advice_for(message: str, options: Container[str]) -> str:
 
     def told(aside: re.Match[str]) -> str:
         option = next((name for name in (aside[1], f"{aside[1]}s") if name in options), None)
-        return "" if option is None else f" (or set --{option}{aside[2]})"
+        rest = re.sub(r"`(\w+)`", r"--\1", aside[2])
+        return "" if option is None else f" (or set --{option}{rest})"
 
     return _ASIDE.sub(told, message)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ctxzoo.data.answer_files import Answer
     from ctxzoo.data.row_stream import RowStream
 
+NO_HEADER = "the first line of .csv and .tsv files is a row; columns are then numbered from 0, as --text_column 1 says"
 SKIP_BAD = "leave bad files, rows and documents out, and say how many and which"  # of every command that reads data
 
 

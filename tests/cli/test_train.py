@@ -60,7 +60,7 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         (),
         "a.xlsx is no .csv, .tsv, .jsonl, .parquet file; name one, a folder, or a Hub",
     ),
-    "empty file": ("a.csv", b"", (), "a.csv cannot be read: Empty CSV file"),
+    "empty file": ("a.csv", b"", (), "a.csv holds no row; expected a line with the names"),
     "empty lines": ("a.jsonl", b"\n\n", (), "a.jsonl: no rows; expected at least one text with its label"),
     "no column": (
         "a.csv",
@@ -80,7 +80,7 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         "a.csv",
         b"text,label\ngood,0.5\nbad,1.0\n",
         (),
-        "column 'label' has the type double (row 0: 0.5); expected integers 0..L-1, names, or ClassLabel: write them",
+        "column 'label' has the type number with a fraction (row 0: 0.5); expected integers",
     ),
     "Windows": ("a.csv", "text,label\nschön,a\n".encode("cp1252"), (), "not UTF-8 text at byte 14; save it as UTF-8"),
     "semicolons": (
@@ -89,14 +89,38 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         (),
         "its columns are set apart by semicolons; save it with commas",
     ),
-    "no header": ("a.csv", ROWS.encode(), (), "rename one of ['text 0 is good', 'p'], which its first line says (or"),
+    "no header": (
+        "a.csv",
+        ROWS.encode(),
+        (),
+        "rename one of ['text 0 is good', 'p'], which its first line says (or set --text_column, --label_column) (or "
+        "set --no_header, where that is a row)",
+    ),
+    "numbers without a header": (
+        "a.csv",
+        b"5,3.5\n6,4\n" * 9,
+        (),
+        "a.csv: its first line begins with '5, 3.5', numbers and no names of columns; add a line of names (or set "
+        "--no_header, where it is a row)",
+    ),
+    "a lone quote": (
+        "a.csv",
+        b'text,label\ngood,p\n"bad,n\n' + b"fine,p\n" * 9,
+        (),
+        "a.csv, line 3: '\"bad,n': a quote (\") opens a field and none closes it; write a quote inside a text as",
+    ),
     "header twice": (
         "a.csv",
         b"text,label,text\na,b,c\n",
         (),
         "several columns are called 'text'; give each a name of",
     ),
-    "a comma too many": ("a.csv", b"text,label\na, b,c\n", (), "got 3: a, b,c; put a text that holds the separator in"),
+    "a comma too many": (
+        "a.csv",
+        b"text,label\na, b,c\n",
+        (),
+        "line 2: 3 columns, expected 2: 'a | b | c'; put a text",
+    ),
     "too small": (
         "a.csv",
         b"text,label\ngood,p\nbad,n\n",
@@ -281,6 +305,27 @@ def test_a_file_is_divided_trained_scored_and_used(capsys: pytest.CaptureFixture
     assert main(["evaluate", checkpoint, "--dataset", str(data), "--output", str(output)]) == 0
     scores = json.loads(output.read_text())["metrics"]
     assert scores["accuracy"] == pytest.approx(result.metrics["test/accuracy"], abs=1e-4)
+
+
+def test_star_ratings_are_trained_on_and_scored(capsys: pytest.CaptureFixture[str]) -> None:
+    """1 to 5 are labels of their own in every command, also where some are missing."""
+    write_reviews(Path("stars.csv"), 60, labels=("1", "2", "3", "4", "5"))
+    assert train(TEXTS, "--data", "stars.csv", *TINY) == 0
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    said = {}
+    for stars in ("12345", "135", "4"):
+        lines = Path("stars.csv").read_text().splitlines()
+        Path("some.csv").write_text("\n".join([lines[0], *(line for line in lines[1:] if line[-1] in stars)]))
+        score = ["evaluate", str(checkpoint), "--dataset", "some.csv", "--split", "train", "--output", "s.json"]
+        assert main(score) == 0
+        said[stars] = json.loads(Path("s.json").read_text())["metrics"]["nll"]
+    assert min(said["135"], said["4"]) < said["12345"] + 1
+    Path("some.csv").write_text("text,label\nthe lamp,6\nthe chair,5\n")
+    capsys.readouterr()
+    assert main(score) == 2
+    assert "row 0: label '6', which the model does not have; 1 of 2 rows have such labels" in capsys.readouterr().err
+    assert main([*score, "--skip_bad"]) == 0
+    assert json.loads(Path("s.json").read_text())["reading"]["counts"] == {"left out as bad": 1}
 
 
 def test_a_finished_training_is_kept_and_other_settings_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

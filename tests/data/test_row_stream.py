@@ -100,10 +100,10 @@ def test_cells_are_those_of_pandas(
     [
         ("a.csv", b"", "holds no row"),
         ("a.csv", b"a,b\n", "holds no row"),
-        ("a.csv", b"a,b\n1,2\n1,2,3\n", "line 3: 3 columns, but the header has 2; put a text"),
+        ("a.csv", b"a,b\n1,2\n1,2,3\n", "line 3: 3 columns, expected 2: '1 | 2 | 3'; put a text"),
         ("a.csv", b"a;b\n1;2\n", "set apart by semicolons"),
         ("a.csv", b"a,a\n1,2\n", "several columns are called 'a'"),
-        ("a.csv", b'a,b\n1,"2\n', "line 2: .*; is a quote missing, or too many"),
+        ("a.csv", b'a,b\n1,"2\n', "line 2: .*: a quote .* opens a field and none closes it; write"),
         ("a.csv", b"a,b\n1,\xff\n", "not UTF-8 text"),
         ("a.jsonl", b'{"a": 1}\n{', "line 2 is not JSON"),
         ("a.jsonl", b"[1]", "expected an object"),

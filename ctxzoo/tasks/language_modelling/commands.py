@@ -74,7 +74,7 @@ class LanguageModellingCommands(TaskCommands):
         if options.file is None:
             print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
             return
-        number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS)
+        number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
         say_written(options, f"{number} continuations")
 
 

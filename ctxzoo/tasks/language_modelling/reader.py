@@ -10,11 +10,12 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, resolve_dataset
-from ctxzoo.data.text_columns import TEXT_COLUMNS, are_blank, find_column, refuse_row, texts_of
-from ctxzoo.data.text_files import read_utf8
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
+from ctxzoo.data.text_columns import TEXT_COLUMNS, RowChecks, are_blank, find_column, texts_of
+from ctxzoo.data.text_files import file_kind, file_lines
 from ctxzoo.tasks.language_modelling.sample import TEXT, sample_text
 
 FILE_KINDS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
@@ -62,15 +63,7 @@ def load_lines(
     if dataset == SAMPLE:
         splits = sample_text()
         return splits, {name: f"split {name!r}" for name in splits}
-    path = Path(resolve_dataset(dataset, data_dir))
-    if path.is_file():
-        split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column)))
-        return {"train": split}, {"train": str(path)}
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found, {name: f"dataset {dataset!r}, split {name!r}" for name in found}
+    return load_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column))
 
 
 def check_lines(
@@ -97,34 +90,41 @@ def check_lines(
 
 
 def _read_file(path: Path, text_column: str | None) -> pa.Table:
-    kind = path.suffix.lower()
+    kind = file_kind(path)
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".txt":
-        return pa.table({TEXT: read_utf8(path).removesuffix("\n").split("\n")})
+        return pa.table({TEXT: pa.array(file_lines(path), pa.string())})
     if kind == ".parquet":
-        return read_parquet(path).replace_schema_metadata()
+        return read_parquet(path)
     if kind == ".jsonl":
         rows = read_json_lines(path)
         present = list(dict.fromkeys(key for row in rows for key in row))
         name = find_column(str(path), present, TEXT, text_column, TEXT_COLUMNS)
+        texts = []
         for number, row in enumerate(rows):
-            if not isinstance(row.get(name), str):
-                raise TextFormatError(f"{path}, row {number}: {row.get(name)!r} in {name!r}; expected text")
-        return pa.table({name: pa.array([row[name] for row in rows], pa.string())})
-    return read_delimited(path, (*TEXT_COLUMNS, text_column))
+            if isinstance(row.get(name), str):
+                texts.append(row[name])
+                continue
+            where = f"{path}, row {number}"
+            leave_out(where, TextFormatError(f"{where}: {row.get(name)!r} in {name!r}; expected text"))
+        return pa.table({name: pa.array(texts, pa.string())})
+    return read_delimited(path, (text_column or TEXT,))
 
 
 def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> datasets.Dataset:
     table: pa.Table = split.with_format("arrow")[:]
-    texts = texts_of(where, table, find_column(where, split.column_names, TEXT, text_column, TEXT_COLUMNS))
-    refuse_row(
-        where,
-        pc.match_substring(texts, END_MARK),
+    checks = RowChecks(where, len(split))
+    texts = texts_of(checks, table, find_column(where, split.column_names, TEXT, text_column, TEXT_COLUMNS))
+    checks.refuse(
+        pc.fill_null(pc.match_substring(texts, END_MARK), False),
         texts,
         f"{{value!r}} holds {END_MARK}, the mark that stands behind each line; take it out",
     )
-    texts = texts.filter(pc.invert(are_blank(texts)))
+    texts = checks.of_kept(texts)
+    lines = texts.filter(pc.invert(are_blank(texts)))
+    note(where, "blank lines, left out", len(texts) - len(lines))
+    texts = lines
     if not len(texts):
         raise TextFormatError(f"{where}: no line of text; expected at least one")
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: texts})))

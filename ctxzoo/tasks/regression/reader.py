@@ -10,11 +10,14 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.own_splits import group_numbers
-from ctxzoo.data.row_files import read_delimited, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.row_files import NUMBER, load_tables, read_delimited, read_parquet, with_numbers
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column, resolve_dataset
+from ctxzoo.data.text_columns import RowChecks
+from ctxzoo.data.text_files import file_kind
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
 from ctxzoo.tasks.regression.sample import sample_rows
 
@@ -99,30 +102,27 @@ def read_rows(
 
 def load_rows(dataset: str, data_dir: str | None = None, config_name: str | None = None) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset; arguments and errors as in `read_rows`."""
-    path = Path(resolve_dataset(dataset, data_dir))
-    if dataset == SAMPLE or path.is_file():
-        if config_name is not None:
-            raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
-        return dict(sample_rows()) if dataset == SAMPLE else {"train": read_number_file(path)}
-    loaded = load_splits(dataset, data_dir, config_name, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found
+    if config_name is not None and (dataset == SAMPLE or Path(resolve_dataset(dataset, data_dir)).is_file()):
+        raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
+    if dataset == SAMPLE:
+        return dict(sample_rows())
+    return load_tables(dataset, data_dir, NUMBER_FILES, read_number_table, config_name)[0]
 
 
-def read_number_file(path: Path) -> datasets.Dataset:
-    """Return the rows of a file of columns.
+def read_number_table(path: Path) -> pa.Table:
+    """Return the rows of a file of columns; those of numbers alone are numbers, others text.
 
     Raises:
         DatasetFileError: another kind of file, or one that cannot be read.
         OSError: it cannot be read.
     """
-    kind = path.suffix.lower()
+    kind = file_kind(path)
     if kind not in NUMBER_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(NUMBER_FILES)} file; name one, a folder, or a Hub id")
-    table = read_parquet(path) if kind == ".parquet" else read_delimited(path, ())
-    return datasets.Dataset(datasets.table.InMemoryTable(table))
+    if kind == ".parquet":
+        return read_parquet(path)
+    table = read_delimited(path)
+    return with_numbers(table, table.column_names)
 
 
 def check_rows(
@@ -150,72 +150,82 @@ def check_rows(
     names = list(feature_columns) if feature_columns else None
     found: dict[str, tuple[Numbers, Numbers, npt.NDArray[np.int64]]] = {}
     keys: dict[str, list[Hashable]] = {}
+    prints: dict[str, str] = {}
     begin = width = 0
     for split, rows in splits.items():
         where = f"{origin}, split {split!r}"
         if len(rows) == 0:
             raise TextFormatError(f"{where}: no rows; expected at least one")
+        checks = RowChecks(where, len(rows))
         table: pa.Table = rows.with_format("arrow")[:]
         if target not in table.column_names:
             raise TextFormatError(f"{where}: no column {target!r}; there are {table.column_names}")
         columns = _columns(where, table, target, width)
         width = width or len(columns.column_names)
         if group_column is not None:
-            keys[split] = _keys(where, table if group_column in table.column_names else columns, group_column)
+            keys[split] = _keys(checks, table if group_column in table.column_names else columns, group_column)
         names = names or [name for name in columns.column_names if name != group_column]
-        features = features_of(where, columns, names)
+        features, targets = features_of(checks, columns, names), number_column(checks, table, target)
         numbers = np.arange(begin, begin + len(rows))
         if VECTOR in table.column_names and ROW in table.column_names:
             numbers = table.column(ROW).to_numpy().astype(np.int64)
-        found[split] = features, number_column(where, table, target), numbers
         begin += len(rows)
+        if not checks.kept.any():
+            raise TextFormatError(f"{where}: no rows are left; expected at least one")
+        found[split] = features[checks.kept], targets[checks.kept], numbers[checks.kept]
+        if group_column is not None:
+            keys[split] = [key for key, kept in zip(keys[split], checks.kept, strict=True) if kept]
+        if not checks.kept.all():
+            rows = rows.select(np.flatnonzero(checks.kept))
+        prints[split] = dataset_fingerprint(rows)
     assert names is not None
     groups = group_numbers(keys)
     checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in found.items()}
-    prints = {name: dataset_fingerprint(split) for name, split in splits.items()}
     return RegressionSplits(checked, names, target, prints)
 
 
-def features_of(where: str, table: pa.Table, names: list[str]) -> Numbers:
-    """Return (n, I) the features of these names.
+def features_of(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers:
+    """Return (n, I) the features of these names; what stands in rows that `checks` leaves out does not count.
 
     Raises:
-        TextFormatError: a column is missing, or holds something else than finite numbers.
+        TextFormatError: a column is missing, or, unless the row is left out, holds something else than finite numbers.
     """
     if not names:
-        raise TextFormatError(f"{where}: the columns are {table.column_names}; none is left to predict from")
-    missing = next((name for name in names if name not in table.column_names), None)
-    if missing is not None:
-        raise TextFormatError(f"{where}: no column {missing!r}; there are {table.column_names}, expected {names}")
-    found: Numbers = np.stack([number_column(where, table, name) for name in names], axis=1)
+        raise TextFormatError(f"{checks.where}: the columns are {table.column_names}; none is left to predict from")
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise TextFormatError(
+            f"{checks.where}: no column {', '.join(map(repr, missing))}; there are {table.column_names}, expected "
+            f"{names}"
+        )
+    found: Numbers = np.stack([number_column(checks, table, name) for name in names], axis=1)
     return found
 
 
-def number_column(where: str, table: pa.Table, name: str) -> Numbers:
-    """Return (n,) the finite numbers of a column.
+def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
+    """Return (n,) the finite numbers of a column; what stands in rows that `checks` leaves out does not count.
 
     Raises:
-        TextFormatError: it holds something else.
+        TextFormatError: no row holds a number, or, unless they are left out, some hold something else.
     """
     column = plain_column(table.column(name))
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    is_text = kind == pa.string()
+    numbers = pc.match_substring_regex(column, f"^(?:{NUMBER.pattern})$") if is_text else None
+    if is_text and pc.any(numbers).as_py():
+        reason = f"{{value!r}} in {name!r} is no number; correct it, fill it in or leave the row out"
+        checks.refuse(pc.invert(numbers), column, reason)
+        column = pc.utf8_trim_whitespace(pc.if_else(pc.fill_null(numbers, False), column, "0"))
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise TextFormatError(
-            f"{where}: column {name!r} begins with {str(column[0])!r}, which is no number; make numbers of it, or "
-            "name the other columns as feature_columns"
+            f"{checks.where}: column {name!r} begins with {str(column[0])!r}, which is no number; make numbers of it, "
+            "of dates days or seconds, or name the other columns as feature_columns"
         )
     values: Numbers = column.cast(pa.float64()).to_numpy()
-    odd = ~np.isfinite(values)
-    if odd.any():
-        raise TextFormatError(
-            f"{where}, row {int(odd.argmax())}: no finite number in {name!r}; fill it in or leave the row out"
-        )
-    large = np.abs(values) > LARGEST_FLOAT
-    if large.any():
-        row = int(large.argmax())
-        raise TextFormatError(
-            f"{where}, row {row}: {values[row]:g} in {name!r} is too large; expected numbers up to {LARGEST_FLOAT:g}"
-        )
+    reason = f"no finite number in {name!r}; fill it in or leave the row out"
+    checks.refuse(~np.isfinite(values), column, reason)
+    reason = f"{{value:g}} in {name!r} is too large; expected numbers up to {LARGEST_FLOAT:g}"
+    checks.refuse(np.abs(np.nan_to_num(values)) > LARGEST_FLOAT, pa.array(values), reason)
     return values
 
 
@@ -247,11 +257,11 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})
 
 
-def _keys(where: str, columns: pa.Table, name: str) -> list[Hashable]:
+def _keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
     if name not in columns.column_names:
-        raise TextFormatError(f"{where}: no column {name!r} of groups; there are {columns.column_names}")
-    values: list[Hashable] = columns.column(name).to_pylist()
-    empty = next((row for row, value in enumerate(values) if value in (None, "") or value != value), None)
-    if empty is not None:
-        raise TextFormatError(f"{where}, row {empty}: nothing in {name!r}, which tells the rows that belong together")
+        raise TextFormatError(f"{checks.where}: no column {name!r} of groups; there are {columns.column_names}")
+    column = columns.column(name)
+    values: list[Hashable] = column.to_pylist()
+    empty = [value in (None, "") or value != value for value in values]
+    checks.refuse(np.array(empty), column, f"nothing in {name!r}, which tells the rows that belong together")
     return values

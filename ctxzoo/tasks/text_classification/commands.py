@@ -86,7 +86,7 @@ class TextClassificationCommands(TaskCommands):
         answers = TextAnswers(
             model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
         )
-        header = columns or TEXT_COLUMNS
+        header = columns or TEXT_COLUMNS[:1]
         if text is not None:
             (label,) = answers.labels([text])
         elif page is None or options.output is not None:

@@ -65,6 +65,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         tokenizer: use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
             Hugging Face.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
+        known_labels: names of the labels of a model that is scored, see `read_texts`.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -90,6 +91,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         num_workers: int = 0,
         tokenizer: TokenizersBackend | None = None,
         init_from: str | None = None,
+        known_labels: Sequence[str] | None = None,
     ) -> None:
         super().__init__(
             dataset,
@@ -101,6 +103,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         )
         self.text_column = text_column
         self.label_column = label_column
+        self.known_labels = known_labels
         self.splitting = splitting or TextSplitting()
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
@@ -264,7 +267,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def read(self) -> TextSplits:
-        return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column)
+        return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
 
     def _ready(self) -> SplitTexts:
         assert self._split is not None, "call setup() first"

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
+from ctxzoo.hub.classification_facts import label_names
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import ClassificationScores
@@ -49,14 +50,18 @@ def evaluate(
     Raises:
         OSError: there is no such checkpoint or dataset.
         TypeError: an option that the DataModule does not have.
-        ValueError: the labels of the data are not those of the model; no such split; a checkpoint of another
-            problem; a model without its tokenizer.
+        ValueError: a row has a label that the model does not have, unless it is left out with `--skip_bad`; no such
+            split; a checkpoint of another problem; a model without its tokenizer.
     """
     if Path(dataset).is_file():
         data_options = {"dev_share": 0.0, **data_options}
     task = task_of(SequenceClassificationTask, checkpoint)
     data = TextClassificationDataModule.from_options(
-        dataset, eval_batch_size=batch_size, tokenizer=tokenizer_of(checkpoint, tokenizer), **data_options
+        dataset,
+        eval_batch_size=batch_size,
+        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        known_labels=label_names(task.model.config),
+        **data_options,
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
@@ -86,15 +91,26 @@ def evaluate_ensemble(
         Split name to metrics, named as in `SequenceClassificationTask` without the split's name in front.
 
     Raises:
-        ValueError: no checkpoint; labels of the data that are not those of a checkpoint.
+        ValueError: no checkpoint; checkpoints with other labels; a label of the data that they do not have.
     """
     if not checkpoints:
         raise ValueError("checkpoints is empty; give one or more to take the mean of")
     found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
+    names: list[str] = []
     for member in checkpoints:
         task = SequenceClassificationTask(pretrained=member)
+        names = names or label_names(task.model.config)
+        if label_names(task.model.config) != names:
+            raise ValueError(
+                f"{member!r} has the labels {label_names(task.model.config)}, {checkpoints[0]!r} {names}; expected the "
+                "same in the same order"
+            )
         data = TextClassificationDataModule.from_options(
-            dataset, eval_batch_size=batch_size, tokenizer=AutoTokenizer.from_pretrained(member), **data_options
+            dataset,
+            eval_batch_size=batch_size,
+            tokenizer=AutoTokenizer.from_pretrained(member),
+            known_labels=names,
+            **data_options,
         )
         data.setup()
         scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)

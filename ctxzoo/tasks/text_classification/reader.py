@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,20 +11,23 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.notices import warn_of_lookalikes
-from ctxzoo.data.row_files import read_delimited, refuse_repeated
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
-from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, are_blank, find_columns, joined_texts_of, refuse_row
-from ctxzoo.data.text_files import json_object, read_utf8
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.reading_notes import note, note_lookalikes
+from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column
+from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, RowChecks, are_blank, find_columns, joined_texts_of
+from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
 LABEL_COLUMNS = ("label", "labels", "category", "class", "target")
 LABEL_TEXT = "label_text"
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 MOST = 2**63 - 1  # that an int64 holds
+WITH_FRACTION = "labels written as 1.0, read as 1"
+_WHOLE = r"^(0|-?[1-9][0-9]{0,17})(\.0*)?$"
+_DECIMAL = r"^-?[0-9]+(\.[0-9]*)?$"
+_FRACTION = r"\.0*[1-9]"
 TOO_LARGE = "expected 0..L-1 for L labels; write other numbers as text"
 
 
@@ -43,7 +47,11 @@ class TextSplits:
 
 
 def read_texts(
-    dataset: str, data_dir: str | None = None, text_column: ColumnNames = None, label_column: str | None = None
+    dataset: str,
+    data_dir: str | None = None,
+    text_column: ColumnNames = None,
+    label_column: str | None = None,
+    known_labels: Sequence[str] | None = None,
 ) -> TextSplits:
     """Read and check a dataset.
 
@@ -58,6 +66,8 @@ def read_texts(
         text_column: one name, or several, whose texts are put together by `joined_text`; default the first of
             `TEXT_COLUMNS` that is there.
         label_column: default the first of `LABEL_COLUMNS` that is there.
+        known_labels: names of the labels of a model, in its order; labels of the data are looked up among them by name,
+            whichever of them are there. A row with another label is refused, or left out with `--skip_bad`.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -66,7 +76,9 @@ def read_texts(
             at the first after a header) and value.
     """
     splits, origin = load_texts(dataset, data_dir, text_column, label_column)
-    return check_texts(splits, text_column=text_column, label_column=label_column, origin=origin)
+    return check_texts(
+        splits, text_column=text_column, label_column=label_column, origin=origin, known_labels=known_labels
+    )
 
 
 def load_texts(
@@ -80,15 +92,7 @@ def load_texts(
     if dataset == SAMPLE:
         splits = sample_texts()
         return dict(splits), {name: f"split {name!r}" for name in splits}
-    path = Path(resolve_dataset(dataset, data_dir))
-    if path.is_file():
-        split = datasets.Dataset(datasets.table.InMemoryTable(_read_file(path, text_column, label_column)))
-        return {"train": split}, {"train": str(path)}
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found, {name: f"dataset {dataset!r}, split {name!r}" for name in found}
+    return load_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column, label_column))
 
 
 def check_texts(
@@ -98,27 +102,37 @@ def check_texts(
     label_column: str | None = None,
     origin: Mapping[str, str] | None = None,
     any_labels: bool = False,
+    known_labels: Sequence[str] | None = None,
 ) -> TextSplits:
     """Check splits that are already loaded and put their columns into the one form.
 
+    Labels that are text in all splits, but whole numbers in every row, count as numbers: "0" is 0, and "1.0" is 1,
+    which is noted; "007" and "1.5" are no such numbers.
+
     Args:
         splits: name to dataset.
-        text_column, label_column: as in `read_texts`.
+        text_column, label_column, known_labels: as in `read_texts`.
         origin: what error messages call a split, default `split 'name'`.
         any_labels: whole numbers other than 0..L-1 are labels too, and truth values, named as they are written.
 
     Raises:
         TextFormatError: as in `read_texts`.
     """
+    any_labels = any_labels or known_labels is not None
     columns = [
         _Columns.of((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column, any_labels)
         for name, split in splits.items()
     ]
-    integers = _integer_names(columns) if any_labels else None
-    if integers is not None:
-        columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
-    label_names = _label_names(columns, integers)
-    warn_of_lookalikes(", ".join(split.where for split in columns), label_names)
+    columns = _with_whole_numbers(columns)
+    if known_labels is not None:
+        columns = [split.of_known(known_labels) for split in columns]
+        label_names = list(known_labels)
+    else:
+        integers = _integer_names(columns) if any_labels else None
+        if integers is not None:
+            columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
+        label_names = _label_names(columns, integers)
+        note_lookalikes(", ".join(split.where for split in columns), label_names)
     checked = {name: split.numbered(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
@@ -142,39 +156,75 @@ class _Columns:
         table: pa.Table = split.with_format("arrow")[:]
         wanted = {"text": (text_column, TEXT_COLUMNS), "label": (label_column, LABEL_COLUMNS)}
         text_names, (label_name,) = find_columns(where, split.column_names, wanted)
-        texts = joined_texts_of(where, table, text_names)
+        checks = RowChecks(where, len(split))
+        texts = joined_texts_of(checks, table, text_names)
         blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
-        refuse_row(where, are_blank(texts), texts, blank)
+        checks.refuse(are_blank(texts), texts, blank)
         labels = plain_column(table.column(label_name))
-        refuse_row(where, pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
-        if pa.types.is_integer(labels.type):
-            numbers = labels.cast(pa.int64(), safe=False)
-            if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
-                refuse_row(where, pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
+        checks.refuse(pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
+        if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
+            numbers = pc.fill_null(labels.cast(pa.int64(), safe=False), 0)
+            checks.refuse(pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
             labels = numbers
+        elif pa.types.is_integer(labels.type):
+            labels = labels.cast(pa.int64())
+        elif pa.types.is_floating(labels.type) and pc.all(_are_whole(labels)).as_py():
+            note(where, WITH_FRACTION, len(labels))
+            labels = labels.cast(pa.int64(), safe=False)
         if any_labels and pa.types.is_boolean(labels.type):
             labels = labels.cast(pa.string())
         feature = split.features[label_name]
         class_names = list(feature.names) if isinstance(feature, datasets.ClassLabel) else None
+        named = f"label {{value}} in column {label_name!r}"
         if class_names is not None:
-            known = f"expected 0..{len(class_names) - 1} for {class_names}"
             unknown = pc.or_(pc.less(labels, 0), pc.greater_equal(labels, len(class_names)))
-            refuse_row(where, unknown, labels, f"label {{value}} in column {label_name!r}; {known}")
+            checks.refuse(unknown, labels, f"{named}; expected 0..{len(class_names) - 1} for {class_names}")
         elif pa.types.is_integer(labels.type):
-            bad = pc.and_(pc.less(labels, 0), not any_labels)
-            refuse_row(where, bad, labels, f"label {{value}} in column {label_name!r}; expected 0 or more")
+            checks.refuse(pc.and_(pc.less(labels, 0), not any_labels), labels, f"{named}; expected 0 or more")
         elif labels.type == pa.string():
-            refuse_row(where, are_blank(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}")
-        else:
-            first = labels[0].as_py()
-            raise TextFormatError(
-                f"{where}: column {label_name!r} has the type {labels.type} (row 0: {first!r}); expected integers "
-                "0..L-1, names, or ClassLabel: write them as names or whole numbers"
-            )
+            checks.refuse(are_blank(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}")
+        if not (pa.types.is_integer(labels.type) or labels.type == pa.string()):
+            raise TextFormatError(_no_labels(where, label_name, str(labels.type), labels, 0))
+        labels, texts = checks.of_kept(labels), checks.of_kept(texts)
+        if not len(labels):
+            raise TextFormatError(f"{where}: no rows are left; expected at least one text with its label")
+        if labels.type == pa.string() and pc.all(pc.match_substring_regex(labels, _DECIMAL)).as_py():
+            row = pc.index(pc.match_substring_regex(labels, _FRACTION), True).as_py()
+            if row >= 0:
+                raise TextFormatError(_no_labels(where, label_name, "number with a fraction", labels, row))
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
-            label_texts = [str(value) for value in table.column(LABEL_TEXT).to_pylist()]
+            label_texts = [str(value) for value in checks.of_kept(table.column(LABEL_TEXT)).to_pylist()]
         return cls(where, texts, labels, class_names, label_texts)
+
+    def of_known(self, known: Sequence[str]) -> _Columns:
+        """Return the split with the names of labels, which are all among the known ones, in the place of numbers.
+
+        Raises:
+            TextFormatError: unknown labels, unless their rows are left out.
+        """
+        labels = self.labels
+        if self.class_names is not None:
+            labels = pa.array(self.class_names, pa.string()).take(labels.combine_chunks())
+        elif pa.types.is_integer(labels.type) and self.label_texts is not None:
+            labels = pa.array(self.label_texts, pa.string())
+        labels = pa.chunked_array(labels if isinstance(labels, pa.ChunkedArray) else [labels]).cast(pa.string())
+        unknown = pc.invert(pc.is_in(labels, pa.array(list(known), pa.string())))
+        counts = Counter(labels.filter(unknown).to_pylist())
+        number, names = sum(counts.values()), ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
+        checks = RowChecks(self.where, len(labels))
+        checks.refuse(
+            unknown,
+            labels,
+            f"label {{value!r}}, which the model does not have; {number:,} of {len(labels):,} rows have such labels, "
+            f"{names.replace('{', '{{').replace('}', '}}')}; it has {_some(list(known))}; correct them, or leave them "
+            "out with --skip_bad",
+        )
+        if not checks.kept.any():
+            raise TextFormatError(f"{self.where}: no row has a label of the model; it has {_some(list(known))}")
+        return replace(
+            self, texts=checks.of_kept(self.texts), labels=checks.of_kept(labels), class_names=None, label_texts=None
+        )
 
     def numbered(self, names: Sequence[str]) -> datasets.Dataset:
         labels = self.labels
@@ -182,6 +232,32 @@ class _Columns:
             labels = pc.index_in(labels, pa.array(names))
         table = pa.table({"text": self.texts, "label": labels.cast(pa.int64())})
         return datasets.Dataset(datasets.table.InMemoryTable(table))
+
+
+def _no_labels(where: str, name: str, kind: str, labels: pa.ChunkedArray, row: int) -> str:
+    return (
+        f"{where}: column {name!r} has the type {kind} (row {row}: {labels[row].as_py()}); expected integers 0..L-1, "
+        "names, or ClassLabel: write them as names or whole numbers"
+    )
+
+
+def _are_whole(labels: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.and_(pc.equal(pc.floor(labels), labels), pc.less(pc.abs(labels), float(2**53)))
+
+
+def _with_whole_numbers(columns: Sequence[_Columns]) -> list[_Columns]:
+    """Return the splits with labels as integers where in all of them every label is written as a whole number."""
+    texts = [split for split in columns if split.labels.type == pa.string()]
+    if not all(pc.all(pc.match_substring_regex(split.labels, _WHOLE)).as_py() for split in texts):
+        return list(columns)
+    for split in texts:
+        note(split.where, WITH_FRACTION, pc.sum(pc.match_substring(split.labels, ".")).as_py())
+    return [
+        replace(split, labels=pc.replace_substring_regex(split.labels, r"\.0*$", "").cast(pa.int64()))
+        if split.labels.type == pa.string()
+        else split
+        for split in columns
+    ]
 
 
 def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
@@ -236,35 +312,26 @@ def _texts_of_numbers(columns: Sequence[_Columns], count: int) -> list[str]:
     return found
 
 
-def _some(values: Sequence[int]) -> str:
+def _some(values: Sequence[object]) -> str:
     shown = ", ".join(map(str, values[:10]))
     return shown if len(values) <= 10 else f"{shown}, ... {values[-1]}"
 
 
 def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -> pa.Table:
     texts = [text_column] if isinstance(text_column, str) else list(text_column or ())
-    kind = path.suffix.lower()
+    kind = file_kind(path)
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
-    try:
-        if kind == ".parquet":
-            refuse_repeated(path, pa.parquet.read_schema(path).names)
-            table: pa.Table = pa.parquet.read_table(path)
-            return table.replace_schema_metadata()
-        if kind == ".jsonl":
-            return _read_json_lines(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
-        return read_delimited(path, (*TEXT_COLUMNS, *texts))
-    except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {error}") from error
+    if kind == ".parquet":
+        return read_parquet(path)
+    if kind == ".jsonl":
+        return _json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
+    return read_delimited(path, (*(texts or TEXT_COLUMNS[:1]), label_column or LABEL_COLUMNS[0]))
 
 
-def _read_json_lines(path: Path, requested: Container[str | None]) -> pa.Table:
+def _json_table(path: Path, requested: Container[str | None]) -> pa.Table:
     """Read JSON lines; columns that are not requested stay empty, since they may hold anything."""
-    rows = [
-        json_object(line, f"{path}, line {number}")
-        for number, line in enumerate(read_utf8(path).split("\n"), start=1)
-        if line.strip()
-    ]
+    rows = read_json_lines(path)
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table(
         {

@@ -45,7 +45,6 @@ class TokenClassificationCommands(TaskCommands):
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.hub.saved_model import load_saved_model
-        from ctxzoo.tasks.token_classification.files import TOKENS
         from ctxzoo.tasks.token_classification.prediction import TagAnswers, tag_rows
 
         model, tokenizer = load_saved_model(options.checkpoint)
@@ -55,7 +54,7 @@ class TokenClassificationCommands(TaskCommands):
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = tag_rows(options.file, options.format)
-        number = answer_file(options, answers, rows=rows, columns=(TOKENS, *TEXT_COLUMNS))
+        number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
         say_written(options, f"tags of {answers.words} words in {number} texts")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import datasets
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +81,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
+        known_labels: names of the tags of a model that is scored, see `read_tokens`.
 
     Raises:
         ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors; both `tokenizer`
@@ -101,6 +104,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         num_workers: int = 0,
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
+        known_labels: Sequence[str] | None = None,
     ) -> None:
         super().__init__(
             dataset,
@@ -110,6 +114,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             seed=seed,
             num_workers=num_workers,
         )
+        self.known_labels = known_labels
         if min_word_count < 1:
             raise ValueError(f"min_word_count is {min_word_count}; expected 1 or more")
         if tokenizer is not None and init_from is not None:
@@ -203,7 +208,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def read(self) -> TokenSplits:
-        return read_tokens(self.dataset, self.data_dir, self.tag_column)
+        return read_tokens(self.dataset, self.data_dir, self.tag_column, self.known_labels)
 
     def _source_rows(self, split: str) -> tuple[str, Rows]:
         return self.part(self._rows, split)

@@ -7,6 +7,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
+from ctxzoo.hub.classification_facts import label_names
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import TokenClassificationTask
 from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
@@ -42,8 +43,8 @@ def evaluate(
 
     Raises:
         OSError: there is no such checkpoint or dataset.
-        ValueError: the tags of the data are not those of the model; no such split; a checkpoint of another
-            problem; a model without its tokenizer.
+        ValueError: a sentence has a tag that the model does not have, unless it is left out with `--skip_bad`; no such
+            split; a checkpoint of another problem; a model without its tokenizer.
     """
     task = task_of(TokenClassificationTask, checkpoint)
     data = TokenClassificationDataModule(
@@ -52,6 +53,7 @@ def evaluate(
         tag_column=tag_column,
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
+        known_labels=label_names(task.model.config),
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

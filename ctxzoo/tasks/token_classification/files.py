@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pyarrow as pa
 
+from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import read_utf8
+from ctxzoo.data.text_files import file_kind, file_lines
 
 COLUMN_FILES = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")  # a word and its tag in a line
 UNIVERSAL = ".conllu"
 KINDS = (*COLUMN_FILES, UNIVERSAL, ".jsonl", ".parquet")
 TOKENS, TAGS, DOCUMENT = "tokens", "tags", "file"  # columns
 DOCUMENT_START = "-DOCSTART-"
+COMMENT = "# "
 NEW_DOCUMENT = "# newdoc"
 UNIVERSAL_COLUMNS = 10
 NO_VALUE = "_"
 
 
-def read_tag_file(path: Path, kind: str | None = None) -> datasets.Dataset:
+def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = False) -> datasets.Dataset:
     """Return the sentences of a file, one a row: `tokens`, columns of tags, and `file`, the document, if it is told.
 
     In CoNLL files (`COLUMN_FILES`) each line holds a word, other columns, and last its tag, set apart by blanks or
-    tabs; an empty line ends a sentence, and a line that begins with -DOCSTART- begins a document. In CoNLL-U files the
+    tabs; an empty line ends a sentence, and a line that begins with -DOCSTART- begins a document. Lines that begin with
+    "# " are comments, which are counted, but for the word "#" with a tag that other words have. In CoNLL-U files the
     tags are `upos` and, where there are any, `xpos`. The others hold the columns themselves, with lists in them.
 
     Args:
         path: the file.
         kind: one of `KINDS`; default: by the name.
+        of_folder: whether it is one of several, so that `file` is always there and begins with its name.
 
     Raises:
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns, which is
-            named.
+            named, unless its sentence is left out with `--skip_bad`.
     """
-    kind = kind or path.suffix.lower()
+    kind = kind or file_kind(path)
     if kind not in KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
@@ -46,12 +50,14 @@ def read_tag_file(path: Path, kind: str | None = None) -> datasets.Dataset:
     if kind == ".jsonl":
         rows = read_json_lines(path)
     else:
-        lines = read_utf8(path).split("\n")
+        lines = file_lines(path)
         found = (_universal_sentences if kind == UNIVERSAL else _sentences)(lines, path)
-        rows = _without_empty_columns(found) if kind == UNIVERSAL else list(found)
+        rows = _without_empty_columns(found, path) if kind == UNIVERSAL else list(found)
     if not rows:
         raise DatasetFileError(f"{path} holds no sentence; expected a word and its tag in each line")
-    if kind != ".jsonl" and len({row[DOCUMENT] for row in rows}) < 2:
+    if kind != ".jsonl" and of_folder:
+        rows = [{**row, DOCUMENT: f"{path.name}/{row[DOCUMENT]}"} for row in rows]
+    elif kind != ".jsonl" and len({row[DOCUMENT] for row in rows}) < 2:
         rows = [{name: value for name, value in row.items() if name != DOCUMENT} for row in rows]
     try:
         return datasets.Dataset.from_list(rows)
@@ -59,56 +65,86 @@ def read_tag_file(path: Path, kind: str | None = None) -> datasets.Dataset:
         raise DatasetFileError(f"{path}: {error}; expected lists of words and of tags in each line") from error
 
 
-def _sentences(lines: Iterable[str], path: Path) -> Iterator[dict[str, Any]]:
-    words: list[str] = []
-    tags: list[str] = []
-    width = document = 0
-    for number, line in enumerate([*lines, ""], start=1):
-        columns = line.rstrip("\r").split("\t") if "\t" in line else line.split()
-        if line.startswith(DOCUMENT_START):
-            document += 1
-            continue
-        if not line.strip():
-            if words:
-                yield {TOKENS: words, TAGS: tags, DOCUMENT: str(document)}
-                words, tags = [], []
-            continue
-        width = width or len(columns)
-        if len(columns) < 2 or len(columns) != width:
-            raise DatasetFileError(
-                f"{path}, line {number}: {line[:60]!r} has {_columns(len(columns))}; expected "
+def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the sentences of CoNLL columns; the first line with a word says how many columns there are."""
+    plain = [_columns_of(line) for line in lines if line.strip() and not line.startswith((COMMENT, DOCUMENT_START))]
+    tags = {columns[-1].strip() for columns in plain}
+    width = len(plain[0]) if plain else 2
+
+    def is_comment(line: str) -> bool:
+        """Return whether a line that begins with # is none of the word "#" with a tag that other words have."""
+        columns = _columns_of(line)
+        is_word = columns[0] == "#" and len(columns) == width and columns[-1].strip() in tags
+        return line.startswith(COMMENT) and not is_word
+
+    comments = 0
+    for document, block in _blocks(lines):
+        rows = [(number, line) for number, line in block if not is_comment(line)]
+        comments += len(block) - len(rows)
+        odd = next(((n, line) for n, line in rows if len(_columns_of(line)) != width or width < 2), None)
+        if odd is not None:
+            number, line = odd
+            where = f"{path}, line {number}"
+            error = (
+                f"{where}: {line[:60]!r} has {_columns(len(_columns_of(line)))}; expected "
                 f"{'a word and its tag' if width < 2 else f'{width} as in the lines before'}, and an empty line "
                 "between sentences"
             )
-        words.append(columns[0].strip())
-        tags.append(columns[-1].strip())
+            leave_out(where, DatasetFileError(error))
+        elif rows:
+            words, found = ([_columns_of(line)[place].strip() for _, line in rows] for place in (0, -1))
+            yield {TOKENS: words, TAGS: found, DOCUMENT: str(document)}
+    note(str(path), "comment lines, left out", comments)
 
 
-def _universal_sentences(lines: Iterable[str], path: Path) -> Iterator[dict[str, Any]]:
-    rows: list[list[str]] = []
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+    """Yield the number of the document of each sentence, and its lines with their numbers."""
+    block: list[tuple[int, str]] = []
     document = 0
     for number, line in enumerate([*lines, ""], start=1):
-        document += line.startswith(NEW_DOCUMENT)
-        if not line.strip():
-            if rows:
-                words, upos, xpos = ([row[column] for row in rows] for column in (1, 3, 4))
-                yield {TOKENS: words, "upos": upos, "xpos": xpos, DOCUMENT: str(document)}
-                rows = []
-        elif not line.startswith("#"):
-            columns = line.rstrip("\r").split("\t")
-            if len(columns) != UNIVERSAL_COLUMNS:
-                raise DatasetFileError(
-                    f"{path}, line {number}: {line[:60]!r} has {_columns(len(columns))}; expected {UNIVERSAL_COLUMNS} "
-                    "set apart by tabs, as CoNLL-U has"
-                )
-            if columns[0].isdigit():  # others stand for several words, or for none
-                rows.append(columns)
+        if line.startswith(DOCUMENT_START):
+            document += 1
+        elif line.strip():
+            block.append((number, line))
+        elif block:
+            yield document, block
+            block = []
 
 
-def _without_empty_columns(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out a column of tags in which nothing stands."""
+def _columns_of(line: str) -> list[str]:
+    return line.split("\t") if "\t" in line else line.split()
+
+
+def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
+    document = 0
+    for _, block in _blocks(lines):
+        document += sum(line.startswith(NEW_DOCUMENT) for _, line in block)
+        rows = [(number, line.split("\t")) for number, line in block if not line.startswith("#")]
+        odd = next(((number, row) for number, row in rows if len(row) != UNIVERSAL_COLUMNS), None)
+        if odd is not None:
+            where, found = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
+            error = (
+                f"{where}: {found!r} has {_columns(len(odd[1]))}; expected {UNIVERSAL_COLUMNS} set apart by tabs, as "
+                "CoNLL-U has"
+            )
+            leave_out(where, DatasetFileError(error))
+            continue
+        whole = [row for _, row in rows if row[0].isdigit()]  # others stand for several words, or for none
+        if whole:
+            words, upos, xpos = ([row[column] for row in whole] for column in (1, 3, 4))
+            yield {TOKENS: words, "upos": upos, "xpos": xpos, DOCUMENT: str(document)}
+
+
+def _without_empty_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """Leave out a column of tags in which nothing stands; in another, _ is a tag like others."""
     found = list(rows)
-    empty = [name for name in ("upos", "xpos") if all(tag == NO_VALUE for row in found for tag in row[name])]
+    empty = []
+    for name in ("upos", "xpos"):
+        tags = [tag for row in found for tag in row[name]]
+        if tags.count(NO_VALUE) == len(tags):
+            empty.append(name)
+        else:
+            note(str(path), f"words without {name}, whose tag is {NO_VALUE}", tags.count(NO_VALUE))
     return [{name: value for name, value in row.items() if name not in empty} for row in found]
 
 

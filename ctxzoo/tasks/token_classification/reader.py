@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, Rows, TextFormatError
-from ctxzoo.data.notices import warn_of_lookalikes
-from ctxzoo.data.sources import dataset_fingerprint, load_splits, plain_column, resolve_dataset
-from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS, read_tag_file
+from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.reading_notes import note_lookalikes
+from ctxzoo.data.row_files import load_tables
+from ctxzoo.data.sources import dataset_fingerprint, plain_column, resolve_dataset
+from ctxzoo.data.text_columns import RowChecks
+from ctxzoo.tasks.token_classification.files import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file
 from ctxzoo.tasks.token_classification.sample import sample_tags
 
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
@@ -36,7 +39,12 @@ class TokenSplits:
     fingerprint: dict[str, str]
 
 
-def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | None = None) -> TokenSplits:
+def read_tokens(
+    dataset: str,
+    data_dir: str | None = None,
+    tag_column: str | None = None,
+    known_labels: Sequence[str] | None = None,
+) -> TokenSplits:
     """Read and check a dataset.
 
     Args:
@@ -44,13 +52,16 @@ def read_tokens(dataset: str, data_dir: str | None = None, tag_column: str | Non
             folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         tag_column: default the first of `TAG_COLUMNS` that is there.
+        known_labels: names of the tags of a model, in its order; tags of the data are looked up among them by name. A
+            sentence with another tag is refused, or left out with `--skip_bad`.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
         DatasetFileError: a file cannot be read.
         TextFormatError: a sentence or column is not as it should be; the message names split, row (from 0) and value.
     """
-    return check_tokens(load_tokens(dataset, data_dir), tag_column, origin=f"dataset {dataset!r}")
+    splits = load_tokens(dataset, data_dir)
+    return check_tokens(splits, tag_column, origin=f"dataset {dataset!r}", known_labels=known_labels)
 
 
 def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets.Dataset]:
@@ -64,29 +75,35 @@ def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
         return {"train": read_tag_file(path)}
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found
+    return load_tables(dataset, data_dir, KINDS, lambda file: read_tag_file(file, of_folder=True).data.table)[0]
 
 
 def check_tokens(
-    splits: Mapping[str, datasets.Dataset], tag_column: str | None = None, *, origin: str = "the data"
+    splits: Mapping[str, datasets.Dataset],
+    tag_column: str | None = None,
+    *,
+    origin: str = "the data",
+    known_labels: Sequence[str] | None = None,
 ) -> TokenSplits:
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
         splits: name to dataset.
-        tag_column: as in `read_tokens`.
+        tag_column, known_labels: as in `read_tokens`.
         origin: what error messages call the data.
 
     Raises:
         TextFormatError: as in `read_tokens`.
     """
     columns = {name: _columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
-    label_names = _label_names(origin, splits, columns)
-    warn_of_lookalikes(origin, label_names)
+    if known_labels is None:
+        label_names = _label_names(origin, splits, columns)
+        note_lookalikes(origin, label_names)
+    else:
+        label_names = list(known_labels)
+        columns = {
+            name: _of_known(f"{origin}, split {name!r}", tables, label_names) for name, tables in columns.items()
+        }
     checked = {name: _numbered(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
@@ -99,6 +116,32 @@ class _Columns:
     tags: pa.Array
     files: pa.Array | None
     class_names: list[str] | None
+
+
+def _of_known(where: str, columns: _Columns, known: Sequence[str]) -> _Columns:
+    """Return the sentences all of whose tags a model has.
+
+    Raises:
+        TextFormatError: another tag, unless its sentence is left out; no sentence is left.
+    """
+    tags = columns.tags.flatten()
+    unknown = pc.invert(pc.is_in(tags, pa.array(list(known), pa.string())))
+    counts = Counter(tags.filter(unknown).to_pylist())
+    told = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
+    checks = RowChecks(where, len(columns.tags))
+    bad = np.zeros(len(columns.tags), np.bool_)
+    bad[pc.list_parent_indices(columns.tags).filter(unknown).to_numpy()] = True
+    checks.refuse(
+        bad,
+        columns.tags,
+        f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, "
+        f"{told.replace('{', '{{').replace('}', '}}')}; correct them, or leave their sentences out with --skip_bad",
+    )
+    if not checks.kept.any():
+        raise TextFormatError(f"{where}: no sentence has tags of the model alone")
+    kept = pa.array(checks.kept)
+    files = None if columns.files is None else columns.files.filter(kept)
+    return _Columns(columns.tokens.filter(kept), columns.tags.filter(kept), files, None)
 
 
 def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Columns:

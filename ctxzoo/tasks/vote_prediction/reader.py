@@ -22,6 +22,7 @@ from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
 
@@ -224,7 +225,7 @@ def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column
 
 
 def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
-    kind = path.suffix.lower()
+    kind = file_kind(path)
     if kind not in VOTE_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(VOTE_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":

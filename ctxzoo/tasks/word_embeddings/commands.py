@@ -63,7 +63,7 @@ class FillMaskCommands(TaskCommands):
             for word in fill_masks(filler, [own["text"]])[0]:
                 print(json.dumps(word, ensure_ascii=False))
             return
-        columns = own["text_column"] or TEXT_COLUMNS
+        columns = own["text_column"] or TEXT_COLUMNS[:1]
         answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
         say_written(options, f"words for {answer_file(options, answers, columns=columns)} texts")
 

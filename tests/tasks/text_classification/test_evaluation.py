@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 
+from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_text_lines
 from ctxzoo.hub.saved_model import load_saved_model
@@ -86,11 +88,43 @@ def test_scores_of_several_are_those_of_their_mean_probabilities(data: Any, chec
         evaluate_ensemble([], data.dataset)
 
 
-def test_data_with_other_labels_is_refused(checkpoint: str, tmp_path: Path) -> None:
-    with (tmp_path / "test.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("text", "label"), ("w1", "no"), ("w2", "yes")])
-    with pytest.raises(ValueError, match=r"model's labels are \['bad', 'fair', 'good'\], those of the data \['no', 'y"):
-        score(checkpoint, str(tmp_path))
+def written(folder: Path, name: str, rows: list[tuple[str, str]]) -> str:
+    with (folder / name).open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    return str(folder / name)
+
+
+def test_labels_are_met_by_their_names(checkpoint: str, tmp_path: Path) -> None:
+    """Whichever labels a file has, and however it numbers them, a text is scored against its own."""
+    rows = [("w1 w2", "good"), ("w2", "bad"), ("w3", "good"), ("w4 w1", "bad"), ("w5", "bad")]
+    whole = score(checkpoint, written(tmp_path, "a.csv", rows), "train")
+    parts = [
+        score(checkpoint, written(tmp_path, f"{kind}.csv", [row for row in rows if row[1] == kind]), "train")
+        for kind in ("good", "bad")
+    ]
+    for name in ("accuracy", "nll"):
+        assert whole[name] == pytest.approx((2 * parts[0][name] + 3 * parts[1][name]) / 5)
+    kinds = datasets.ClassLabel(names=["good", "bad"])
+    features = datasets.Features({"text": datasets.Value("string"), "label": kinds})
+    numbered = {"text": [text for text, _ in rows], "label": [["good", "bad"].index(kind) for _, kind in rows]}
+    datasets.Dataset.from_dict(numbered, features).to_parquet(str(tmp_path / "train.parquet"))
+    assert score(checkpoint, str(tmp_path / "train.parquet"), "train") == whole
+
+
+def test_labels_that_the_model_does_not_have_are_refused_or_left_out(checkpoint: str, tmp_path: Path) -> None:
+    rows = [("w1", "good"), ("w2", "yes"), ("w3", "bad"), ("w4", "no"), ("w5", "yes")]
+    path = written(tmp_path, "a.csv", rows)
+    told = (
+        r"row 1: label 'yes', which the model does not have; 3 of 5 rows have such labels, 'yes' \(2\), 'no' \(1\); it "
+    )
+    with pytest.raises(ValueError, match=told + "has bad, fair, good"):
+        score(checkpoint, path, "train")
+    with reading_notes(skip_bad=True) as notes:
+        scores = score(checkpoint, path, "train")
+    assert notes.counts() == {LEFT_OUT: 3}
+    assert scores == score(checkpoint, written(tmp_path, "b.csv", [rows[0], rows[2]]), "train")
+    with reading_notes(skip_bad=True), pytest.raises(ValueError, match="no row has a label of the model"):
+        score(checkpoint, written(tmp_path, "c.csv", rows[1:2]), "train")
 
 
 def test_split_that_is_not_there(checkpoint: str, data: Any) -> None:

@@ -191,12 +191,12 @@ def test_splits_must_agree():
 @pytest.mark.parametrize(
     ("name", "content", "error", "message"),
     [
-        ("a.csv", "", DatasetFileError, r"a\.csv cannot be read"),
+        ("a.csv", "", DatasetFileError, r"a\.csv holds no row; expected a line with the names of columns, and rows"),
         ("a.csv", "text,label\n", TextFormatError, r"a\.csv: no rows"),
-        ("a.csv", "text,label\na,1\nb\n", DatasetFileError, r"a\.csv cannot be read.*Expected 2 columns"),
+        ("a.csv", "text,label\na,1\nb\n", DatasetFileError, r"a\.csv, line 3: one column, expected 2: 'b'"),
         ("a.csv", "text,label\na,1\n,0\n", TextFormatError, r"a\.csv, row 1: the text.*is empty: ''"),
-        ("a.csv", "text,label\na,1\nb,\n", TextFormatError, r"a\.csv, row 1: no label"),
-        ("a.csv", "text,label\na,true\nb,false\n", TextFormatError, r"type bool \(row 0: True\)"),
+        ("a.csv", "text,label\na,1\nb,\n", TextFormatError, r"a\.csv, row 1: the label.*is empty: ''"),
+        ("a.csv", "text,label\na,1.5\nb,2\n", TextFormatError, r"number with a fraction \(row 0: 1\.5\)"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text"\n', DatasetFileError, r"a\.jsonl, line 2 is not JSON"),
         ("a.jsonl", '["a", 1]\n', DatasetFileError, r"a\.jsonl, line 1 is .*expected an object"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"label": 0}\n', TextFormatError, r"a\.jsonl, row 1: no text"),
@@ -285,11 +285,8 @@ def test_text_of_every_type_is_text(tmp_path, kind):
         ),
         ("a.jsonl", '{"text": "a \\ud800", "label": 1}', r"line 1 holds half a character, '\\ud800'"),
         ("a.jsonl", '{"text": ' + "[" * 100_000, "line 1 is not JSON"),
-        ("a.csv", "text,label\na,x\nb\n", "cannot be read: .*Expected 2 columns, got 1"),
-        ("a.csv", "", "a.csv cannot be read: Empty CSV file"),
         ("a.jsonl", "\n", "a.jsonl: no rows"),
-        ("a.csv", "text,label\na,1.0\nb,\n", "no label in column 'label'|type double"),
-        ("a.csv", "text,label\na,true\nb,false\n", r"type bool .row 0: True.; expected integers"),
+        ("a.jsonl", '{"text": "a", "label": true}\n', r"type bool .row 0: True.; expected integers"),
         ("a.csv", "text,label\na,x\nb,x\n", "the only label is 'x'; expected two or more"),
     ],
 )
@@ -330,7 +327,7 @@ def test_other_columns_may_hold_anything(tmp_path):
 def test_labels_that_differ_in_blanks_or_case_are_told(tmp_path, caplog):
     found = read_texts(written(tmp_path, "a.csv", "text,label\na,pos\nb, Pos\nc,neg\nd,neg ative\n"))
     assert found.label_names == [" Pos", "neg", "neg ative", "pos"]
-    told = "the labels ' Pos', 'pos' differ in blanks or case alone; each counts as a label of its own"
+    told = "2 labels differ in blanks or case alone, ' Pos', 'pos'; each counts as a label of its own"
     assert [record.getMessage() for record in caplog.records] == [f"{tmp_path / 'a.csv'}: {told}"]
     caplog.clear()
     read_texts(written(tmp_path, "b.csv", "text,label\na,pos\nb,neg\n"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from transformers import pipeline
 
+from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.tasks.token_classification.card import CARD, tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.evaluation import evaluate
@@ -52,9 +54,21 @@ def test_batch_size_does_not_matter(of_sample: tuple[str, Any]) -> None:
     assert one == pytest.approx(many, rel=1e-4)
 
 
-def test_other_tags_are_refused(of_sample: tuple[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"the model's labels are .* those of the data \['.', 'ADJ'"):
-        score(of_sample[0], tag_column="upos")
+def test_other_tags_are_refused_or_left_out(of_sample: tuple[str, Any], tmp_path: Path) -> None:
+    checkpoint, data = of_sample
+    sentences = [data.texts("test")[row] for row in data.rows("test").tolist()][:5]
+    blocks = [
+        "".join(f"{word} {data.label_names[tag]}\n" for word, tag in zip(one["tokens"], one["labels"], strict=True))
+        for one in sentences
+    ]
+    (tmp_path / "test.conll").write_text("\n".join(blocks))  # of some tags alone
+    known = evaluate(checkpoint, str(tmp_path), accelerator="cpu", progress=False)
+    (tmp_path / "test.conll").write_text("\n".join([*blocks[:2], "a X\nb X\n", *blocks[2:]]))
+    with pytest.raises(ValueError, match=r"row 2: a tag that the model does not have; 2 of \d+ words .* 'X' \(2\);"):
+        evaluate(checkpoint, str(tmp_path), accelerator="cpu", progress=False)
+    with reading_notes(skip_bad=True) as notes:
+        assert evaluate(checkpoint, str(tmp_path), accelerator="cpu", progress=False) == pytest.approx(known)
+    assert notes.counts() == {LEFT_OUT: 1}
 
 
 def expected(text: str) -> list[tuple[str, str, float]]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import conllu
 import datasets
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.token_classification.files import read_tag_file
 from ctxzoo.tasks.token_classification.reader import read_tokens
@@ -97,3 +101,86 @@ def test_lists_in_json_lines_and_parquet(tmp_path: Path) -> None:
 def test_what_is_no_such_file(name: str, content: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(DatasetFileError, match=message):
         read_tag_file(written(tmp_path, name, content))
+
+
+@pytest.mark.parametrize("tabs", [False, True])
+def test_comments_are_no_words_and_the_sign_is_one(tmp_path: Path, tabs: bool) -> None:
+    content = "# doc\nAnna NN\n#1 NN\n# comment here\n# CD\n\n# id 5\nsings CD\n"
+    lines = content.split("\n")
+    lines = [line.replace(" ", "\t") if tabs and line.endswith((" NN", " CD")) else line for line in lines]
+    with reading_notes() as notes:
+        found = read_tag_file(written(tmp_path, "a.conll", "\n".join(lines))).to_list()
+    assert found == [
+        {"tokens": ["Anna", "#1", "#"], "tags": ["NN", "NN", "CD"]},
+        {"tokens": ["sings"], "tags": ["CD"]},
+    ]
+    assert notes.counts() == {"comment lines, left out": 3}
+
+
+def test_a_folder_of_such_files_keeps_tags_and_documents(tmp_path: Path) -> None:
+    written(tmp_path, "train_a.conll", CONLL)
+    written(tmp_path, "train_b.conll", "-DOCSTART- O\n\nc O\n\n-DOCSTART- O\n\nd O\n")
+    written(tmp_path, "test.conll", "e O\n\nf B-PER\n")
+    found = read_tokens(str(tmp_path))
+    assert found.label_names == ["B-PER", "NN", "O"][::2]
+    assert found.splits["train"]["tokens"][:] == [["Anna", "sings"], ["Bert"], ["c"], ["d"]]
+    names = ["train_a.conll/0", "train_a.conll/0", "train_b.conll/1", "train_b.conll/2"]
+    assert found.splits["train"]["file"][:] == names
+    assert found.splits["test"]["labels"][:] == [[1], [0]]
+
+
+def test_sentences_with_a_bad_line_are_left_out_and_counted(tmp_path: Path) -> None:
+    with reading_notes(skip_bad=True) as notes:
+        found = read_tag_file(written(tmp_path, "a.conll", "a X\n\nb X\nbad\n\nc X Y\n\nd O\n"))
+    assert found["tokens"][:] == [["a"], ["d"]]
+    assert list(notes.left_out) == [f"{tmp_path / 'a.conll'}, line {line}" for line in (4, 6)]
+
+
+WORDS = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=6)
+ROW = st.fixed_dictionaries(
+    {
+        **{"form": WORDS, "lemma": WORDS, "upos": st.sampled_from(["NOUN", "VERB", "_"])},
+        **{"xpos": st.sampled_from(["NN", "_"]), "kind": st.sampled_from(["word", "word", "range", "empty"])},
+    }
+)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    st.lists(st.lists(ROW, min_size=1, max_size=5), min_size=1, max_size=4),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\ufeff"]),
+)
+def test_words_and_tags_are_those_that_conllu_reads(
+    tmp_path_factory: pytest.TempPathFactory, sentences: list[list[dict[str, str]]], end: str, mark: str
+) -> None:
+    lines = []
+    for number, sentence in enumerate(sentences, start=1):
+        lines += [f"# sent_id = {number}", "# text = a comment\twith a tab"]
+        word = 0
+        for row in sentence:
+            word += row["kind"] == "word"
+            name = {"word": f"{word}", "range": f"{word + 1}-{word + 2}", "empty": f"{word}.1"}[row["kind"]]
+            lines.append("\t".join([name, row["form"], row["lemma"], row["upos"], row["xpos"], *"_____"]))
+        lines.append("")
+    path = tmp_path_factory.mktemp("files") / "a.conllu"
+    path.write_bytes((mark + end.join([*lines, ""])).encode())
+    parsed = conllu.parse("\n".join([*lines, ""]))
+    words = [[token for token in sentence if isinstance(token["id"], int)] for sentence in parsed]
+    words = [sentence for sentence in words if sentence]
+    expected = [
+        {"tokens": [token["form"] for token in sentence], "upos": [token["upos"] for token in sentence]}
+        for sentence in words
+    ]
+    if not expected:
+        with pytest.raises(DatasetFileError, match="holds no sentence"):
+            read_tag_file(path)
+        return
+    found = read_tag_file(path)
+    assert found["tokens"][:] == [sentence["tokens"] for sentence in expected]
+    for column in ("upos", "xpos"):
+        tags = [[token[column] or "_" for token in sentence] for sentence in words]
+        if any(tag != "_" for sentence in tags for tag in sentence):
+            assert found[column][:] == tags
+        else:
+            assert column not in found.column_names

@@ -71,7 +71,7 @@ def test_lists_of_every_type_are_lists(kinds):
 
 def test_tags_that_look_alike_are_told_and_one_tag_is_refused(caplog):
     check_tokens({"train": split(tags=[["DT", "nn", "VBZ"], ["NN"]])})
-    told = "the data: the labels 'NN', 'nn' differ in blanks or case alone; each counts as a label of its own"
+    told = "the data: 2 labels differ in blanks or case alone, 'NN', 'nn'; each counts as a label of its own"
     assert [record.getMessage() for record in caplog.records] == [told]
     with pytest.raises(TextFormatError, match="the data: the only tag is 'X'; expected two or more"):
         check_tokens({"train": split(tags=[["X", "X", "X"], ["X"]])})
