@@ -70,7 +70,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
 
     @torch.no_grad()
     def predict_votes(
-        self, text: str = "", bill: str | int = NEW_BILL, known: Mapping[str, int] | None = None
+        self, text: str | None = None, bill: str | int = NEW_BILL, known: Mapping[str, int] | None = None
     ) -> list[tuple[str, float]]:
         """Return (name, probability of a yea) of each legislator.
 
@@ -85,7 +85,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
 
         Raises:
             ValueError: An unknown name; a vote that is neither; a new bill and a model that knows those of its training
-                alone; a blank text where the model reads texts; a config without words.
+                alone; no text where the model reads texts; a config without words.
         """
         config = self.config
         is_new = not isinstance(bill, str) and bill == NEW_BILL
@@ -95,7 +95,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
                 f"this {type(self).__name__} knows the bills of its training alone and reads no text of a new one; "
                 "train one that does, such as NIPEN with amortized_bills"
             )
-        if self.reads_new_bills and not text.strip():
+        if self.reads_new_bills and text is None:
             which = "a new bill" if is_new else f"the bill {bill!r}"
             raise ValueError(
                 f"what this {type(self).__name__} says of {which} follows from its text, and there is none; give it "
@@ -109,7 +109,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         self.eval()
         try:
             logits = self(
-                bag_of_words=self.bags_of_words([text]).to(self.device, self.dtype),
+                bag_of_words=self.bags_of_words([text or ""]).to(self.device, self.dtype),
                 bill_ids=torch.tensor([row], device=self.device),
                 votes=votes.to(self.device, self.dtype),
                 return_dict=True,

@@ -628,7 +628,7 @@ def test_votes_of_a_text_are_told_by_name() -> None:
         model_of(amortized_bills=True).predict_votes("road")
     for bill, said in ((-1, "a new bill"), ("c", "the bill 'c'")):
         with pytest.raises(ValueError, match=f"says of {said} follows from its text, and there is none"):
-            model.predict_votes(" ", bill)
+            model.predict_votes(bill=bill)
 
 
 def test_known_votes_of_others_are_read_by_name() -> None:

@@ -60,6 +60,8 @@ class VotePredictionCommands(TaskCommands):
             raise ValueError("give --text, --bill, or both, or else --file")
         if options.file is None and options.output is not None:
             raise ValueError("--output belongs to --file")
+        if text is not None and not text.strip():
+            raise ValueError(f"--text is {text!r}; expected what the bill says")
 
         from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.models.ops_vote import NEW_BILL
@@ -70,7 +72,7 @@ class VotePredictionCommands(TaskCommands):
         columns = VoteColumns(**{name: own[f"{name}_column"] for name in names if own[f"{name}_column"] is not None})
         model: Any = load_saved_model(options.checkpoint)[0]
         model.to(device_of(options))
-        texts = {} if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
+        texts = None if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
         source = own["known"]
         known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
@@ -83,7 +85,7 @@ class VotePredictionCommands(TaskCommands):
         on_bill = next(iter(known.values()), None) if bill is None else known.get(bill)
         if known and on_bill is None:
             raise ValueError(f"--known {source} has no vote on the bill {bill!r}")
-        said = text if text is not None else texts.get(bill, "")
+        said = text if text is not None or texts is None else texts.get(bill)
         found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
         for name, yea in found:
             print(f"{yea:.4f}  {name}")

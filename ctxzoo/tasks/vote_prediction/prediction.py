@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+import torch
 from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer
@@ -15,13 +18,22 @@ from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_vote import NEW_BILL
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, as_text
+from ctxzoo.training.scoring import in_evaluation_mode
+
+
+class Bill(NamedTuple):
+    """A bill of a user's file: its name, which may be empty, and its text."""
+
+    name: str
+    text: str
+
 
 KnownVotes = Mapping[str, Mapping[str, int]]  # bill to legislator to 1 yea or 0 nay
 
 
 def predict_votes(
     checkpoint: str | Path | PreTrainedModel,
-    text: str = "",
+    text: str | None = None,
     bill: str | int = NEW_BILL,
     *,
     known: Mapping[str, int] | None = None,
@@ -47,6 +59,11 @@ def predict_votes(
     return found
 
 
+def names_of_legislators(model: Any) -> list[str]:
+    """Return the names of a model's legislators, in the order of its table."""
+    return [model.config.name_of(row) for row in range(model.config.num_legislators)]
+
+
 def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[str, int]]:
     """Return the votes of data by bill and legislator; those of legislators whom the model does not know are left out.
 
@@ -58,19 +75,20 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
     Raises:
         TextFormatError: It knows none of them.
     """
-    names = {model.config.name_of(row) for row in range(model.config.num_legislators)}
+    names = names_of_legislators(model)
     some = votes.splits["train" if "train" in votes.splits else next(iter(votes.splits))]
+    known = {name for name in votes.legislators if name in set(names)}
     found: dict[str, dict[str, int]] = {}
     left_out = 0
     for row, column, vote in zip(some.bills.tolist(), some.legislators.tolist(), some.votes.tolist(), strict=True):
-        if votes.legislators[column] in names:
+        if votes.legislators[column] in known:
             found.setdefault(votes.bills[row], {})[votes.legislators[column]] = vote
         else:
             left_out += 1
     if not found:
         raise TextFormatError(
             f"{source}: none of its {len(votes.legislators):,} legislators, such as {votes.legislators[0]!r}, is one "
-            f"of the {len(names):,} of the checkpoint, such as {model.config.name_of(0)!r}"
+            f"of the {len(names):,} of the checkpoint, such as {names[0]!r}"
         )
     note(source, "known votes of legislators whom the checkpoint does not know, left out", left_out)
     return found
@@ -85,7 +103,7 @@ class VoteAnswers:
     Args:
         model: Of votes.
         columns: Of the file.
-        texts: Name of a bill to its text, where the file has none.
+        texts: Name of a bill to its text, where the file has none; None: no texts but those of the file.
         known: Votes that are known.
     """
 
@@ -98,12 +116,12 @@ class VoteAnswers:
         known: KnownVotes | None = None,
     ) -> None:
         self.model, self.columns = model, columns
-        self.texts, self.known = texts or {}, known or {}
-        self.bills = set(model.config.names_of_bills())
-        self.legislators = {model.config.name_of(row) for row in range(model.config.num_legislators)}
-        self.predicted: dict[tuple[str, str], dict[str, float]] = {}  # by name and text of a bill
-        self.rows = self.strangers = 0
-        self.matched: set[str] = set()  # bills with known votes
+        self.texts, self.known = texts, known or {}
+        self.names = names_of_legislators(model)
+        self.places = {name: place for place, name in enumerate(self.names)}
+        self.bills = {name: row for row, name in enumerate(model.config.names_of_bills())}
+        self.predicted: dict[Bill, npt.NDArray[np.float32]] = {}  # (U,) of a yea, each
+        self.rows = self.strangers = self.silent = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
         """Return the answers to rows, in their order; None for a row that is left out.
@@ -118,42 +136,68 @@ class VoteAnswers:
                 f"{stream.name}: neither a column {columns.bill!r} of bills nor {columns.text!r} of their texts; there "
                 f"are {list(rows[0])}"
             )
-        found: list[Answer | None] = []
+        found: list[tuple[Bill, str | None] | None] = []
         for row in rows:
+            where = f"{stream.name}, row {self.rows}"
             try:
-                found.append(self._answer(row, columns))
-            except ValueError as error:
-                where = f"{stream.name}, row {self.rows}"
+                found.append(self._asked(row, columns))
+            except TextFormatError as error:
                 leave_out(where, TextFormatError(f"{where}: {error}"))
                 found.append(None)
             self.rows += 1
+        self._predict([one[0] for one in found if one is not None])
         note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
-        bills = {bill for bill, _ in self.predicted if bill}
-        note(stream.name, "bills of the training, by their names", len(bills & self.bills))
-        note(stream.name, "bills whose known votes are read", len(self.matched))
-        return found
+        note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
+        names = {bill.name for bill in self.predicted}
+        note(stream.name, "bills that were in the training, by their names", len(names & self.bills.keys()))
+        note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
+        return [None if one is None else self._answer(*one) for one in found]
 
-    def _answer(self, row: Row, columns: VoteColumns) -> Answer | None:
-        bill = as_text(row.get(columns.bill)) or ""
-        text = as_text(row.get(columns.text)) or self.texts.get(bill, "")
+    def _asked(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
+        """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
+        name = as_text(row.get(columns.bill)) or ""
+        text = as_text(row.get(columns.text)) or (self.texts or {}).get(name)
+        if not self.model.reads_new_bills:
+            if name not in self.bills:
+                raise TextFormatError(f"the bill {name!r} was not in the training of this model, which reads no others")
+        elif text is None:
+            if columns.text not in row and self.texts is None:
+                raise TextFormatError(
+                    f"this model reads what a bill says, and there is no column {columns.text!r}; give the texts with "
+                    "--texts, or name their column with --text_column"
+                )
+            self.silent += 1
         who = as_text(row[columns.legislator]) if columns.legislator in row else None
-        if who is not None and who not in self.legislators:
+        if who is not None and who not in self.places:
             self.strangers += 1
             return None
-        yeas = self._yeas(bill, text)
-        if who is None:
-            cells = [{"predicted_legislator": name, "predicted_yea": yea} for name, yea in yeas.items()]
-            named = {"bill": bill} if bill else {}
-            return Answer(fields={"yea": yeas}, cells=cells, alone={**named, "text": text, "yea": yeas})
-        vote = {"predicted_vote": "yea" if yeas[who] > 0.5 else "nay", "predicted_yea": yeas[who]}
-        return Answer(fields=vote, cells=[vote], alone={"legislator": who, "bill": bill, **vote})
+        return Bill(name, text or ""), who
 
-    def _yeas(self, bill: str, text: str) -> dict[str, float]:
-        if (bill, text) not in self.predicted:
-            of_training = bill if bill in self.bills else NEW_BILL
-            if of_training == NEW_BILL and bill and not self.model.reads_new_bills:
-                raise ValueError(f"the bill {bill!r} was not in the training of this model, which reads no new ones")
-            known = self.known.get(bill)
-            self.predicted[bill, text] = dict(self.model.predict_votes(text, of_training, known))
-            self.matched |= set() if known is None else {bill}
-        return self.predicted[bill, text]
+    @torch.no_grad()
+    def _predict(self, asked: Sequence[Bill]) -> None:
+        bills = [bill for bill in dict.fromkeys(asked) if bill not in self.predicted]
+        if not bills:
+            return
+        votes = torch.full((len(bills), len(self.names)), torch.nan)
+        for row, bill in enumerate(bills):
+            for name, vote in self.known.get(bill.name, {}).items():
+                votes[row, self.places[name]] = vote
+        ids = torch.tensor([self.bills.get(bill.name, NEW_BILL) for bill in bills])
+        device, kind = self.model.device, self.model.dtype
+        bags = self.model.bags_of_words([bill.text for bill in bills])
+        with in_evaluation_mode(self.model):
+            logits = self.model(
+                bag_of_words=bags.to(device, kind), bill_ids=ids.to(device), votes=votes.to(device, kind)
+            ).logits
+        self.predicted |= dict(zip(bills, logits.float().sigmoid().cpu().numpy(), strict=True))
+
+    def _answer(self, bill: Bill, who: str | None) -> Answer:
+        yeas = self.predicted[bill]
+        if who is not None:
+            yea = float(yeas[self.places[who]])
+            vote = {"predicted_vote": "yea" if yea > 0.5 else "nay", "predicted_yea": yea}
+            return Answer(fields=vote, cells=[vote], alone={"legislator": who, "bill": bill.name, **vote})
+        of_all = dict(zip(self.names, yeas.tolist(), strict=True))
+        cells = [{"predicted_legislator": name, "predicted_yea": yea} for name, yea in of_all.items()]
+        named = {"bill": bill.name} if bill.name else {}
+        return Answer(fields={"yea": of_all}, cells=cells, alone={**named, "text": bill.text, "yea": of_all})

@@ -221,6 +221,7 @@ def test_a_file_of_votes_is_answered_row_by_row(
     one, _ = finished
     rows = sample_votes()["test"].to_pandas().assign(note="007")
     rows.loc[3, "legislator"] = "a stranger"
+    rows.loc[rows["bill"] == "bill 7", "text"] = ""
     file, answers = tmp_path / f"test.{kind}", tmp_path / "answers.csv"
     if kind == "csv":
         rows.to_csv(file, index=False)
@@ -231,7 +232,10 @@ def test_a_file_of_votes_is_answered_row_by_row(
     train = votes_file(tmp_path / "train.csv", "train", texts=False)
     told = ["--file", str(file), "--known", train, "--output", str(answers)]
     assert main(["predict", str(one.spec.checkpoint), *told]) == 0, capsys.readouterr().err
-    assert "1 rows of legislators whom the checkpoint does not know, left out" in capsys.readouterr().err
+    noted = capsys.readouterr().err
+    assert "1 rows of legislators whom the checkpoint does not know, left out" in noted
+    silent = int(((rows["bill"] == "bill 7") & (rows["legislator"] != "a stranger")).sum())
+    assert f"{silent} rows of bills without a text" in noted
     found = pd.read_csv(answers, dtype=str)
     assert list(found.columns) == [*rows.columns, "predicted_vote", "predicted_yea"]
     assert len(found) == len(rows) - 1
@@ -239,6 +243,8 @@ def test_a_file_of_votes_is_answered_row_by_row(
     rows.to_csv(tmp_path / "test.csv", index=False)
     scores = scores_of(one, str(tmp_path / "test.csv"), known=train)
     assert 100 * right.mean() == pytest.approx(scores["accuracy"], abs=1e-4)
+    assert main(["predict", str(one.spec.checkpoint), "--file", train]) == 2
+    assert "row 0: this model reads what a bill says, and there is no column 'text'" in capsys.readouterr().err
 
 
 @pytest.mark.slow
