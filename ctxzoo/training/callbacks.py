@@ -6,10 +6,13 @@ import csv
 import json
 import math
 import os
+import pickle
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -22,7 +25,11 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
 from ctxzoo.data.files import atomic_file, temporary_names
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.training.interrupted import TrainingInterrupted
+
+# What torch, pickle and mmap raise of a damaged checkpoint, some with nothing but a number.
+UNREADABLE = (RuntimeError, OSError, pickle.UnpicklingError, zipfile.BadZipFile, LookupError, EOFError, ValueError)
 
 
 class StepSeed(lightning.Callback):
@@ -99,6 +106,36 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             torch.save(checkpoint, file)
             file.flush()
             os.fsync(file.fileno())
+
+    def load_checkpoint(self, path: str | Path, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return a checkpoint; raises as `readable`."""
+        with readable(Path(path)):
+            loaded: dict[str, Any] = super().load_checkpoint(path, *arguments, **options)
+            return loaded
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what a block that reads a checkpoint fails with into one line that says what to do.
+
+    Raises:
+        ValueError: The file is no checkpoint of a training, or it is damaged: every byte is checked, since torch itself
+            would take a changed weight.
+        OSError: There is no such file, or it may not be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise ValueError(f"the checksum of {damaged} is wrong")
+        yield
+    except (FileNotFoundError, PermissionError, MemoryError):
+        raise
+    except UNREADABLE as error:
+        raise ValueError(
+            f"{path} is no whole checkpoint of a training ({on_one_line(error)}); put a copy in its place, or remove "
+            "it to begin this training anew"
+        ) from error
 
 
 class ResumeCheckpoint(ModelCheckpoint):
@@ -205,8 +242,10 @@ class SameSettings(lightning.Callback):
         Raises:
             ValueError: see the class.
         """
-        kept = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)["callbacks"]
-        self.load_state_dict(kept[self.state_key])
+        with readable(checkpoint):
+            saved = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
+            kept = saved["callbacks"][self.state_key]
+        self.load_state_dict(kept)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         theirs = state_dict["settings"]

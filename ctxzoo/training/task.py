@@ -18,6 +18,7 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
+from ctxzoo.training.callbacks import readable
 from ctxzoo.training.optimisers import OptimiserName, build_optimiser
 
 STAGES = ("validation", "test")
@@ -153,8 +154,14 @@ class ZooTask(lightning.LightningModule, ABC):
         return self.model(**inputs)
 
     def load_weights(self, checkpoint: Path) -> None:
-        """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept."""
-        self.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"])
+        """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept.
+
+        Raises:
+            ValueError, OSError: see `readable`.
+        """
+        with readable(checkpoint):
+            weights = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
+        self.load_state_dict(weights)
 
     def parameter_groups(self) -> Iterable[Any]:
         """What the optimiser trains: all parameters, or groups of them with rates of their own, as torch takes them."""

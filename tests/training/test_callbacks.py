@@ -24,6 +24,7 @@ from ctxzoo.training.callbacks import (
     StepSeed,
     ema_decay,
 )
+from ctxzoo.training.task import ZooTask
 
 
 def drawn(seed: int = 1, step: int = 0, batch: int = 0, rank: int = 0, world: int = 1) -> tuple[float, ...]:
@@ -215,6 +216,34 @@ def test_what_a_killed_write_left_is_in_no_ones_way(tmp_path):
     write(tmp_path / "last.ckpt", 1)
     assert step_of(tmp_path / "last.ckpt") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["last.ckpt"]
+
+
+def damaged(path: Path, damage: str) -> None:
+    content = bytearray(path.read_bytes())
+    if damage == "weight":
+        content[content.index(torch.full((100,), 7).numpy().tobytes())] ^= 1
+    changed = {"cut": content[:-900], "empty": b"", "text": b"no checkpoint", "weight": content}[damage]
+    path.write_bytes(bytes(changed))
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "weight"])
+def test_a_damaged_checkpoint_is_one_line_that_says_what_to_do(tmp_path, damage):
+    path = tmp_path / "last.ckpt"
+    write(path, 7)
+    damaged(path, damage)
+    line = r"last\.ckpt is no whole checkpoint of a training \(.+\); .*remove it to begin this training anew$"
+    for read in (step_of, SameSettings({}).check, lambda file: ZooTask.load_weights(None, file)):
+        with pytest.raises(ValueError, match=line) as found:
+            read(path)
+        assert "\n" not in str(found.value)
+    with pytest.raises(FileNotFoundError):
+        step_of(tmp_path / "none.ckpt")
+
+
+def test_a_file_of_another_program_is_no_checkpoint_of_a_training(tmp_path):
+    torch.save({"w": torch.zeros(3)}, tmp_path / "last.ckpt")
+    with pytest.raises(ValueError, match="is no whole checkpoint of a training"):
+        SameSettings({}).check(tmp_path / "last.ckpt")
 
 
 def test_a_reader_finds_a_whole_file_at_any_time(tmp_path):

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import math
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -29,6 +31,7 @@ import numpy.typing as npt
 from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
+logger = logging.getLogger(__name__)
 Float32Array = npt.NDArray[np.float32]
 
 SHARING_CENTRES = 16  # centres with the same noise words, where `shared_noise`
@@ -37,6 +40,7 @@ NO_POSITION = np.float32(-1e30)  # logit of the centre, which is no context of i
 LOOPS = Path(__file__).with_name("kernel_loops.py")
 # The files that decide the compiled code, beside the plan.
 SOURCES = ("kernel_parts.py", "kernel.py", LOOPS.name)
+ROOT = 0  # the number of the user
 Kernel = Callable[..., tuple[int, float, int]]
 
 
@@ -181,11 +185,18 @@ def build_kernel(plan: KernelPlan) -> Kernel:
     `state` are changed; threads that share the weights do not wait for each other (Hogwild).
 
     The first call compiles, or reads what an earlier process compiled for the same plan, processor and versions: the
-    code is kept in `default_cache_folder()`, where that can be written.
+    code is kept in `default_cache_folder()`, where that can be written. Before it runs it is compared with the
+    package's; compiled code, which cannot be compared, must have been written by this user or by root.
     """
     key = _key(plan)
     try:
         folder = cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
+        if not _is_ours(folder):
+            logger.warning("%s holds other code than ctxzoo's, or another user's: compiled anew", folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            folder = cached_folder(folder, _copy_loops)
+            if not _is_ours(folder):  # it could not be removed
+                return _loops(LOOPS, key, plan, kept=False)
         kept = _loops(folder / LOOPS.name, key, plan, kept=True)
     except (OSError, RuntimeError):  # Numba finds no folder to write to
         return _loops(LOOPS, key, plan, kept=False)
@@ -201,6 +212,14 @@ def build_kernel(plan: KernelPlan) -> Kernel:
 
 def _copy_loops(folder: Path) -> None:
     shutil.copyfile(LOOPS, folder / LOOPS.name)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder of kept code is a copy of the package's loops, and all in it is this user's or root's."""
+    own = (ROOT, os.geteuid()) if hasattr(os, "geteuid") else None
+    files = [folder, *folder.rglob("*")]
+    is_own = own is None or all(path.lstat().st_uid in own and not path.is_symlink() for path in files)
+    return is_own and (folder / LOOPS.name).read_bytes() == LOOPS.read_bytes()
 
 
 def _key(plan: KernelPlan) -> str:

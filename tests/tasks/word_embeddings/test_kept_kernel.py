@@ -66,6 +66,32 @@ def test_a_disk_that_is_full_when_the_code_is_written_stops_nothing(
     assert not [*(tmp_path / "other").rglob("*.nbc")]
 
 
+@pytest.mark.parametrize("how", ["changed", "link", "another user's"])
+def test_code_that_is_not_the_packages_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path))
+    folder = tmp_path / f"kernel-{word_embedding_kernel._key(PLAIN)}"
+    loops = folder / word_embedding_kernel.LOOPS.name
+    folder.mkdir()
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\ntrain = None\n")
+    if how == "link":
+        loops.symlink_to(evil)
+    else:
+        loops.write_bytes(evil.read_bytes() if how == "changed" else word_embedding_kernel.LOOPS.read_bytes())
+    if how == "another user's":
+        monkeypatch.setattr(os, "geteuid", lambda: 4242)
+        monkeypatch.setattr(word_embedding_kernel, "ROOT", 4243)
+    build_kernel.cache_clear()
+    assert build_kernel(PLAIN) is not None
+    build_kernel.cache_clear()
+    assert not (tmp_path / "ran").exists()
+    assert "compiled anew" in caplog.text
+    assert loops.read_bytes() == word_embedding_kernel.LOOPS.read_bytes()
+    assert not loops.is_symlink()
+
+
 def test_other_plans_and_other_sources_are_compiled_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
