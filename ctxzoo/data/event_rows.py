@@ -1,12 +1,12 @@
-"""Events of users at times: from files with one row for each event, and from datasets whose rows are lists of them."""
+"""Events of users at times: from files with one row for each event, and from rows that are lists of them."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.row_files import read_delimited, read_parquet, with_times
-from ctxzoo.data.sources import DatasetFileError, load_splits, plain_column
+from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet, with_times
+from ctxzoo.data.sources import DatasetFileError, load_splits, plain_column, plain_type
 from ctxzoo.data.text_files import file_kind
 
-EVENT_FILES = (".csv", ".tsv", ".parquet")
+EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
+TIMES_AS = "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
 MICROSECONDS = 1e6  # in a second
 
 
@@ -55,7 +56,7 @@ class Histories:
 
 
 def read_event_table(path: Path, columns: EventColumns) -> pa.Table:
-    """Return the rows of a file, users and items as text where they are set apart by commas or tabs.
+    """Return the rows of a file, in which times that are text are numbers, dates or times where all of them are.
 
     Raises:
         DatasetFileError: another kind of file, or one that cannot be read.
@@ -65,12 +66,35 @@ def read_event_table(path: Path, columns: EventColumns) -> pa.Table:
     if kind not in EVENT_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
-        return read_parquet(path)
+        return with_times(read_parquet(path), columns.time)
+    if kind == ".jsonl":
+        return with_times(_table_of(read_json_lines(path)), columns.time)
     return with_times(read_delimited(path, (columns.user, columns.item, columns.time)), columns.time)
+
+
+def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return objects as a table; a column of mixed types, such as the ids 7 and "007", is text."""
+    found = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        try:
+            found[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            found[name] = pa.array([_as_text(value) for value in values])
+    return pa.table(found)
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_text(one) for one in value]
+    return None if value is None else str(value)
 
 
 def histories_of_events(where: str, table: pa.Table, columns: EventColumns, otherwise: str) -> Histories:
     """Return the events of each user of a table with one row for each event.
+
+    Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
+    none, is an error; with `--skip_bad` it is left out. Events of a user at one time are counted by `note`.
 
     Args:
         where: what errors call the table.
@@ -81,28 +105,58 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
     Raises:
         TextFormatError: a column is missing, or has a row with nothing in it; times that are none; no rows.
     """
-    for name in (columns.user, columns.item, columns.time):
-        if name not in table.column_names:
-            raise TextFormatError(
-                f"{where}: no column {name!r}; there are {table.column_names}. Name those of users, items and times, "
-                f"{otherwise}"
-            )
+    names = (columns.user, columns.item, columns.time)
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise TextFormatError(
+            f"{where}: no column {' and no '.join(map(repr, missing))}; there are {table.column_names}. Name those of "
+            f"users, items and times, {otherwise}"
+        )
+    number = table.num_rows
+    is_good = np.ones(number, bool)
+    for name in names:
         column = table.column(name)
-        empty = pc.equal(column, "") if pa.types.is_string(column.type) else column.is_null()
-        missing = pc.index(pc.fill_null(empty, True), True).as_py()
-        if missing >= 0:
-            raise TextFormatError(f"{where}, row {missing}: nothing in {name!r}; fill it in or leave the row out")
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
+        for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good):
+            is_good[row] = False
+            place = f"{where}, row {row}"
+            leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
+    for row in _rows_without_time(table.column(columns.time), is_good):
+        is_good[row] = False
+        place, value = f"{where}, row {row}", str(table.column(columns.time)[row])
+        leave_out(place, TextFormatError(f"{place}: the time is {value!r}; expected {TIMES_AS}"))
+    table = with_times(table.filter(pa.array(is_good)), columns.time)
     if table.num_rows == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one event")
-    times = table.column(columns.time)
-    seconds = _numbers(f"{where}: column {columns.time!r}", times)
+    seconds = times_as_numbers(f"{where}: column {columns.time!r}", table.column(columns.time))
     users, items = (table.column(name).cast(pa.string()).to_pylist() for name in (columns.user, columns.item))
     of_users: dict[str, tuple[list[str], list[float]]] = {user: ([], []) for user in users}
-    for row in pc.sort_indices(times).to_pylist():
+    for row in np.argsort(np.array(seconds), kind="stable").tolist():
         of_user = of_users[users[row]]
         of_user[0].append(items[row])
         of_user[1].append(seconds[row])
-    return Histories(list(of_users), [names for names, _ in of_users.values()], [at for _, at in of_users.values()])
+    read = Histories(list(of_users), [names for names, _ in of_users.values()], [at for _, at in of_users.values()])
+    together = sum(one == next_one for times in read.times for one, next_one in pairwise(times))
+    note(where, "events at the time of the one before them of their user, in the order of the file", together)
+    return read
+
+
+def _rows_without_time(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[int]:
+    """Yield the good rows of a column whose time is no finite number, and of text no date or time either."""
+    if pa.types.is_floating(times.type):
+        finite = np.isfinite(times.to_numpy(zero_copy_only=False).astype(np.float64))
+        yield from np.flatnonzero(~finite & is_good).tolist()
+    if pa.types.is_string(times.type):
+        yield from (row for row in np.flatnonzero(is_good).tolist() if not _is_time(times[row].as_py()))
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return "_" not in text and math.isfinite(float(text))
+    except ValueError:
+        column = with_times(pa.table({"time": [text]}), "time").column(0)
+        return not pa.types.is_string(column.type)
 
 
 def seconds_of(times: Sequence[Any]) -> list[float]:
@@ -117,20 +171,16 @@ def seconds_of(times: Sequence[Any]) -> list[float]:
     values = list(times)
     if not values:
         raise TextFormatError("timestamps: there are none; expected one for each event")
-    if any(isinstance(value, str) for value in values):
-        rows = "\n".join('"' + str(value).replace('"', "'") + '"' for value in values)
-        column = pa.csv.read_csv(io.BytesIO(f"time\n{rows}\n".encode())).column(0)
-    else:
-        try:
-            column = pa.chunked_array([pa.array(values, from_pandas=False)])
-        except pa.ArrowException:
-            column = pa.chunked_array([pa.array([str(value) for value in values])])
+    try:
+        column = pa.array(values, from_pandas=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        column = pa.array([_as_text(value) for value in values])
     if column.null_count:
         raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
-    return _numbers("timestamps", column)
+    return times_as_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))
 
 
-def _numbers(where: str, times: pa.ChunkedArray) -> list[float]:
+def times_as_numbers(where: str, times: pa.ChunkedArray) -> list[float]:
     """Return numbers as they are, and dates and times as seconds since 1970.
 
     Raises:
@@ -141,8 +191,8 @@ def _numbers(where: str, times: pa.ChunkedArray) -> list[float]:
         return [value / MICROSECONDS for value in micro.to_pylist()]
     if not (pa.types.is_integer(times.type) or pa.types.is_floating(times.type)):
         raise TextFormatError(
-            f"{where} begins with {str(times[0])!r}, which is no time or stands beside others that are none; expected "
-            "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
+            f"{where} begins with {str(times[0])!r}, which is no time or stands beside times of another kind; "
+            f"expected {TIMES_AS}"
         )
     found = [float(value) for value in times.to_pylist()]
     odd = next((value for value in found if not math.isfinite(value)), None)
@@ -177,6 +227,8 @@ def names_of_ids(
         )
     names = [str(name) for name in table[column]]
     count = Counter(names)
+    shared = sum(number for number in count.values() if number > 1)
+    note(f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared)
     return {
         item: name if count[name] == 1 else f"{name} [{item}]"
         for item, name in zip(table[id_column], names, strict=True)
@@ -196,6 +248,11 @@ def named_ids(lists: Sequence[Sequence[int]], where: str, names: dict[int, str],
             raise TextFormatError(f"{where}, row {row}: item {unknown!r} is not in the table of {table}")
         found.append([names[item] for item in items])
     return found
+
+
+def has_lists(table: pa.Table, name: str) -> bool:
+    """Return whether a table has a column of lists of this name."""
+    return name in table.column_names and pa.types.is_list(plain_type(table.schema.field(name).type))
 
 
 def checked_lists(where: str, table: pa.Table, name: str) -> tuple[npt.NDArray[np.int64], pa.Array]:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import note
-from ctxzoo.data.sources import dataset_fingerprint, load_splits
+from ctxzoo.data.sources import dataset_fingerprint
 
 MAX_LENGTH = 100
 Piece = TypeVar("Piece", bound=Sized)
@@ -46,19 +46,6 @@ def checked_splits(
     """
     checked = {name: check(f"{origin}, split {name!r}", split) for name, split in splits.items()}
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
-
-
-def known_splits(dataset: str, data_dir: str | None) -> dict[str, datasets.Dataset]:
-    """Return the splits of a folder or Hub id that have one of the known names.
-
-    Raises:
-        TextFormatError: there is none; see also `load_splits`.
-    """
-    loaded = load_splits(dataset, data_dir, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found
 
 
 def row_names(split: datasets.Dataset, columns: Iterable[str]) -> list[str]:

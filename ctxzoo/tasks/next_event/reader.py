@@ -11,17 +11,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ctxzoo.data.event_rows import (
+    EVENT_FILES,
     EventColumns,
     checked_lists,
+    has_lists,
     histories_of_events,
     lists_of,
     named_ids,
     names_of_ids,
     read_event_table,
+    seconds_of,
 )
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, known_splits, row_names
-from ctxzoo.data.sources import plain_column, resolve_dataset
+from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, row_names
+from ctxzoo.data.row_files import load_tables
+from ctxzoo.data.sources import plain_column
 from ctxzoo.tasks.next_event.sample import EVENTS, HISTORY, TIMES, sample_histories
 
 IDS = (HISTORY, "sequence_id", "user", "user_id")  # columns that name a history, the first that is there
@@ -36,12 +40,12 @@ def read_histories(dataset: str, data_dir: str | None = None, columns: EventColu
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated histories); a .csv, .tsv or .parquet file with one row for each event, which is the
-            split "train"; a folder or Hub id that `datasets` can load, whose rows have a column `events` or `items`,
-            lists in order, and `timestamps`, a number for each. A configuration of the same name, with `event_id` or
-            `item_id` and a name, names them.
+        dataset: "sample" (generated histories); a .csv, .tsv, .jsonl or .parquet file with one row for each event,
+            packed as .gz or not, which is the split "train"; a folder or Hub id of such rows; or any of them with rows
+            that have a column `events` or `items`, lists in order, and `timestamps`, a number or date for each. A
+            configuration of the same name of a folder, with `event_id` or `item_id` and a name, names them.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
-        columns: of a file of events; default: user, item and time.
+        columns: of rows of events; default: user, item and time.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -56,15 +60,11 @@ def load_histories(
     dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
 ) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset, events by name; arguments and errors as in `read_histories`."""
-    path = Path(resolve_dataset(dataset, data_dir))
     if dataset == SAMPLE:
         return dict(sample_histories())
-    if path.is_file():
-        chosen = columns or EventColumns()
-        read = histories_of_events(path.name, read_event_table(path, chosen), chosen, "one row for each event")
-        return {"train": datasets.Dataset.from_dict({HISTORY: read.users, EVENTS: read.items, TIMES: read.times})}
-    found = known_splits(dataset, data_dir)
-    return {split: _named(rows, split, dataset, data_dir) for split, rows in found.items()}
+    chosen = columns or EventColumns()
+    found, where = load_tables(dataset, data_dir, EVENT_FILES, lambda path: read_event_table(path, chosen))
+    return {split: _histories(rows, where[split], chosen, dataset, data_dir) for split, rows in found.items()}
 
 
 def check_histories(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> SequenceSplits:
@@ -81,18 +81,23 @@ def check_histories(splits: Mapping[str, datasets.Dataset], *, origin: str = "th
     return checked_splits(splits, _checked, origin)
 
 
-def _named(split: datasets.Dataset, name: str, dataset: str, data_dir: str | None) -> datasets.Dataset:
-    """Return the split with names in a column `events`."""
-    column = next((one for one in NAMED if one in split.column_names), None)
-    if column is None or TIMES not in split.column_names:
-        raise TextFormatError(
-            f"dataset {dataset!r}, split {name!r}: the columns are {split.column_names}; expected {TIMES!r}, and "
-            f"{' or '.join(map(repr, NAMED))}"
-        )
+def _histories(
+    rows: datasets.Dataset, where: str, columns: EventColumns, dataset: str, data_dir: str | None
+) -> datasets.Dataset:
+    """Return rows with a history in each, of rows with an event in each those of their users, with names of events."""
+    table: pa.Table = rows.with_format("arrow")[:]
+    column = next((one for one in NAMED if has_lists(table, one)), None)
+    if column is None:
+        read = histories_of_events(where, table, columns, f"or lists {' or '.join(map(repr, NAMED))} and {TIMES!r}")
+        return datasets.Dataset.from_dict({HISTORY: read.users, EVENTS: read.items, TIMES: read.times})
+    if TIMES not in rows.column_names:
+        raise TextFormatError(f"{where}: no column {TIMES!r}; there are {rows.column_names}")
     config, id_column, name_columns = NAMED[column]
-    names = names_of_ids(dataset, data_dir, config=config, id_column=id_column, name_columns=name_columns)
-    events = split[column] if names is None else named_ids(split[column], f"split {name!r}", names, config)
-    return datasets.Dataset.from_dict({HISTORY: row_names(split, IDS), EVENTS: events, TIMES: split[TIMES]})
+    names = None
+    if not Path(dataset).is_file():
+        names = names_of_ids(dataset, data_dir, config=config, id_column=id_column, name_columns=name_columns)
+    events = rows[column] if names is None else named_ids(rows[column], where, names, config)
+    return datasets.Dataset.from_dict({HISTORY: row_names(rows, IDS), EVENTS: events, TIMES: rows[TIMES]})
 
 
 def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
@@ -110,17 +115,19 @@ def _checked_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) 
     if TIMES not in table.column_names:
         raise TextFormatError(f"{where}: no column {TIMES!r}; there are {table.column_names}")
     column = plain_column(table.column(TIMES)).combine_chunks()
-    inner = column.type.value_type if pa.types.is_list(column.type) else None
-    if inner is None or not (pa.types.is_integer(inner) or pa.types.is_floating(inner)):
+    if not pa.types.is_list(column.type):
         raise TextFormatError(
-            f"{where}: column {TIMES!r} has the type {column.type}; expected in each row a list of numbers"
+            f"{where}: column {TIMES!r} has the type {column.type}; expected in each row a list of numbers or dates"
         )
     found = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     if (found != lengths).any():
         row = int((found != lengths).argmax())
         raise TextFormatError(f"{where}, row {row}: {found[row]} timestamps of {lengths[row]} events; expected as many")
-    times = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False)
-    ends = np.cumsum(lengths)
+    ends, flat = np.cumsum(lengths), column.flatten()
+    if pa.types.is_integer(flat.type) or pa.types.is_floating(flat.type):
+        times = flat.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    else:
+        times = np.array(seconds_of(flat.to_pylist()))
     if not np.isfinite(times).all():
         row = int(np.searchsorted(ends, int((~np.isfinite(times)).argmax()), side="right"))
         raise TextFormatError(f"{where}, row {row}: a timestamp that is no number; leave the event out")

@@ -9,8 +9,10 @@ import datasets
 import pyarrow as pa
 
 from ctxzoo.data.event_rows import (
+    EVENT_FILES,
     EventColumns,
     checked_lists,
+    has_lists,
     histories_of_events,
     lists_of,
     named_ids,
@@ -18,8 +20,8 @@ from ctxzoo.data.event_rows import (
     read_event_table,
 )
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, known_splits, row_names
-from ctxzoo.data.sources import resolve_dataset
+from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, row_names
+from ctxzoo.data.row_files import load_tables
 from ctxzoo.tasks.session_recommendation.sample import ITEMS, SESSION, sample_sessions
 
 IDS = (SESSION, "user", "user_id")  # columns that name a session, the first that is there
@@ -31,11 +33,12 @@ def read_sessions(dataset: str, data_dir: str | None = None, columns: EventColum
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated sessions); a .csv, .tsv or .parquet file of events, each user a session, which are
-            the split "train"; a folder or Hub id that `datasets` can load, whose rows have a column `items`, the items
-            of a session in order. A configuration `items` with `item_id` and `title`, `name` or `item_key` names them.
+        dataset: "sample" (generated sessions); a .csv, .tsv, .jsonl or .parquet file of events, packed as .gz or not,
+            each user a session, which are the split "train"; a folder or Hub id of such rows; or any of them with rows
+            that have a column `items`, the items of a session in order. A configuration `items` of a folder with
+            `item_id` and `title`, `name` or `item_key` names them.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
-        columns: of a file of events; default: user, item and time.
+        columns: of rows of events; default: user, item and time.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -50,14 +53,15 @@ def load_sessions(
     dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
 ) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset, items by name; arguments and errors as in `read_sessions`."""
-    path = Path(resolve_dataset(dataset, data_dir))
     if dataset == SAMPLE:
         return dict(sample_sessions())
-    if path.is_file():
-        return {"train": _read_file(path, columns or EventColumns())}
-    found = known_splits(dataset, data_dir)
+    chosen = columns or EventColumns()
+    found, where = load_tables(dataset, data_dir, EVENT_FILES, lambda path: read_event_table(path, chosen))
+    splits = {split: _sessions(rows, where[split], chosen) for split, rows in found.items()}
+    if Path(dataset).is_file():
+        return splits
     names = names_of_ids(dataset, data_dir, config=ITEM_TABLE, id_column=ITEM_ID, name_columns=NAMES)
-    return found if names is None else {split: _named(rows, split, names) for split, rows in found.items()}
+    return splits if names is None else {split: _named(rows, split, names) for split, rows in splits.items()}
 
 
 def check_sessions(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> SequenceSplits:
@@ -74,11 +78,12 @@ def check_sessions(splits: Mapping[str, datasets.Dataset], *, origin: str = "the
     return checked_splits(splits, _checked, origin)
 
 
-def _read_file(path: Path, columns: EventColumns) -> datasets.Dataset:
-    table = read_event_table(path, columns)
-    if ITEMS in table.column_names:
-        return datasets.Dataset(datasets.table.InMemoryTable(table))
-    read = histories_of_events(path.name, table, columns, "or give sessions as lists in a column 'items'")
+def _sessions(rows: datasets.Dataset, where: str, columns: EventColumns) -> datasets.Dataset:
+    """Return rows with the list of items of a session in each, of rows with an event in each those of their users."""
+    table: pa.Table = rows.with_format("arrow")[:]
+    if has_lists(table, ITEMS):
+        return rows
+    read = histories_of_events(where, table, columns, "or give sessions as lists in a column 'items'")
     return datasets.Dataset.from_dict({SESSION: read.users, ITEMS: read.items})
 
 

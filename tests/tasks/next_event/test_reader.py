@@ -58,7 +58,8 @@ def test_ids_of_a_dataset_get_their_names(tmp_path: Path) -> None:
         ({"events": [["a", "b"]], "timestamps": [[2.0, 1.0]]}, "row 0: the timestamp 1 stands behind 2; sort"),
         ({"events": [["a"], ["a", "b"]], "timestamps": [[1.0], [1.0]]}, "row 1: 1 timestamps of 2 events"),
         ({"events": [["a"], ["a"]], "timestamps": [[1.0], [float("nan")]]}, "row 1: a timestamp that is no number"),
-        ({"events": [["a"]], "timestamps": [["x"]]}, "expected in each row a list of numbers"),
+        ({"events": [["a"]], "timestamps": [["x"]]}, "timestamps begins with 'x', which is no time"),
+        ({"events": [["a"]], "timestamps": ["1"]}, "expected in each row a list of numbers or dates"),
         ({"events": [["a"]]}, "no column 'timestamps'"),
         ({"events": [["a"], []], "timestamps": [[1.0], []]}, "row 1: the session has no item"),
         ({"timestamps": [[1.0]]}, "no column 'events'"),
@@ -76,9 +77,9 @@ def test_times_may_fall_from_one_history_to_the_next() -> None:
 def test_files_that_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "events.json"
     path.write_text("{}")
-    with pytest.raises(DatasetFileError, match=r"is no \.csv, \.tsv, \.parquet file"):
+    with pytest.raises(DatasetFileError, match=r"is no \.csv, \.tsv, \.jsonl, \.parquet file"):
         read_histories(str(path))
     path = tmp_path / "events.csv"
     path.write_text("user,item,time\n1,x,soon\n")
-    with pytest.raises(TextFormatError, match="column 'time' begins with 'soon', which is no time"):
+    with pytest.raises(TextFormatError, match="row 0: the time is 'soon'"):
         read_histories(str(path))

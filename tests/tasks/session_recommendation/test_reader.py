@@ -71,9 +71,15 @@ def test_a_table_of_items_names_them(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("user,thing,time\n1,a,2\n", r"a\.csv: no column 'item'; there are \['user', 'thing', 'time'\]"),
+        ("who,thing,time\n1,a,2\n", r"no column 'user' and no 'item'; there are"),
         ("user,item,time\n1,a,\n1,b,3\n", r"a\.csv, row 0: nothing in 'time'"),
         ("user,item,time\n,4,1\n", "row 0: nothing in 'user'"),
-        ("user,item,time\n1,a,soon\n", "column 'time' begins with 'soon', which is no time"),
+        ("user,item,time\n1,a,soon\n", "row 0: the time is 'soon'; expected numbers, such as seconds, or dates"),
+        ("user,item,time\n1,a,1\n1,a,nan\n", "row 1: nothing in 'time'"),
+        (
+            "user,item,time\n1,a,1\n1,b,2024-01-31\n",
+            "begins with '1', which is no time or stands beside times of another",
+        ),
         ("user,item,time\n", "no rows; expected at least one event"),
     ],
 )
@@ -83,7 +89,7 @@ def test_events_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(DatasetFileError, match=r"a\.json is no \.csv, \.tsv, \.parquet file"):
+    with pytest.raises(DatasetFileError, match=r"a\.json is no \.csv, \.tsv, \.jsonl, \.parquet file"):
         read_sessions(str(written(tmp_path / "a.json", "{}")))
     with pytest.raises(DatasetFileError, match=r"b\.csv"):
         read_sessions(str(written(tmp_path / "b.csv", "a,b\n1,2\n1,2,3\n")))
