@@ -166,3 +166,19 @@ def test_the_factors_of_the_kernel_are_those_of_lste_alone() -> None:
     assert torch.allclose((power * gaps).sum(dim=-1), kernel, atol=1e-5)
     with pytest.raises(ValueError, match="has no kernel of times"):
         model("none").encoder.time_kernel(ids, times)
+
+
+def test_labels_that_are_no_events_are_refused() -> None:
+    one, (ids, times) = model("lste"), batch()
+    mask = torch.ones_like(ids)
+    mask[:, -1] = 0
+    labels = ids.masked_fill(mask == 0, 0)  # 0 at padding counts for nothing
+    expected = one(ids, timestamps=times, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
+    assert torch.equal(one(ids, timestamps=times, attention_mask=mask, labels=labels).loss, expected)
+    for label in (0, one.config.vocab_size, -1):
+        odd = ids.clone()
+        odd[0, 1] = label
+        with pytest.raises(ValueError, match=rf"label {label} is none of the events 1\.\."):
+            one(ids, timestamps=times, labels=odd)
+    with pytest.raises(ValueError, match="label 0 is none of the events"):
+        one(ids, timestamps=times, labels=labels)  # without the mask that says what is padding
