@@ -47,7 +47,7 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
 def explain(
     checkpoint: str | Path | ZooPreTrainedModel, texts: str | Sequence[str], *, tokenizer: Any = None
 ) -> list[Any]:
-    """Tell which words of texts decided, for a classifier of texts that weighs its words.
+    """Tell what each word of texts adds to the score of each label of a classifier.
 
     Args:
         checkpoint: folder or Hub id with model and tokenizer, or a model, in evaluation mode.
@@ -56,13 +56,14 @@ def explain(
 
     Returns:
         For each text an `Explanation` of `ctxzoo.tasks.text_classification`: the probability of every label, the words
-        that were read, and the weight of each for each head or step. A notebook shows it as highlighted text.
+        that were read, what each adds to each label's logit (`contributions`), and, apart from that, the `attention`
+        of each head or step where the model has some. A notebook shows it as text in two colours.
 
     Raises:
         TypeError: a checkpoint that is neither a name nor a model of the zoo.
         OSError: there is no such folder; the Hub does not have it or cannot be reached.
-        ValueError: not a checkpoint of the zoo, or one of a problem without explanations; a model that weighs no words,
-            is in training mode, or comes without its tokenizer; a text of blanks.
+        ValueError: not a checkpoint of the zoo, or one of a problem without explanations; a model that is in training
+            mode, or comes without its tokenizer; a text of blanks.
     """
     model: Any = checkpoint
     if isinstance(checkpoint, ZooPreTrainedModel):

@@ -4,11 +4,11 @@
     python reports/lama_figures.py --only parameters losses         some of them
     python reports/lama_figures.py --checkpoint runs/document_lama/lama-yelp_review_full-test-seed0/checkpoint
 
-- weights (Figure 2): how much chosen words count in reviews of each rating, as a multiple of an even share;
+- weights (Figure 2): attention to chosen words in reviews of each rating, as a multiple of an even share;
 - heads (Figure 3): test accuracy by the number of heads, from runs named m1, m5, ... by --name;
 - parameters (Figure 4): of the attention alone, counted in the modules, for 1 to 40 heads;
 - losses (Figure 5): training loss by epoch;
-- words (Table 4): the words that count most in the documents of each class.
+- words (Table 4): the words with the most attention in the documents of each class.
 
 Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` says how they were made.
 """
@@ -79,7 +79,7 @@ def weights(settings: Settings, folder: Path) -> TableRows:
         word: {name: found.of_word(index, label).tolist() for label, name in enumerate(data.label_names)}
         for word, index in ids.items()
     }
-    title = f"How much words count in the test texts of {settings.dataset} (1: an even share)"
+    title = f"Attention to words in the test texts of {settings.dataset} (1: an even share)"
     plot_distributions(groups, folder / "weights.png", axis="label", title=title)
     rows: TableRows = [["word", "label", "occurrences", "5 %", "median", "95 %"]]
     for word, of_labels in groups.items():

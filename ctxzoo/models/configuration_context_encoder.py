@@ -220,10 +220,6 @@ class ContextEncoderConfig(TextClassifierConfig):
         return self.word_dim if self.vocab_size else self.input_size
 
     @property
-    def decides_beyond_attention(self) -> bool:
-        return True  # every block adds what a step was before
-
-    @property
     def reads_time(self) -> bool:
         """Whether the models read `timestamps`."""
         return self.position in ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")

@@ -4,7 +4,7 @@ Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), 
 
 - its tokens (B, n, h), 0 outside the mask,
 - the vector of each text (B, d), 0 for a text without words,
-- a list of (B, n): how much each token counts in that vector, summing to 1; one entry for each step, or each head,
+- a list of (B, n): the weight of each token in that vector, summing to 1; one entry for each step, or each head,
   where there are several.
 """
 

@@ -184,7 +184,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         last.bias.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return A, how much each word counts for each head, (B, m, n); each row sums to 1."""
+        """Return A, the attention of each head to each word, (B, m, n); each row sums to 1."""
         outputs = self.lama(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
         weights: torch.Tensor = outputs.attentions[0]
         return weights

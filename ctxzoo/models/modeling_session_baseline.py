@@ -25,7 +25,7 @@ class SessionBaselineModelOutput(ModelOutput):
     Attributes:
         last_hidden_state: (B, T, H) the states, or the item vectors of STAMP (B, T, E); 0 at padding.
         pooler_output: (B, D) what the scores of the next item are computed from, with every position (B, T, D).
-        step_weights: (B, T) how much each step counts, 0 at padding: NARM's sum to 1, STAMP's are any numbers; None for
+        step_weights: (B, T) the weight of each step, 0 at padding: NARM's sum to 1, STAMP's are any numbers; None for
             GRU4REC and for every position.
         hidden_states: on request, the item vectors as they enter (B, T, E), and `last_hidden_state`.
         attentions: None; the weights of STAMP are no distribution.

@@ -65,7 +65,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
             `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the
             vector of each text; on request `hidden_states`: the tokens as they enter and as they are summed up; and
             `attentions`: (B, n) for each step of attention or each head of self_attentive, in their order, and one for
-            the others: how much each token counts, its weight in the mean or the attention, or the fraction of the
+            the others: the weight of each token in the mean or the attention, or the fraction of the
             features that take their maximum from it.
 
         Raises:
@@ -115,7 +115,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return how much each word counts.
+        """Return the attention to each word, or its weight in what the encoder sums up.
 
         Returns:
             (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, otherwise (B, 1, n). Each row

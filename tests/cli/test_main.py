@@ -364,7 +364,7 @@ def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pyt
         (["predict", "--file", "absent.txt", "--output", "o.xls"], "o.xls: expected a name that ends in .csv, .tsv"),
         (["predict", "--text", "a", "--explain", "e.pdf"], "'e.pdf'; expected a name that ends in .html"),
         (["predict", "--text", "a", "--explain", "absent/e.png"], "there is no folder 'absent'; make it first"),
-        (["predict", "--text", "w1", "--explain", "e.html"], "a ToyForSequenceClassification cannot say how much"),
+        (["predict", "--text", "w1", "--explain", "e.html"], "a ToyForSequenceClassification does not say which table"),
         (["predict", "--text", "\n "], "--text is '\\n '; expected a text"),
         (["predict", "--text", "a", "--question", "q"], "--question: for question-answering, but"),
         (["predict", "--context", "c", "--threshold", "0"], "--context, --threshold: for question-answering, but"),

@@ -11,6 +11,7 @@ from transformers import DataCollatorWithPadding, PretrainedConfig, PreTrainedMo
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from ctxzoo.models.tokenization_word import (
+    Cutter,
     WordTokenizer,
     build_word_tokenizer,
     character_ngrams,
@@ -533,3 +534,35 @@ def test_mask_token(tmp_path: Path) -> None:
         build_word_tokenizer(["[MASK]"], lower_case=False, mask_token=True)
     with pytest.raises(ValueError, match="would tell of a masked word"):
         build_word_tokenizer(["a"], mask_token=True, ngram_buckets=5, ngram_order=2)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize("cutter", ["whitespace", "english"])
+def test_every_id_is_of_the_words_that_it_was_made_of(cutter: Cutter, limit: int | None) -> None:
+    ngrams: dict[str, Any] = {"ngram_buckets": 50, "char_ngram_buckets": 20, "ngram_order": 3, "char_ngrams": (2, 4)}
+    own = {} if limit is None else {"model_max_length": limit}
+    tokenizer = build_word_tokenizer(["the", "lamp", "solid"], cutter=cutter, **ngrams, **own)
+    text = "  The LAMP, wobly [PAD]\tisn't SOLID ünd"
+    offsets, spans = tokenizer.words_of_ids(text)
+    words = [text[begin:end].lower() for begin, end in offsets]
+    ids = tokenizer(text, truncation=limit is not None)["input_ids"]
+    assert len(spans) == len(ids)
+    if limit:
+        assert words[-1] == {"english": "lamp", "whitespace": "ünd"}[cutter]
+    for index, (first, end) in zip(ids, spans, strict=True):
+        if index < len(tokenizer):
+            assert tokenizer.convert_ids_to_tokens(index) == words[first]
+            assert end == first + 1
+        elif index < len(tokenizer) + 50:
+            assert index == len(tokenizer) + stable_hash(" ".join(words[first:end])) % 50
+            assert 2 <= end - first <= 3
+        else:
+            made = {stable_hash(ngram) % 20 for ngram in character_ngrams(words[first], 2, 4)}
+            assert index - len(tokenizer) - 50 in made
+            assert end == first + 1
+    assert tokenizer.words_of_ids("") == ([], [])
+
+
+def test_without_ngrams_ids_are_of_the_known_words_alone() -> None:
+    tokenizer = build_word_tokenizer(["the", "lamp"], model_max_length=2)
+    assert tokenizer.words_of_ids("The big lamp the") == ([(0, 3), (8, 12)], [(0, 1), (1, 2)])

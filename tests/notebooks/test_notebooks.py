@@ -42,7 +42,7 @@ def test_it_is_stored_without_outputs(path: Path) -> None:
 
 @pytest.mark.slow
 def test_contextualizer(tmp_path: Path) -> None:
-    loaded, classified, piped, drawn, stepwise = run("contextualizer.ipynb", tmp_path)
+    loaded, classified, piped, drawn, explained, stepwise = run("contextualizer.ipynb", tmp_path)
     assert "157,042 trained parameters, K = 5, labels ['neg', 'pos']" in printed(loaded)
     lines = printed(classified).splitlines()
     assert [line.split()[0] for line in lines] == ["pos", "neg", "neg"]
@@ -51,6 +51,8 @@ def test_contextualizer(tmp_path: Path) -> None:
     assert "'label': 'neg'" in answer
     assert f"{score:.2f}"[:3] in answer
     assert any("image/png" in output["data"] for output in drawn.outputs if "data" in output)
+    assert printed(explained).startswith("too +")
+    assert any("<mark" in output["data"]["text/html"] for output in explained.outputs if "data" in output)
     steps = printed(stepwise).splitlines()
     assert len(steps) == 5
     assert f"neg {score:.2f}" in steps[-1]  # the last step is what the model says
@@ -64,7 +66,7 @@ def test_lama(tmp_path: Path) -> None:
     (answer,) = [output["data"]["text/plain"] for output in piped.outputs if "data" in output]
     assert "'label': 'crude'" in answer
     (page,) = [output["data"]["text/html"] for output in shown.outputs if "data" in output]
-    assert page.count("<details") == 15
+    assert page.count("<details") == 7 + 15  # the other labels, and the heads
     assert "<mark" in page
     lines = printed(compared).splitlines()
     assert len(lines) == 16

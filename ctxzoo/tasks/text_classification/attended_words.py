@@ -1,4 +1,6 @@
-"""Which words a classifier attends to: every word of a split with its weight, and the top words of each class."""
+"""Which words a classifier attends to: every word of a split with its attention, and the top words of each class.
+
+Attention tells where a model looks, not what decides."""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ class Occurrences:
     Attributes:
         labels: (N,) the label of its text.
         ids: (N,) the word.
-        weights: (N,) how much it counts, in the mean over heads, as a multiple of the even weight in its text.
+        weights: (N,) its attention, in the mean over heads, as a multiple of the even share in its text.
     """
 
     labels: npt.NDArray[np.int64]
@@ -42,7 +44,7 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
         ValueError: the model has no `token_weights`.
     """
     if not hasattr(model, "token_weights"):
-        raise ValueError(f"{type(model).__name__} does not say how much each word counts (token_weights)")
+        raise ValueError(f"{type(model).__name__} has no attention to words (token_weights)")
     parts: list[tuple[npt.NDArray[Any], ...]] = []
     model.eval()
     for batch in batches:
@@ -60,7 +62,7 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
 def top_words(
     occurrences: Occurrences, words: Sequence[str], label: int, count: int, at_least: int
 ) -> list[tuple[str, float, int]]:
-    """Return the words that count most in the texts of a label.
+    """Return the words with the most attention in the texts of a label.
 
     Args:
         occurrences: of `read_occurrences`.

@@ -122,7 +122,7 @@ class TextClassificationCard(TaskCard):
         example: Mapping[str, Any],
         folder: Path,
     ) -> None:
-        """Draw token_weights.png, where the model can say how much each word counts."""
+        """Draw token_weights.png, the attention to each word, where the model has some."""
         token_weights = getattr(task.model, "token_weights", None)
         inputs = data.tokenizer(example["text"], return_tensors="pt", return_offsets_mapping=True)
         # Hashed n-grams come after the words and have no position in the text.

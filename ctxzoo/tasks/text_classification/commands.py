@@ -44,7 +44,7 @@ class TextClassificationCommands(TaskCommands):
     predict_options = (
         TEXT,
         TEXT_COLUMN,
-        Option("explain", "page (.html), or picture of one text (.png), of which words count", Path),
+        Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
     )
 
     def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
@@ -117,7 +117,7 @@ def _check_explanation_file(file: Path) -> None:
 
 
 def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
-    """Write the page, or the picture, of which words count."""
+    """Write the page, or the picture, of which words decided."""
     from ctxzoo.tasks.text_classification.explanation import explain_text
     from ctxzoo.tasks.text_classification.explanation_page import write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation

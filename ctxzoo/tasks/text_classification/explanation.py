@@ -1,8 +1,9 @@
-"""How much each word of a text counts for the label that a classifier gives it."""
+"""What each word of a text adds to the score of each label that a classifier could give it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,32 +15,53 @@ from transformers import PreTrainedModel
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.tokenization_word import WordTokenizer
 
+# Points of the integral from empty vectors to those of the words. With 16 the parts of no published classifier miss
+# its logits by more than 3 percent, and 32 find the same words (benchmarks/explanations.py).
+POINTS = 16
+MOST_POSITIONS = 8192  # ids that are read at once; memory grows with them
 
-@dataclass(frozen=True)
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class Explanation:
-    """A text as a classifier reads it.
+    """A text as a classifier reads it, with what each word adds to the logit of each label.
+
+    Labels are in the model's order throughout. `bias` and the `contributions` of all words add up to the logits; of
+    the linear part exactly, of the network but for the error of an integral over a few points. Words that are not in
+    the vocabulary are among the words only where the model reads n-grams, which contain them.
 
     Attributes:
-        text: as given.
-        probabilities: of every label, by name, in the model's order.
-        offsets: first character and the one after the last of each word that was read, from left to right.
-        weights: (rows, words): how much each of these words counts for each head or step.
-        row_name: what a row is: "head" or "step".
-        num_ngrams: hashed n-grams that were read too; they have no position in the text.
-        ngram_weight: how much all of them together count, the mean over the rows; 0 where the attention does not see
-            n-grams and they decide in another way.
-        has_other_ways: whether words, or n-grams, also decide in a way that the weights do not show.
-        num_cut_off: known words behind the tokenizer's limit, which were not read.
+        text: The text as it was passed.
+        probabilities: Label to probability.
+        logits: (labels,) the scores whose softmax the probabilities are.
+        offsets: First character and the one after the last of each word that was read, from left to right.
+        is_known: (words,) boolean, whether a word is in the vocabulary.
+        contributions: (labels, words) what each word adds to each logit, below 0 where it speaks against the label: of
+            the linear part and of the network together.
+        bias: (labels,) what the model answers without any word.
+        linear: (labels, words) the part of `contributions` that is the linear part's; 0 without one.
+        linear_bias: (labels,) the part of `bias` that is the linear part's; 0 without one.
+        attention: (rows, words) the fraction of the attention of each head or step that a word has; what is missing to
+            1 is that of n-grams. It tells where the model looked, not what decided. None where it has no attention.
+        row_name: What a row of `attention` is: "head" or "step".
+        num_ngrams: Number of hashed n-grams that were read too; each one's contribution is shared out evenly among its
+            words.
+        num_cut_off: Number of known words behind the tokenizer's limit, which were not read.
     """
 
     text: str
     probabilities: dict[str, float]
+    logits: Array
     offsets: list[tuple[int, int]]
-    weights: NDArray[np.float64]
-    row_name: str
+    is_known: NDArray[np.bool_]
+    contributions: Array
+    bias: Array
+    linear: Array
+    linear_bias: Array
+    attention: Array | None = None
+    row_name: str = "head"
     num_ngrams: int = 0
-    ngram_weight: float = 0.0
-    has_other_ways: bool = False
     num_cut_off: int = 0
 
     @property
@@ -53,20 +75,26 @@ class Explanation:
         return self.probabilities[self.label]
 
     @property
-    def uniform_weight(self) -> float:
-        """The weight of each word if all that is weighed counted alike."""
-        weighed = len(self.offsets) + (self.num_ngrams if self.ngram_weight > 0 else 0)
-        return 1 / max(1, weighed)
-
-    @property
     def words(self) -> list[str]:
         """The words that were read, as they are written, from left to right."""
         return [self.text[begin:end] for begin, end in self.offsets]
 
-    def mean_weights(self) -> NDArray[np.float64]:
-        """The weights (words,), each the mean over the rows."""
-        mean: NDArray[np.float64] = self.weights.mean(axis=0)
-        return mean
+    @property
+    def no_known_word(self) -> bool:
+        """Whether no word of the text is in the vocabulary, so that the label says nothing about it."""
+        return not self.is_known.any()
+
+    def contributions_to(self, label: str) -> Array:
+        """Return what each word adds to the logit of a label, (words,).
+
+        Raises:
+            ValueError: the model has no such label.
+        """
+        labels = list(self.probabilities)
+        if label not in labels:
+            raise ValueError(f"label is {label!r}; expected one of {', '.join(map(repr, labels))}")
+        row: Array = self.contributions[labels.index(label)]
+        return row
 
     def pieces(self) -> Iterator[tuple[str, int | None]]:
         """Return the whole text in pieces, each with its number among the words, or None for what was not read."""
@@ -79,72 +107,174 @@ class Explanation:
         if end < len(self.text):
             yield self.text[end:], None
 
-    def top_words(self, weights: NDArray[np.float64] | None = None, count: int = 5) -> list[tuple[str, float]]:
-        """Return the words of the greatest of the (words,) weights, default their means, each once, in lower case."""
-        weights = self.mean_weights() if weights is None else weights
+    def top_words(self, values: Array | None = None, count: int = 5) -> list[tuple[str, float]]:
+        """Return the words of the greatest values, each once, in lower case.
+
+        Args:
+            values: (words,) numbers, such as a row of `attention`; default: the contributions to `label`.
+            count: Most words to return.
+        """
+        values = self.contributions_to(self.label) if values is None else values
         found: dict[str, float] = {}
-        for word in np.argsort(-weights, kind="stable"):
+        for word in np.argsort(-values, kind="stable"):
             begin, end = self.offsets[word]
-            found.setdefault(self.text[begin:end].lower(), float(weights[word]))
+            found.setdefault(self.text[begin:end].lower(), float(values[word]))
             if len(found) == count:
                 break
         return list(found.items())
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the text, its words highlighted by their weights."""
+        """Return what a notebook shows: the text, its words coloured by their contributions."""
         from ctxzoo.tasks.text_classification.explanation_page import explanation_html  # it imports this file
 
         return explanation_html([self])
 
 
 def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) -> Explanation:
-    """Classify a text and read what the model attended to.
+    """Classify a text, and tell what each word adds to the logit of each label.
+
+    The linear part of a model (its `wide` part) adds a number for each word and n-gram, which is taken as it is. What
+    the network adds is the integral of its gradient from empty word vectors to those of the text (integrated gradients;
+    Sundararajan, Taly and Yan 2017): 16 points, so 19 forward passes in all, whatever the length of the text.
 
     Args:
-        model: a text classifier with `token_weights`, in evaluation mode.
-        tokenizer: the model's. Where it has a `model_max_length`, the text is cut there.
-        text: any text; words that the tokenizer does not know are not read.
+        model: A text classifier that reads words, in evaluation mode.
+        tokenizer: The model's tokenizer. Where it has a `model_max_length`, the text is cut there.
+        text: Any text.
 
     Raises:
-        ValueError: a text without letters, a model without `token_weights`, or one in training mode.
+        ValueError: a text without letters; a model that is no classifier of texts, or in training mode.
     """
     if not text.strip():
         raise ValueError(f"text is {text!r}; expected a text")
-    token_weights: Any = getattr(model, "token_weights", None)
-    if token_weights is None:
-        raise ValueError(
-            f"a {type(model).__name__} cannot say how much each word counts (it has no token_weights); "
-            "take a classifier with attention, for example one of LAMA"
-        )
+    if getattr(model, "zoo_task", None) != "text-classification":
+        raise ValueError(f"a {type(model).__name__} gives a text no label; expected a classifier of texts")
     if model.training:
         raise ValueError("the model is in training mode, in which dropout changes its answers; call model.eval() first")
 
-    encoded = tokenizer([text], truncation=True, return_offsets_mapping=True, return_overflowing_tokens=True)
-    spans = encoded["offset_mapping"][0]
-    offsets = [(begin, end) for begin, end in spans if end > begin]  # n-grams come after the words, at (0, 0)
+    encoded = tokenizer([text], truncation=True, return_overflowing_tokens=True)
+    offsets, spans = tokenizer.words_of_ids(text)
     inputs = {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
     # Models need one position at least; without a word it is padding.
-    tensors = tokenizer.pad(
-        inputs, padding="max_length", max_length=max(1, len(spans)), return_tensors="pt", verbose=False
-    )
+    length = max(1, len(spans))
+    tensors = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt", verbose=False)
     tensors = tensors.to(model.device)
-    with torch.inference_mode():
-        probabilities = model(**tensors).logits[0].double().softmax(dim=-1).tolist()
-        weights = token_weights(**tensors)[0, :, : len(spans)].double().cpu().numpy()
+    with torch.no_grad():
+        logits = model(**tensors).logits[0].double().cpu()
+        linear, linear_bias = _linear_part(model, tensors, num_labels=len(logits))
+    network, without_words = _network_part(model, tensors)
+    linear, network = (_of_words(values, spans, len(offsets)) for values in (linear, network))
+
+    is_known = np.zeros(len(offsets), dtype=bool)
+    known = [span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)]
+    is_known[known] = True
     return Explanation(
         text=text,
-        probabilities={model.config.id2label[label]: probability for label, probability in enumerate(probabilities)},
+        probabilities={
+            model.config.id2label[label]: probability for label, probability in enumerate(logits.softmax(-1).tolist())
+        },
+        logits=logits.numpy(),
         offsets=offsets,
-        weights=weights[:, : len(offsets)],
+        is_known=is_known,
+        contributions=linear + network,
+        bias=without_words - linear.sum(axis=1),
+        linear=linear,
+        linear_bias=linear_bias,
+        attention=_attention(model, tensors, known, len(offsets)),
         row_name=_row_name(model.config),
-        num_ngrams=len(spans) - len(offsets),
-        ngram_weight=float(weights[:, len(offsets) :].sum(axis=1).mean()),
-        has_other_ways=getattr(model.config, "decides_beyond_attention", False),
+        num_ngrams=len(spans) - len(known),
         num_cut_off=encoded["num_truncated_tokens"][0],
     )
 
 
-def intensities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _linear_part(model: Any, tensors: Any, num_labels: int) -> tuple[Array, Array]:
+    """Return what each position adds to the logits by way of the linear part, (labels, n), and its bias (labels,)."""
+    wide = getattr(model, "wide", None)
+    if wide is None:
+        return np.zeros((num_labels, tensors["input_ids"].size(1))), np.zeros(num_labels)
+    added = wide.contributions(tensors["input_ids"], tensors["attention_mask"].bool())[0]
+    return added.T.double().cpu().numpy(), wide.bias.double().cpu().numpy()
+
+
+def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
+    """Return what each position adds to the logits by way of its word vector, and the logits of empty vectors.
+
+    The words' vectors x enter as a x, for a = 0 and for the points a of Gauss-Legendre quadrature on [0, 1]. The linear
+    part reads ids and has no gradient here. (labels, n) and (labels,).
+    """
+    points, point_weights = np.polynomial.legendre.leggauss(POINTS)
+    factors = torch.tensor([0.0, *(points + 1) / 2], device=model.device)
+    weights = torch.tensor([0.0, *point_weights / 2], dtype=torch.float64, device=model.device)
+    length = tensors["input_ids"].size(1)
+    at_once = max(1, MOST_POSITIONS // length)
+    total, without_words = None, None
+    # cuDNN has no gradients of recurrent layers in evaluation mode.
+    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        for first in range(0, len(factors), at_once):
+            some, their_weights = (values[first : first + at_once] for values in (factors, weights))
+            rows = {name: value.expand(len(some), -1) for name, value in tensors.items()}
+            with _scaled_words(model, some) as entered:
+                logits = model(**rows).logits
+            ((vectors, scaled),) = entered
+            of_labels = [
+                torch.autograd.grad(logit, scaled, retain_graph=True, materialize_grads=True)[0]
+                for logit in logits.sum(dim=0)
+            ]
+            gradients = torch.stack(of_labels).double()  # (labels, points, n, d)
+            added = ((gradients * their_weights[:, None, None]).sum(dim=1) * vectors[0]).sum(dim=-1)
+            total = added if total is None else total + added
+            without_words = logits[0].detach() if without_words is None else without_words
+    assert total is not None
+    assert without_words is not None
+    # The network of a model with a linear part reads the words alone, so positions of n-grams may be missing.
+    of_positions = np.zeros((len(total), length))
+    of_positions[:, : total.size(1)] = total.cpu().numpy()
+    return of_positions, without_words.double().cpu().numpy()
+
+
+@contextmanager
+def _scaled_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
+    """Let the word vectors of row i enter `factors[i]` times; yield a list of the vectors, as they are and scaled."""
+    entered: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def scale(_module: Any, _inputs: Any, vectors: torch.Tensor) -> torch.Tensor:
+        vectors = vectors.detach()
+        scaled = (vectors * factors.to(vectors.dtype)[:, None, None]).requires_grad_()
+        entered.append((vectors, scaled))
+        return scaled
+
+    try:
+        hook = model.get_input_embeddings().register_forward_hook(scale)
+    except NotImplementedError:
+        raise ValueError(
+            f"a {type(model).__name__} does not say which table its word vectors are of; give it get_input_embeddings()"
+        ) from None
+    try:
+        yield entered
+    finally:
+        hook.remove()
+
+
+def _of_words(values: Array, spans: Sequence[tuple[int, int]], num_words: int) -> Array:
+    """Return (labels, words) from (labels, n): an id of several words is shared out evenly among them."""
+    found = np.zeros((len(values), num_words))
+    for position, (first, end) in enumerate(spans):
+        found[:, first:end] += values[:, position, None] / (end - first)
+    return found
+
+
+def _attention(model: Any, tensors: Any, known: Sequence[int], num_words: int) -> Array | None:
+    """Return (rows, words): known words come first among the ids, and only ids are attended to."""
+    if not hasattr(model, "token_weights"):
+        return None
+    with torch.no_grad():
+        weights = model.token_weights(**tensors)[0, :, : len(known)].double().cpu().numpy()
+    found = np.zeros((len(weights), num_words))
+    found[:, known] = weights
+    return found
+
+
+def intensities(weights: Array) -> Array:
     """Return (words,) from 0 for the least weight to 1 for the greatest; 0 throughout where all are the same."""
     if not weights.size:
         return weights
@@ -152,7 +282,14 @@ def intensities(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     # Differences that are nothing but rounding of single precision would else look like an opinion.
     if most - least <= 1e-6 * most:
         return np.zeros_like(weights)
-    scaled: NDArray[np.float64] = (weights - least) / (most - least)
+    scaled: Array = (weights - least) / (most - least)
+    return scaled
+
+
+def signed_intensities(contributions: Array) -> Array:
+    """Return (words,) from -1 to 1: fractions of the greatest contribution, whatever its sign; 0 where all are 0."""
+    most = np.abs(contributions).max(initial=0.0)
+    scaled: Array = contributions / most if most > 1e-6 else np.zeros_like(contributions)
     return scaled
 
 
@@ -161,6 +298,11 @@ def percent(fraction: float) -> str:
     if 0 < fraction < 1e-5:
         return "<0.001%"
     return f"{100 * fraction:#.3g}".rstrip(".") + "%" if fraction else "0%"
+
+
+def signed(contribution: float) -> str:
+    """Write a contribution with its sign: 0.0123 -> "+0.012", -0.5 -> "−0.500"."""
+    return f"{contribution:+.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _row_name(config: Any) -> str:

@@ -1,29 +1,36 @@
-"""Explanations as HTML: texts with their words highlighted, in one file without scripts or anything from outside."""
+"""Explanations as HTML: texts with their words coloured, in one file without scripts or anything from outside."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.tasks.text_classification.explanation import Explanation, intensities, percent
+from ctxzoo.tasks.text_classification.explanation import (
+    Array,
+    Explanation,
+    intensities,
+    percent,
+    signed,
+    signed_intensities,
+)
 
-MOST_OPEN_ROWS = 5  # with more, each opens on request
+MOST_LABELS = 8  # of more the most probable
 # Everything is below one class, so that the same part can stand in a notebook.
 STYLE = """
 .ctxzoo-explanation {
-  --paper: #ffffff; --ink: #1b2127; --faint: #626c77; --line: #dde2e8; --bar: #1f5fa8; --mark: 245 158 11; --least: .08;
+  --paper: #ffffff; --ink: #1b2127; --faint: #626c77; --line: #dde2e8; --bar: #1f5fa8; --least: .08;
+  --for: 59 130 246; --against: 245 158 11; --mark: 148 163 184;
   color-scheme: light; color: var(--ink); background: var(--paper); max-width: 52rem; margin: 0 auto; padding: 1.5rem;
   font: 16px/1.5 system-ui, sans-serif; print-color-adjust: exact; -webkit-print-color-adjust: exact;
 }
 @media (prefers-color-scheme: dark) {
   .ctxzoo-explanation {
-    --paper: #14181d; --ink: #e8ecf1; --faint: #97a2ae; --line: #313943; --bar: #5b9ee8;
-    --mark: 160 84 8; --least: .18;
+    --paper: #14181d; --ink: #e8ecf1; --faint: #97a2ae; --line: #313943; --bar: #5b9ee8; --least: .18;
+    --for: 37 84 180; --against: 160 84 8; --mark: 84 98 115;
     color-scheme: dark;
   }
 }
@@ -51,6 +58,15 @@ STYLE = """
   width: 5rem; height: .625rem; border-radius: .2rem;
   background: linear-gradient(to right, rgb(var(--mark) / var(--least)), rgb(var(--mark) / 1));
 }
+.ctxzoo-explanation .ramp.signed {
+  background: linear-gradient(to right, rgb(var(--against)), transparent, rgb(var(--for)));
+}
+.ctxzoo-explanation .for { --mark: var(--for); --least: 0; }
+.ctxzoo-explanation .against { --mark: var(--against); --least: 0; }
+.ctxzoo-explanation .key {
+  color: var(--ink); background: rgb(var(--mark) / .7); border-radius: .2rem; padding: .1em .3em;
+}
+.ctxzoo-explanation .attention-note { border-top: 1px solid var(--line); margin: 0; padding: .75rem 0; }
 .ctxzoo-explanation .text {
   margin-top: .5rem; line-height: 1.75; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--faint);
 }
@@ -97,7 +113,7 @@ def write_explanation_page(explanations: Sequence[Explanation], out: str | Path)
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
-<title>Which words count</title>
+<title>Which words decided</title>
 <style>
 body {{ margin: 0; background: #ffffff; }}
 @media (prefers-color-scheme: dark) {{ body {{ background: #14181d; }} }}
@@ -118,21 +134,38 @@ def _entry(number: int, explanation: Explanation) -> str:
 
 
 def _article(number: int, explanation: Explanation) -> list[str]:
-    name, rows = explanation.row_name, explanation.weights
     parts = [f'<article id="text-{number}">', f"<h2>{_verdict(explanation)}</h2>", _labels(explanation)]
     parts += [f'<p class="note">{note}</p>' for note in _notes(explanation)]
-    if not explanation.offsets:
+    if explanation.no_known_word:
         return [*parts, _text(explanation), "</article>"]
-    if len(rows) == 1:
-        return [*parts, _mean("weight of each word", explanation, rows[0]), "</article>"]
-    parts.append(_mean(f"mean over {len(rows)} {name}s", explanation, explanation.mean_weights()))
-    opened = " open" if len(rows) <= MOST_OPEN_ROWS else ""
-    for number, weights in enumerate(rows, start=1):
-        parts.append(
-            f'<details class="row"{opened}><summary><h3>{name} {number}</h3> {_top(explanation, weights)}</summary>'
-            f"{_scale(explanation, weights)}{_text(explanation, weights, unread=False)}</details>"
-        )
-    return [*parts, "</article>"]
+    by_probability = sorted(explanation.probabilities, key=lambda label: -explanation.probabilities[label])
+    for label in by_probability[:MOST_LABELS]:
+        contributions = explanation.contributions_to(label)
+        title = f"<h3>for <bdi>{_escape(label)}</bdi></h3> {_top(explanation, contributions, signed)}"
+        scale = _signed_scale(contributions)
+        if label == explanation.label:
+            parts.append(f'<div class="row">{title}{scale}{_contributions(explanation, label)}</div>')
+        else:
+            text = _contributions(explanation, label, unread=False)
+            parts.append(f'<details class="row"><summary>{title}</summary>{scale}{text}</details>')
+    return [*parts, *_attention(explanation), "</article>"]
+
+
+def _attention(explanation: Explanation) -> list[str]:
+    """Return one closed part for each row of attention, in a colour of its own."""
+    parts = []
+    for number, weights in enumerate([] if explanation.attention is None else explanation.attention, start=1):
+        title = f"<h3>attention of {explanation.row_name} {number}</h3> {_top(explanation, weights, percent)}"
+        marks = [
+            f'<mark style="--w:{colour:.2f}" title="{percent(weight)}">'
+            for colour, weight in zip(intensities(weights), weights, strict=True)
+        ]
+        text = _text(explanation, marks, unread=False)
+        parts.append(f'<details class="row"><summary>{title}</summary>{_scale(weights)}{text}</details>')
+    if parts:
+        note = "Attention tells where the model looked. What decided is above: the two often differ."
+        parts = [f'<p class="note attention-note">{note}</p>', *parts]
+    return parts
 
 
 def _verdict(explanation: Explanation) -> str:
@@ -152,64 +185,75 @@ def _labels(explanation: Explanation) -> str:
 
 def _notes(explanation: Explanation) -> list[str]:
     """Say what the colours mean, and what the model did not read."""
-    notes = ["The model knows no word of this text."]
-    if explanation.offsets:
-        same = percent(explanation.uniform_weight)
-        notes = [
-            "The stronger the colour, the more a word counts. Each text below has a scale of its own, from its least "
-            f"to its greatest weight; if all words counted alike, each would have {same}. Grey words without colour "
-            "are unknown to the model and were not read."
-        ]
-    if explanation.num_ngrams:
-        also = f"The model also read {explanation.num_ngrams:,} n-grams, which stand at no one place of the text; "
-        if explanation.ngram_weight > 0:
-            notes.append(f"{also}they have {percent(explanation.ngram_weight)} of the weight.")
-        else:
-            notes.append(f"{also}these weights are of words alone, and do not tell how much the n-grams decide.")
-    if explanation.has_other_ways:
+    notes = []
+    if explanation.no_known_word:
+        notes.append(f"The model knows no word of this text, so nothing is coloured; {_answers_from(explanation)}.")
+    else:
         notes.append(
-            "Another part of the model reads all words and n-grams without these weights: a word without colour may "
-            "still decide."
+            '<span class="key for">Blue</span> words speak for the label, <span class="key against">orange</span> ones '
+            "against it; the deeper the colour, the more. The number of a word is what it adds to the label's score, "
+            "the logit; all of them, with what the model answers without words, add up to it. Grey words were not read."
+        )
+    if explanation.num_ngrams and not explanation.no_known_word:
+        notes.append(
+            f"The model also read {explanation.num_ngrams:,} n-grams. What each adds is shared out among its words."
         )
     if explanation.num_cut_off:
         notes.append(
-            f"It read the first {len(explanation.offsets):,} words that it knows; {explanation.num_cut_off:,} more "
-            "behind them, in what is struck through, are beyond its limit."
+            f"It read the first {int(explanation.is_known.sum()):,} words that it knows; {explanation.num_cut_off:,} "
+            "more behind them, in what is struck through, are beyond its limit."
         )
     return notes
 
 
-def _mean(title: str, explanation: Explanation, weights: NDArray[np.float64]) -> str:
-    heading = f"<h3>{title}</h3> {_top(explanation, weights)}"
-    return f'<div class="row">{heading}{_scale(explanation, weights)}{_text(explanation, weights)}</div>'
+def _answers_from(explanation: Explanation) -> str:
+    if explanation.num_ngrams:
+        return f"it answers from {explanation.num_ngrams:,} n-grams"
+    return "it answers what it answers to an empty text"
 
 
-def _top(explanation: Explanation, weights: NDArray[np.float64]) -> str:
-    words = [f"<bdi>{_escape(word)}</bdi> {percent(weight)}" for word, weight in explanation.top_words(weights)]
+def _top(explanation: Explanation, values: Array, written: Callable[[float], str]) -> str:
+    words = [f"<bdi>{_escape(word)}</bdi> {written(value)}" for word, value in explanation.top_words(values)]
     return f'<span class="top">{", ".join(words)}</span>'
 
 
-def _scale(explanation: Explanation, weights: NDArray[np.float64]) -> str:
+def _signed_scale(contributions: Array) -> str:
+    if not signed_intensities(contributions).any():
+        return '<div class="scale">no word adds anything</div>'
+    most = float(np.abs(contributions).max())
+    ramp = '<span class="ramp signed" aria-hidden="true"></span>'
+    return f'<div class="scale">against {signed(-most)} {ramp} {signed(most)} for</div>'
+
+
+def _scale(weights: Array) -> str:
     if not intensities(weights).any():
-        return '<div class="scale">all words count alike</div>'
+        return '<div class="scale">all words have the same attention</div>'
     least, most = percent(float(weights.min())), percent(float(weights.max()))
     return f'<div class="scale">{least} <span class="ramp" aria-hidden="true"></span> {most}</div>'
 
 
-def _text(explanation: Explanation, weights: NDArray[np.float64] | None = None, *, unread: bool = True) -> str:
-    """Return the text as given, its words highlighted where there are weights; what is beyond the limit struck through.
+def _contributions(explanation: Explanation, label: str, *, unread: bool = True) -> str:
+    values = explanation.contributions_to(label)
+    colours = signed_intensities(values)
+    marks = [
+        f'<mark class="{"against" if colour < 0 else "for"}" style="--w:{abs(colour):.2f}" title="{signed(value)}">'
+        for colour, value in zip(colours, values, strict=True)
+    ]
+    return _text(explanation, marks, unread=unread)
+
+
+def _text(explanation: Explanation, marks: Sequence[str] = (), *, unread: bool = True) -> str:
+    """Return the text, its words within marks where there are any, and what is beyond the limit struck through.
 
     Without `unread` dots stand for that, so that a long text is on the page once and not once for each row.
     """
-    colours = None if weights is None else intensities(weights)
     end = explanation.offsets[-1][1] if explanation.num_cut_off else len(explanation.text)
     parts = []
     begin = 0
     for piece, word in explanation.pieces():
         written = _escape(piece)
-        if word is not None and weights is not None and colours is not None:
-            title = percent(float(weights[word]))
-            written = f'<mark style="--w:{colours[word]:.2f}" title="{title}">{written}</mark>'
+        if word is not None and marks:
+            written = f"{marks[word]}{written}</mark>"
         elif begin >= end and unread:
             written = f'<span class="unread">{written}</span>'
         elif begin >= end:

@@ -1,4 +1,4 @@
-"""Explanations as pictures: a text with its words in boxes of a colour, and the weights of words as a grid."""
+"""Explanations as pictures: a text with its words in boxes of two colours, and the attention to words as a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word, word_grid
-from ctxzoo.tasks.text_classification.explanation import Explanation, intensities, percent
+from ctxzoo.tasks.text_classification.explanation import Array, Explanation, signed, signed_intensities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ MOST_PIECES = 500  # of the text; a longer one ends in …
 MOST_LABELS = 8
 INK = "#1b2127"
 BAR, TRACK = "#1f5fa8", "#dde2e8"
-FAINTEST, STRONGEST = np.array([255, 247, 235]) / 255, np.array([245, 158, 11]) / 255
+PAPER, FOR, AGAINST = (np.array(colour) / 255 for colour in ((255, 255, 255), (96, 157, 250), (247, 170, 40)))
 
 
 @dataclass
@@ -41,13 +41,14 @@ class Piece:
     width: float = 0.0
 
 
-def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int = 5) -> None:
-    """Write a PNG file with the label, and the text under the mean over heads or steps and under each of them.
+def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int = 2) -> None:
+    """Write a PNG file with the probabilities, and the text coloured by what its words add to the score of each label.
 
     Args:
-        explanation: of a text of up to some hundred words; runs of blanks become one. Text is set from left to right.
-        out: the PNG file to write.
-        most_rows: of more heads or steps, so many are drawn: those whose weights differ most from word to word.
+        explanation: Explanation of a text of up to some hundred words; runs of blanks become one. Text is set from left
+            to right.
+        out: PNG file to write.
+        most_labels: Most labels to colour the text for, the most probable ones.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -55,8 +56,10 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int =
     """
     pieces = list(_pieces(explanation))
     _set_lines(pieces)
-    blocks = _blocks(explanation, most_rows)
     labels = sorted(explanation.probabilities.items(), key=lambda item: -item[1])[:MOST_LABELS]
+    blocks: list[tuple[str, Array | None]] = [("the model knows no word of this text", None)]
+    if not explanation.no_known_word:
+        blocks = [(f"for {shown_word(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]]
     block_height = (pieces[-1].line + 2.8) * LINE
     top = 2 * MARGIN + (len(labels) + 1.6) * LINE
     height = top + len(blocks) * block_height + MARGIN
@@ -83,29 +86,12 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_rows: int =
 
 
 def _notes(explanation: Explanation) -> list[str]:
-    """Return at most three lines of notes."""
-    notes = ["grey words were not read"]
-    if explanation.has_other_ways:
-        notes[0] += "; colours are not all that decides"
+    """Return at most two lines of notes."""
+    notes = ["" if explanation.no_known_word else "blue speaks for the label, orange against; "]
+    notes[0] += "grey words were not read"
     if explanation.num_cut_off:
         notes.append(f"{explanation.num_cut_off:,} known words are beyond the limit")
-    if explanation.offsets:
-        notes.append(f"if all counted alike, each: {percent(explanation.uniform_weight)}")
     return notes
-
-
-def _blocks(explanation: Explanation, most_rows: int) -> list[tuple[str, NDArray[np.float64]]]:
-    """Return the titles and weights of what is drawn."""
-    rows, name = explanation.weights, explanation.row_name
-    if not explanation.offsets:
-        return [("the model knows no word of this text", rows[0])]
-    if len(rows) == 1:
-        return [("weight of each word", rows[0])]
-    chosen = list(range(len(rows)))
-    if len(rows) > most_rows:
-        chosen = sorted(np.argsort(-np.ptp(rows, axis=1), kind="stable")[:most_rows].tolist())
-    single = [(f"{name} {row + 1}", rows[row]) for row in chosen]
-    return [(f"mean over {len(rows)} {name}s", explanation.mean_weights()), *single]
 
 
 def _pieces(explanation: Explanation) -> Iterator[Piece]:
@@ -146,21 +132,28 @@ def _set_lines(pieces: list[Piece]) -> None:
         x += piece.width
 
 
-def _draw_block(axes: Axes, top: float, title: str, weights: NDArray[np.float64], pieces: list[Piece]) -> None:
-    colours = intensities(weights)
+def _draw_block(axes: Axes, top: float, title: str, contributions: Array | None, pieces: list[Piece]) -> None:
+    """Draw the text once, coloured where there are contributions."""
     _write(axes, MARGIN, top, title, weight="bold")
-    scale = ""
-    if colours.any():
-        scale = f"{percent(float(weights.min()))} (palest) to {percent(float(weights.max()))} (deepest)"
-    elif weights.size:
-        scale = "all words count alike"
-    _write(axes, WIDTH - MARGIN, top, scale, size=9, color=SMALL_PRINT, ha="right")
+    colours = None if contributions is None else signed_intensities(contributions)
+    if contributions is not None:
+        most = float(np.abs(contributions).max())
+        _write(
+            axes,
+            WIDTH - MARGIN,
+            top,
+            f"deepest: {signed(-most)}, {signed(most)}",
+            size=9,
+            color=SMALL_PRINT,
+            ha="right",
+        )
     for piece in pieces:
         y = top + (piece.line + 1.15) * LINE
-        known = piece.word is not None
-        if piece.word is not None:
-            colour = FAINTEST + colours[piece.word] * (STRONGEST - FAINTEST)
-            _fill(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(colour))
+        known = piece.word is not None and colours is not None
+        if piece.word is not None and colours is not None:
+            colour = colours[piece.word]
+            shown = PAPER + abs(colour) * ((AGAINST if colour < 0 else FOR) - PAPER)
+            _fill(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(shown))
         _write(axes, piece.left, y, piece.shown, color=INK if known else SMALL_PRINT)
 
 
@@ -176,13 +169,15 @@ def _write(axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, col
 
 
 def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | Path, title: str | None = None) -> None:
-    """Draw how much each word counts in each step or for each head: one row for each of them, one column for a word.
+    """Draw the attention of each step or head: one row for each of them, one column for a word.
+
+    It tells where the model looked, not what decided: that is what `draw_explanation` colours.
 
     Args:
-        weights: (rows, n), fractions of a row's weight; of a step, the mean over features.
+        weights: (rows, n), fractions of a row's attention; of a step, the mean over features.
         words: n words.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        out: PNG file to write.
+        title: Title, printed as it is above the picture.
 
     Raises:
         ValueError: shapes and words disagree, or there is no word.
@@ -193,7 +188,7 @@ def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
         words,
         [str(step + 1) for step in range(len(weights))],
         row_title="step or head",
-        note="% of the weight of the step (mean over features) or head",
+        note="% of the attention of the step (mean over features) or head",
         title=title,
     )
     save_figure(figure, out)

@@ -32,7 +32,7 @@ def no_known_word_note(counts: Sequence[int]) -> str | None:
     first = ", ".join(str(number) for number in without[:5]) + (", …" if len(without) > 5 else "")
     return (
         f"the model knows no word of {len(without):,} of {len(counts):,} texts (number {first}); "
-        "their labels say nothing about them"
+        "do not rely on their labels"
     )
 
 

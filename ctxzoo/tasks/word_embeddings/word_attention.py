@@ -22,7 +22,7 @@ from ctxzoo.results.plots import COLOURS, lighten
 
 @dataclass(frozen=True, eq=False)
 class WordAttention:
-    """A sentence, and how much each word counts when another is predicted.
+    """A sentence, and the attention to each word when another is predicted.
 
     Attributes:
         words: n words, as the tokenizer has them; unknown ones are left out.

@@ -50,5 +50,5 @@ def test_top_words_of_a_label_need_so_many_occurrences() -> None:
 
 
 def test_a_model_without_weights_is_refused() -> None:
-    with pytest.raises(ValueError, match="Linear does not say how much each word counts"):
+    with pytest.raises(ValueError, match="Linear has no attention to words"):
         read_occurrences(nn.Linear(1, 1), BATCHES)

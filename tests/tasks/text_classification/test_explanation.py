@@ -1,4 +1,4 @@
-"""Texts with the weights of their words: what is computed, and what the page and the picture show of it."""
+"""Explained texts: probabilities, attention, and what the page and the picture show of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text, intensities, percent
+from ctxzoo.tasks.text_classification.explanation import (
+    Explanation,
+    explain_text,
+    intensities,
+    percent,
+    signed,
+    signed_intensities,
+)
 from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
 from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, plot_token_weights
 from tests.models.cases_lama import SIZES
@@ -45,7 +52,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: set[str] = set()
         self.texts: list[str] = []
-        self.marks: list[list[tuple[str, str, str]]] = []  # word, title, style
+        self.marks: list[list[tuple[str, str, str, str]]] = []  # word, title, style, class
         self.unread: list[str] = []
         self._open: list[tuple[str, dict[str, str | None]]] = []
         self.feed(source)
@@ -67,27 +74,26 @@ class Page(HTMLParser):
             self.texts[-1] += data
             tag, attributes = self._open[-1]
             if tag == "mark":
-                self.marks[-1].append((data, str(attributes["title"]), str(attributes["style"])))
+                self.marks[-1].append((data, *(str(attributes.get(name)) for name in ("title", "style", "class"))))
             elif attributes.get("class") == "unread":
                 self.unread.append(data)
 
 
-def test_weights_and_probabilities_are_the_models() -> None:
+def test_attention_and_probabilities_are_the_models() -> None:
     model, tokenizer = lama(), build_word_tokenizer(WORDS, cutter="english")
     found = explain_text(model, tokenizer, HOSTILE)
     inputs = tokenizer(HOSTILE, return_tensors="pt")
     with torch.inference_mode():
         expected = model.token_weights(**inputs)[0]
         probabilities = model(**inputs).logits[0].softmax(dim=-1)
-    np.testing.assert_allclose(found.weights, expected.numpy(), rtol=1e-6)
-    assert found.weights.shape == (SIZES["num_heads"], 8)
+    assert found.attention is not None
+    np.testing.assert_allclose(found.attention, expected.numpy(), rtol=1e-6)
+    assert found.attention.shape == (SIZES["num_heads"], 8)
     assert list(found.probabilities) == ["LABEL_0", "LABEL_1", "LABEL_2"]
     np.testing.assert_allclose(list(found.probabilities.values()), probabilities.numpy(), rtol=1e-6)
     assert found.label == f"LABEL_{int(probabilities.argmax())}"
     assert found.score == max(found.probabilities.values())
     assert found.row_name == "head"
-    np.testing.assert_allclose(found.mean_weights(), found.weights.mean(axis=0))
-    assert found.uniform_weight == 1 / 8
 
 
 def test_offsets_are_those_of_the_text_as_given() -> None:
@@ -105,50 +111,24 @@ def test_the_limit_of_the_tokenizer_holds() -> None:
     assert (found.offsets, found.num_cut_off) == ([(0, 3), (8, 12)], 3)
     page = Page(explanation_html([found]))
     written = explanation_html([found])
-    assert len(page.marks) == 5  # the mean and four heads
+    assert len(page.marks) == 3 + 4  # labels and heads
     assert page.unread == [" is not solid"]
     assert written.count("not solid") == 1
-    assert written.count(" …</div>") == 4
+    assert written.count(" …</div>") == 6
     assert "3 more" in written
-    assert [word for word, _, _ in page.marks[0]] == ["the", "lamp"]
+    assert [word for word, *_ in page.marks[0]] == ["the", "lamp"]
 
 
-def test_ngrams_stand_nowhere_in_the_text() -> None:
+def test_ngrams_have_attention_of_their_own() -> None:
     tokenizer = build_word_tokenizer(WORDS, ngram_buckets=20, ngram_order=2)
     torch.manual_seed(0)
     config = TextBaselineConfig(vocab_size=tokenizer.num_ids, word_dim=6, encoder="mean", num_labels=3)
     model = TextBaselineForSequenceClassification(config).eval()
     found = explain_text(model, tokenizer, "the big lamp")
-    assert found.offsets == [(0, 3), (8, 12)]
+    assert (found.words, found.is_known.tolist()) == (["the", "big", "lamp"], [True, False, True])
     assert found.num_ngrams == 2
-    np.testing.assert_allclose(found.weights, [[0.25, 0.25]])
-    written = explanation_html([found])
-    assert "all words count alike" in written
-    assert "50.0% of the weight" in written
-    assert "weight of each word" in written  # one row, no mean
-    only = explain_text(model, tokenizer, "big new")
-    assert (only.offsets, only.num_ngrams) == ([], 1)
-    assert "knows no word" in explanation_html([only])
-
-
-def test_ngrams_that_the_attention_does_not_see_are_not_said_to_weigh_nothing(tmp_path: Path) -> None:
-    tokenizer = build_word_tokenizer(WORDS, ngram_buckets=8, ngram_order=2)
-    model = lama(vocab_size=tokenizer.num_ids, linear_mean=True, ngram_buckets=8)
-    found = explain_text(model, tokenizer, "the lamp is solid")
-    assert (len(found.offsets), found.num_ngrams, found.ngram_weight, found.has_other_ways) == (4, 3, 0, True)
-    np.testing.assert_allclose(found.weights.sum(axis=1), 1, rtol=1e-6)
-    assert found.uniform_weight == 1 / 4  # of the words, among which the heads share out their weights
-    written = explanation_html([found])
-    assert "25.0%" in written
-    assert "0% of the weight" not in written
-    assert "also read 3 n-grams" in written
-    assert "do not tell how much the n-grams decide" in written
-    assert "a word without colour may still decide" in written
-    for plain in (lama(), lama(append_pooled=True)):
-        other = explain_text(plain, build_word_tokenizer(WORDS), "the lamp")
-        assert other.has_other_ways == plain.config.append_pooled
-        assert ("may still decide" in explanation_html([other])) == plain.config.append_pooled
-    draw_explanation(found, tmp_path / "out.png")
+    np.testing.assert_allclose(found.attention, [[0.25, 0, 0.25]])
+    assert "also read 2 n-grams" in explanation_html([found])
 
 
 def test_steps_are_called_steps() -> None:
@@ -156,19 +136,18 @@ def test_steps_are_called_steps() -> None:
     sizes = {"vocab_size": 30, "word_dim": 6, "position_dim": 2, "num_steps": 3}
     model = ContextualizerForSequenceClassification(ContextualizerConfig(**sizes)).eval()
     found = explain_text(model, build_word_tokenizer(WORDS), "the lamp is solid")
-    assert (found.row_name, found.weights.shape) == ("step", (3, 4))
-    written = explanation_html([found])
-    assert "mean over 3 steps" in written
-    assert '<details class="row" open>' in written  # few
+    assert found.attention is not None
+    assert (found.row_name, found.attention.shape) == ("step", (3, 4))
+    assert "attention of step 3" in explanation_html([found])
 
 
 def test_a_text_without_known_words(tmp_path: Path) -> None:
     found = explained("nothing <b>known</b>\nhere")
-    assert (found.offsets, found.weights.shape) == ([], (4, 0))
+    assert (found.offsets, found.contributions.shape, found.no_known_word) == ([], (3, 0), True)
     assert sum(found.probabilities.values()) == pytest.approx(1)
     page = Page(explanation_html([found]))
     assert page.texts == ["nothing <b>known</b>\nhere"]
-    assert "The model knows no word of this text." in explanation_html([found])
+    assert "The model knows no word of this text, so nothing is coloured" in explanation_html([found])
     draw_explanation(found, tmp_path / "out.png")
 
 
@@ -176,7 +155,11 @@ def test_a_text_without_known_words(tmp_path: Path) -> None:
     ("model", "text", "message"),
     [
         (lama(), " \n", r"text is ' \\n'; expected a text"),
-        (LamaModel(LamaConfig(**SIZES)).eval(), "the", "a LamaModel cannot say how much each word counts"),
+        (
+            LamaModel(LamaConfig(**SIZES)).eval(),
+            "the",
+            "a LamaModel gives a text no label; expected a classifier of texts",
+        ),
         (lama().train(), "the", r"training mode.*call model.eval\(\)"),
     ],
 )
@@ -188,19 +171,29 @@ def test_what_cannot_be_explained(model: Any, text: str, message: str) -> None:
 def test_a_notebook_shows_the_words_with_their_weights() -> None:
     found = explained("The lamp, it is solid!")
     assert found.words == [found.text[begin:end] for begin, end in found.offsets] != []
-    assert found.top_words(count=2) == found.top_words(found.mean_weights(), 2)
+    assert found.top_words(count=2) == found.top_words(found.contributions_to(found.label), 2)
     assert found._repr_html_() == explanation_html([found])
 
 
-def test_the_page_shows_the_text_and_its_weights() -> None:
+def test_the_page_colours_contributions_by_their_sign_and_shows_attention_apart() -> None:
     found = explained(HOSTILE, cutter="english")
     page = Page(explanation_html([found]))
     assert "script" not in page.tags
-    assert page.texts == [HOSTILE] * 5  # the mean and four heads
-    for marks, weights in zip(page.marks, [found.mean_weights(), *found.weights], strict=True):
-        assert [word for word, _, _ in marks] == [HOSTILE[begin:end] for begin, end in found.offsets]
-        assert [title for _, title, _ in marks] == [percent(weight) for weight in weights]
-        shown = [float(style.removeprefix("--w:")) for _, _, style in marks]
+    assert page.texts == [HOSTILE] * (3 + 4)  # labels and heads
+    by_probability = sorted(found.probabilities, key=lambda label: -found.probabilities[label])
+    for marks, label in zip(page.marks, by_probability, strict=False):
+        values = found.contributions_to(label)
+        assert [word for word, *_ in marks] == found.words
+        assert [title for _, title, *_ in marks] == [signed(value) for value in values]
+        assert [kind for *_, kind in marks] == ["against" if value < 0 else "for" for value in values]
+        shown = [float(style.removeprefix("--w:")) for _, _, style, _ in marks]
+        np.testing.assert_allclose(shown, np.abs(values) / np.abs(values).max(), atol=0.006)
+    assert found.attention is not None
+    for marks, weights in zip(page.marks[3:], found.attention, strict=True):
+        assert [(word, title, kind) for word, title, _, kind in marks] == [
+            (word, percent(weight), "None") for word, weight in zip(found.words, weights, strict=True)
+        ]
+        shown = [float(style.removeprefix("--w:")) for _, _, style, _ in marks]
         np.testing.assert_allclose(shown, intensities(weights), atol=0.006)
         assert (min(shown), max(shown)) == (0, 1)
 
@@ -212,7 +205,7 @@ def test_a_page_of_several_texts_is_one_whole_file(tmp_path: Path) -> None:
     source = out.read_bytes().decode()
     page = Page(source)
     assert source.startswith("<!doctype html>")
-    assert {page.texts[0], page.texts[5], page.texts[10]} == {HOSTILE, "the lamp", "unknown\nwords\nonly\ufffd"}
+    assert {page.texts[0], page.texts[7], page.texts[14]} == {HOSTILE, "the lamp", "unknown\nwords\nonly\ufffd"}
     assert not {"script", "link", "img", "b"} & page.tags
     assert not re.search(r"https?:|url\(|@import", source)
     assert all(source.count(f'"#text-{number}"') == 1 == source.count(f'id="text-{number}"') for number in (1, 2, 3))
@@ -245,6 +238,12 @@ def test_intensities_show_small_differences_but_not_rounding() -> None:
     assert intensities(np.zeros(0)).shape == (0,)
 
 
+def test_signed_colours_are_fractions_of_the_greatest_contribution() -> None:
+    np.testing.assert_allclose(signed_intensities(np.array([0.5, -2.0, 0.0])), [0.25, -1, 0])
+    np.testing.assert_array_equal(signed_intensities(np.array([1e-9, -1e-8])), [0, 0])
+    assert (signed(0.01234), signed(-0.5)) == ("+0.012", "−0.500")
+
+
 def test_top_words_are_each_named_once() -> None:
     found = explained("the lamp is The lamp")
     assert found.top_words(np.array([0.1, 0.2, 0.15, 0.3, 0.25]), 2) == [("the", 0.3), ("lamp", 0.25)]
@@ -257,21 +256,20 @@ def test_percentages(share: float, shown: str) -> None:
     assert percent(share) == shown
 
 
-def test_the_picture_shows_words_and_colours(tmp_path: Path, drawn: list[Figure]) -> None:
+def test_the_picture_shows_words_in_two_colours(tmp_path: Path, drawn: list[Figure]) -> None:
     text = "the big $lamp_ is\nnot solid"
     found = explained(text)
-    draw_explanation(found, tmp_path / "out.png", most_rows=2)
+    draw_explanation(found, tmp_path / "out.png", most_labels=2)
     (axes,) = drawn[0].axes
     shown = [label.get_text() for label in axes.texts]
-    heads = [title for title in shown if re.fullmatch(r"head \d", title)]
-    ranges = np.ptp(found.weights, axis=1)
-    assert {int(title[-1]) - 1 for title in heads} == set(np.argsort(-ranges)[:2].tolist())
-    assert "mean over 4 heads" in shown
-    assert [shown.count(word) for word in ("the", "big", "$lamp_", "is", "not", "solid")] == [3] * 6
+    best = sorted(found.probabilities, key=lambda label: -found.probabilities[label])[:2]
+    assert [title for title in shown if title.startswith("for ")] == [f"for {label}" for label in best]
+    assert [shown.count(word) for word in ("the", "big", "$lamp_", "is", "not", "solid")] == [2] * 6
     boxes = [patch for patch in axes.patches if isinstance(patch, Rectangle)][6:]  # behind the bars of three labels
-    assert len(boxes) == 3 * len(found.offsets)
-    deepest = np.argmin([box.get_facecolor()[2] for box in boxes[:4]])
-    assert deepest == found.mean_weights().argmax()
+    assert len(boxes) == 2 * len(found.offsets)
+    for label, of_label in zip(best, (boxes[:4], boxes[4:]), strict=True):
+        redness = [box.get_facecolor()[0] - box.get_facecolor()[2] for box in of_label]  # orange, not blue
+        np.testing.assert_array_equal(np.sign(redness), -np.sign(found.contributions_to(label)))
     width = drawn[0].get_size_inches()[0]
     assert all(0 < box.get_x() < box.get_x() + box.get_width() < width for box in boxes)
     assert boxes[2].get_y() > boxes[1].get_y()  # the line break
@@ -279,7 +277,7 @@ def test_the_picture_shows_words_and_colours(tmp_path: Path, drawn: list[Figure]
 
 
 def test_the_picture_of_a_long_text_ends(tmp_path: Path, drawn: list[Figure]) -> None:
-    draw_explanation(explained("the lamp unknown " * 400), tmp_path / "out.png", most_rows=0)
+    draw_explanation(explained("the lamp unknown " * 400), tmp_path / "out.png", most_labels=1)
     shown = [label.get_text() for label in drawn[0].axes[0].texts]
     assert shown[-1] == "…"
     assert sum(word in ("the", "lamp", "unknown") for word in shown) == MOST_PIECES

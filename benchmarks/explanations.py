@@ -1,0 +1,321 @@
+"""A measurement of whether explanations of classifiers name the words that decide.
+
+    python -m benchmarks.explanations
+
+Each text is classified anew without the five words that an explanation puts first, and from these five alone. If they
+decide, the probability of the label falls without them and stays with them alone, unlike with five words at random. No
+method here is computed by this measure, and words are taken out of the text itself, which is encoded anew.
+
+The checkpoints are the published classifiers of texts, on texts that they were not trained on, and one that
+`ctxzoo train text-classification` makes with its default settings of 2,000 film reviews. What puts words first:
+
+- attention: the mean over heads or steps of `token_weights`, which explanations showed in the past;
+- contributions: what `ctxzoo.explain` gives;
+- leave one out: how far the logit falls without a word, or without a run of words where a text has more than 199;
+- Shapley: the same, over random subsets of the others (permutations, each also backwards), of 200 forward passes.
+
+The last two were tried in place of integrated gradients, on other texts than those of the table's main part.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import argparse
+import csv
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.reporting import RESULTS, Value, write_rows
+from ctxzoo.hub.published import published
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import read_result
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
+
+Array = NDArray[np.float64]
+
+TOP = 5
+FEWEST_WORDS = 2 * TOP  # known ones that a text must have
+RANDOM_DRAWS = 4  # of five words, for each text
+MOST_DELETED = 100  # words of a text that are deleted one by one, the top word among them
+MOST_PASSES = 200
+AT_ONCE = 64  # texts of a batch
+FILM_REVIEWS, TRAINING_TEXTS = "cornell-movie-review-data/rotten_tomatoes", 2_000
+DEFAULT = "default"
+MAIN, CHOICE = "main", "choice"  # parts of the table, on different texts
+
+
+@dataclass
+class Case:
+    """An explained text, and a way to classify what is left of it."""
+
+    model: Any
+    tokenizer: Any
+    explanation: Explanation
+
+    @property
+    def num_words(self) -> int:
+        return len(self.explanation.offsets)
+
+    def logits_of(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
+        """Return the logits (rows, labels) of the text with the words where each (words,) of `kept` is true."""
+        words = self.explanation.words
+        texts = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in kept]
+        return np.concatenate(
+            [logits_of(self.model, self.tokenizer, texts[i : i + AT_ONCE]) for i in range(0, len(texts), AT_ONCE)]
+        )
+
+    def probabilities(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
+        """Return the probability (rows,) of the label of the whole text."""
+        label = int(self.explanation.logits.argmax())
+        found: Array = torch.from_numpy(self.logits_of(kept)).softmax(dim=1)[:, label].numpy()
+        return found
+
+    def only(self, words: Sequence[int]) -> NDArray[np.bool_]:
+        """Return (words,) true at some words."""
+        return np.isin(np.arange(self.num_words), words)
+
+
+def logits_of(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
+    """Return the logits (rows, labels) of texts."""
+    rows = tokenizer(list(texts), truncation=tokenizer.word_limit is not None)
+    longest = max(1, *map(len, rows["input_ids"]))
+    batch = tokenizer.pad(rows, padding="max_length", max_length=longest, return_tensors="pt", verbose=False)
+    with torch.inference_mode():
+        found: Array = model(**batch).logits.double().numpy()
+    return found
+
+
+def attention(case: Case, seed: int) -> Array:
+    """Return (words,) the mean attention over heads or steps."""
+    assert case.explanation.attention is not None
+    weights: Array = case.explanation.attention.mean(axis=0)
+    return weights
+
+
+def contributions(case: Case, seed: int) -> Array:
+    """Return (words,) the contributions to the label."""
+    return case.explanation.contributions_to(case.explanation.label)
+
+
+def leave_one_out(case: Case, seed: int) -> Array:
+    """Return (words,) how far the label's logit falls without each word, or its share of the fall without a run."""
+    runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES - 1))
+    label = int(case.explanation.logits.argmax())
+    logits = case.logits_of([~case.only(run) for run in runs])[:, label]
+    return np.concatenate(
+        [
+            np.full(len(run), (case.explanation.logits[label] - logit) / len(run))
+            for run, logit in zip(runs, logits, strict=True)
+        ]
+    )
+
+
+def shapley(case: Case, seed: int) -> Array:
+    """Return (words,) the mean rise of the label's logit as words come in, in random orders and in these backwards."""
+    runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES // 2))
+    generator = np.random.default_rng(seed)
+    label = int(case.explanation.logits.argmax())
+    orders: list[Array] = []
+    while (len(orders) + 2) * (len(runs) - 1) + 2 <= MOST_PASSES:
+        order = generator.permutation(len(runs))
+        orders += [order, order[::-1]]
+    empty, whole = case.logits_of([case.only([]), ~case.only([])])[:, label]
+    values = np.zeros(case.num_words)
+    for order in orders:
+        kept = [case.only(np.concatenate([runs[i] for i in order[:n]])) for n in range(1, len(runs))]
+        steps = np.diff([empty, *case.logits_of(kept)[:, label], whole])
+        for number, step in zip(order, steps, strict=True):
+            values[runs[number]] += step / len(runs[number]) / len(orders)
+    return values
+
+
+METHODS: Mapping[str, Callable[[Case, int], Array]] = {
+    "attention": attention,
+    "contributions": contributions,
+    "leave one out": leave_one_out,
+    "Shapley": shapley,
+}
+PARTS = {MAIN: ("attention", "contributions"), CHOICE: tuple(METHODS)}
+
+
+def score(case: Case, values: Array, seed: int) -> dict[str, float]:
+    """Score the words that (words,) values put first, beside as many at random.
+
+    Returns:
+        `fall` of the label's probability without the top words and `kept`, the probability with them alone; both with
+        `random_` for random words; `rank` of the first word among those deleted one by one, from 0 for the one whose
+        deletion lowers the probability most to 1.
+    """
+    generator = np.random.default_rng(seed)
+    order = np.argsort(-values, kind="stable")
+    drawn = [generator.choice(case.num_words, TOP, replace=False) for _ in range(RANDOM_DRAWS)]
+    chosen = [case.only(words) for words in (order[:TOP], *drawn)]
+    others = generator.permutation(order[1:])[: MOST_DELETED - 1]
+    single = [~case.only([word]) for word in (order[0], *others)]
+    found = case.probabilities([~case.only([]), *[~words for words in chosen], *chosen, *single])
+    whole, without, alone = found[0], found[1 : 2 + RANDOM_DRAWS], found[2 + RANDOM_DRAWS : 3 + 2 * RANDOM_DRAWS]
+    of_single = found[3 + 2 * RANDOM_DRAWS :]
+    before = (of_single[1:] < of_single[0]).sum() + (of_single[1:] == of_single[0]).sum() / 2
+    return {
+        "fall": whole - without[0],
+        "random_fall": whole - without[1:].mean(),
+        "kept": alone[0],
+        "random_kept": alone[1:].mean(),
+        "rank": before / len(others),
+    }
+
+
+def cases(model: Any, tokenizer: Any, texts: Sequence[str], first: int, count: int) -> Iterator[tuple[Case, float]]:
+    """Yield `count` explained texts with enough known words, the first ones left out, and the seconds of each."""
+    long_enough = (text for text in texts if text.strip() and len(tokenizer.tokenize(text)) >= FEWEST_WORDS)
+    for number, text in enumerate(long_enough):
+        if number >= first + count:
+            return
+        if number >= first:
+            begin = time.perf_counter()
+            explanation = explain_text(model, tokenizer, text)
+            yield Case(model, tokenizer, explanation), time.perf_counter() - begin
+
+
+def count_passes(model: Any, tokenizer: Any, text: str) -> int:
+    """Return how many texts the model reads to explain one."""
+    rows: list[int] = []
+    base = model.base_model
+    hook = base.register_forward_hook(lambda _module, _inputs, output: rows.append(len(output.last_hidden_state)))
+    explain_text(model, tokenizer, text)
+    hook.remove()
+    return sum(rows)
+
+
+def missing_fraction(explanation: Explanation) -> float:
+    """Return by how much contributions and bias miss the logits, as a fraction of the most that words add to one."""
+    differences = explanation.logits - explanation.bias
+    missing = differences - explanation.contributions.sum(axis=1)
+    return float(np.abs(missing).max() / max(np.abs(differences).max(), 1e-9))
+
+
+def test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
+    """Return the texts of a test split in random order."""
+    data = TextClassificationDataModule.from_options(dataset, tokenizer=tokenizer, **options)
+    data.prepare_data()
+    data.setup()
+    texts = [str(data.texts("test")[int(row)]["text"]) for row in data.rows("test")]
+    random.Random(seed).shuffle(texts)
+    return texts
+
+
+def published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
+    """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
+    found = {}
+    for folder, file in published(root).items():
+        result = read_result(file)
+        if result.architecture in ("contextualizer", "lama"):
+            folds = {} if result.fold is None else {"folds": result.settings["folds"], "fold": result.fold}
+            found[folder.name] = (folder, result.dataset, folds)
+    return found
+
+
+def train_default(folder: Path, seed: int) -> Path:
+    """Train the default classifier on film reviews with the command line; returns the checkpoint."""
+    from ctxzoo.cli.main import main as ctxzoo_main
+
+    data = TextClassificationDataModule.from_options(FILM_REVIEWS)
+    data.prepare_data()
+    data.setup()
+    rows = list(data.rows("train"))
+    random.Random(seed).shuffle(rows)
+    file = folder / "film_reviews.csv"
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        labels = dict(zip(data.rows("train"), data.labels("train"), strict=True))
+        written = [(data.texts("train")[int(row)]["text"], int(labels[row])) for row in rows[:TRAINING_TEXTS]]
+        csv.writer(opened).writerows([("text", "label"), *written])
+    command = ["train", "text-classification", "--data", str(file), "--seed", str(seed), "--threads", "1"]
+    status = ctxzoo_main([*command, "--output_dir", str(folder / "runs"), "--results_dir", str(folder / "results")])
+    if status:
+        raise RuntimeError(f"ctxzoo {' '.join(command)} ended with {status}")
+    (checkpoint,) = (folder / "runs").rglob("checkpoint")
+    return checkpoint
+
+
+def measure(
+    name: str, checkpoint: Path, dataset: str, options: Mapping[str, Any], counts: Mapping[str, int], seed: int
+) -> Iterator[dict[str, Value]]:
+    """Yield a row for each part and method."""
+    model, tokenizer = load_saved_model(str(checkpoint))
+    texts = test_texts(dataset, tokenizer, seed, **options)
+    first = 0
+    for part, count in counts.items():
+        if not count:
+            continue
+        begin = time.perf_counter()
+        explained = list(cases(model, tokenizer, texts, first, count))
+        passes = max(count_passes(model, tokenizer, case.explanation.text) for case, _ in explained[:3])
+        first += count
+        for method in PARTS[part]:
+            scores = [score(case, METHODS[method](case, seed), seed) for case, _ in explained]
+            means = {key: float(np.mean([one[key] for one in scores])) for key in scores[0]}
+            is_ours = method == "contributions"
+            yield {
+                "classifier": name,
+                "part": part,
+                "method": method,
+                "dataset": dataset,
+                "texts": len(explained),
+                "words": float(np.mean([case.num_words for case, _ in explained])),
+                **means,
+                "passes": passes if is_ours else None,
+                "missing": max(missing_fraction(case.explanation) for case, _ in explained) if is_ours else None,
+                "seconds_a_text": float(np.mean([seconds for _, seconds in explained])) if is_ours else None,
+                "seed": seed,
+                "wall_seconds": time.perf_counter() - begin,
+            }
+            begin = time.perf_counter()
+
+
+def main(arguments: Sequence[str] | None = None) -> Path:
+    """Measure, print and write the CSV; returns its path."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.explanations",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--texts", type=int, default=100, help="texts of each classifier, in the main part")
+    parser.add_argument("--choice", type=int, default=25, help="other texts, on which all methods are compared")
+    parser.add_argument("--only", nargs="+", help="some of the classifiers; default: all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=RESULTS / "explanations.csv")
+    options = parser.parse_args(arguments)
+    commit = git_commit()
+    torch.set_num_threads(1)
+    counts = {MAIN: options.texts, CHOICE: options.choice}
+    rows: list[dict[str, Value]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        classifiers = published_classifiers(Path(__file__).resolve().parents[1])
+        if options.only is None or DEFAULT in options.only:
+            classifiers[DEFAULT] = (train_default(Path(folder), options.seed), FILM_REVIEWS, {})
+        for name, (checkpoint, dataset, data_options) in classifiers.items():
+            if options.only is not None and name not in options.only:
+                continue
+            for row in measure(name, checkpoint, dataset, data_options, counts, options.seed):
+                rows.append(row)
+                numbers = ("fall", "random_fall", "kept", "random_kept", "rank")
+                shown = ", ".join(f"{number} {row[number]:.2f}" for number in numbers)
+                print(f"{name:24} {row['part']:7} {row['method']:14} {shown}", flush=True)
+    write_rows(options.output, rows, commit)
+    return Path(options.output)
+
+
+if __name__ == "__main__":
+    main()
