@@ -53,14 +53,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
     def train_dataloader(self) -> ResumableLoader:
         return self._loader("train", training=True)
 
-    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
-        return self._loader("validation", training=False) if "validation" in self.splits else []
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self._loader("test", training=False)
-
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split in evaluation order."""
         return self._loader(split, training=False)
 
     def _loader(self, split: str, *, training: bool) -> ResumableLoader:

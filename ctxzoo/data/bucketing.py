@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import torch.distributed
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset
+from torch.utils.data.distributed import DistributedSampler
 
 Block = TypeVar("Block", covariant=True)
 POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
 
 
-class ResumableSampler(Sampler[Block]):
-    """Yields what a batch is made of; `ResumableLoader` says where it begins."""
+class ResumableSampler(DistributedSampler[Block]):
+    """Yields what a batch is made of; `ResumableLoader` says where it begins.
+
+    It divides batches among processes by itself, and so is a `DistributedSampler`: in a Trainer of several devices
+    Lightning replaces any other by one of single rows.
+    """
 
     def __init__(self) -> None:
+        # Not that of the base, whose rank and rows this class has no use for.
         self.epoch = 0
         self.skip = 0  # batches of the next pass to leave out; set by ResumableLoader
 
@@ -31,6 +38,13 @@ class ResumableSampler(Sampler[Block]):
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
 
+    def check_processes(self, number: int) -> None:
+        """Refuse a number of processes some of which would have no batch.
+
+        Raises:
+            ValueError: there are too many.
+        """
+
 
 class BucketSampler(ResumableSampler[list[int]]):
     """Yields lists of row numbers, one list a batch.
@@ -41,7 +55,8 @@ class BucketSampler(ResumableSampler[list[int]]):
 
     With several processes each takes every `world_size`-th batch. When shuffled, the few batches that would leave some
     process without one are left out, since every process must take the same number of steps; otherwise processes may
-    have different numbers of batches and every row occurs exactly once.
+    have different numbers of batches and every row occurs exactly once. No process may be without a batch, where the
+    others would wait for its scores: what is not shuffled and has too few gets smaller ones.
 
     Args:
         lengths: (rows,) what to sort by, in words.
@@ -49,7 +64,10 @@ class BucketSampler(ResumableSampler[list[int]]):
         shuffle: random order for each epoch.
         seed: of the random order.
         pool_batches: batches whose rows are sorted together; 1 gives random batches.
-        rank, world_size: this process and their number.
+        rank, world_size: this process and their number; None: as they are when an epoch begins.
+
+    Raises:
+        ValueError: batch_size or pool_batches below 1; when an epoch begins, see `check_processes`.
     """
 
     def __init__(
@@ -60,8 +78,8 @@ class BucketSampler(ResumableSampler[list[int]]):
         shuffle: bool,
         seed: int = 0,
         pool_batches: int = POOL_BATCHES,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: int | None = None,
+        world_size: int | None = None,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -73,21 +91,41 @@ class BucketSampler(ResumableSampler[list[int]]):
         self.shuffle = shuffle
         self.seed = seed
         self.pool_batches = pool_batches
-        self.rank = rank
-        self.world_size = world_size
+        self._fixed_place = None if rank is None or world_size is None else (rank, world_size)
+
+    def _place(self) -> tuple[int, int]:
+        """Return this process and the number of those that share the batches."""
+        return rank_and_world_size() if self._fixed_place is None else self._fixed_place
 
     def __len__(self) -> int:
-        total = -(-len(self.lengths) // self.batch_size)
-        if self.shuffle:
-            return total // self.world_size
-        return len(range(self.rank, total, self.world_size))
+        rank, world_size = self._place()
+        self.check_processes(world_size)
+        total = -(-len(self.lengths) // self._size(world_size))
+        return total // world_size if self.shuffle else len(range(rank, total, world_size))
 
     def __iter__(self) -> Iterator[list[int]]:
-        batches = self._batches()[self.rank :: self.world_size][: len(self)]
+        rank, world_size = self._place()
+        batches = self._batches(self._size(world_size))[rank::world_size][: len(self)]
         yield from batches[self.skip :]
 
-    def _batches(self) -> list[list[int]]:
-        size = self.batch_size
+    def check_processes(self, number: int) -> None:
+        units, unit = -(-len(self.lengths) // self.batch_size), "batches"
+        if not self.shuffle:
+            units, unit = len(self.lengths), "rows"
+        if number > 1 and units < number:
+            advice = "make the batches smaller" if self.shuffle else "add some"
+            raise ValueError(
+                f"{units} {unit} for {number} processes, and each needs one; {advice} or take fewer devices"
+            )
+
+    def _size(self, world_size: int) -> int:
+        """Return the rows of a batch: without shuffling fewer, where some process would have no batch."""
+        rows = len(self.lengths)
+        if self.shuffle or -(-rows // self.batch_size) >= world_size:
+            return self.batch_size
+        return max(1, rows // world_size)
+
+    def _batches(self, size: int) -> list[list[int]]:
         if not self.shuffle:
             order = np.argsort(-self.lengths, kind="stable")
             return [order[start : start + size].tolist() for start in range(0, len(order), size)]
@@ -110,9 +148,9 @@ class ResumableLoader(DataLoader[Any]):
     """
 
     def __init__(
-        self, dataset: Dataset[Any], sampler: ResumableSampler[Any], batch_size: None = None, **kwargs: Any
+        self, dataset: Dataset[Any], *, sampler: ResumableSampler[Any], batch_size: None = None, **kwargs: Any
     ) -> None:
-        # `batch_size` is named since `Trainer.predict` makes the loader again from its attributes.
+        # Lightning makes the loader again from its arguments, with another `sampler` and `batch_size` by these names.
         self._seen = 0
         self._resume_at: dict[str, int] | None = None
         super().__init__(dataset, sampler=sampler, batch_size=batch_size, **kwargs)
@@ -159,16 +197,7 @@ def bucket_loader(
         num_workers: processes that build batches; 0 builds them here.
         pool_batches: as in `BucketSampler`.
     """
-    rank, world_size = rank_and_world_size()
-    sampler = BucketSampler(
-        lengths,
-        batch_size,
-        shuffle=shuffle,
-        seed=seed,
-        pool_batches=pool_batches,
-        rank=rank,
-        world_size=world_size,
-    )
+    sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, pool_batches=pool_batches)
     return resumable_loader(dataset, sampler, num_workers)
 
 
@@ -176,15 +205,29 @@ def resumable_loader(dataset: Dataset[Any], sampler: ResumableSampler[Any], num_
     """Return the usual loader of whole batches; `num_workers` as in `bucket_loader`."""
     return ResumableLoader(
         dataset,
-        sampler,
+        sampler=sampler,
         num_workers=num_workers,
         pin_memory=torch.cuda.is_available(),
         persistent_workers=num_workers > 0,
     )
 
 
+_alone = False
+
+
+@contextmanager
+def reading_alone() -> Iterator[None]:
+    """Let loaders give this process every row within a `with` block, though others train together with it."""
+    global _alone
+    before, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = before
+
+
 def rank_and_world_size() -> tuple[int, int]:
-    """Return the rank of this process among those that train together, and their number."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
+    """Return the rank of this process among those that share the rows, and their number."""
+    if not _alone and torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
     return 0, 1

@@ -8,6 +8,8 @@ from typing import Generic, Protocol, TypeVar
 
 import lightning
 
+from ctxzoo.data.bucketing import ResumableLoader
+
 
 class CheckedSplits(Protocol):
     """What a problem's reader gives: checked splits, and the content hash of each."""
@@ -49,6 +51,30 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         if self._checked is None:
             self._checked = self.read()
         return self._checked
+
+    @abstractmethod
+    def split_dataloader(self, split: str) -> ResumableLoader:
+        """Return a loader of any split in evaluation order.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+
+    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
+        return self.split_dataloader("validation") if "validation" in self.splits else []
+
+    def test_dataloader(self) -> ResumableLoader:
+        if "test" not in self.splits and "train" in self.splits:
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no 'test' rows; it gives {sorted(self.splits)}. `ctxzoo train PROBLEM "
+                "--data FILE --tiny` divides one file, and leaves a folder runs/train_.../data-... with train, "
+                "validation and test, which reads as the dataset in its place"
+            )
+        return self.split_dataloader("test")
+
+    def predict_dataloader(self) -> ResumableLoader:
+        """Return the loader of `Trainer.predict`: that of the test split."""
+        return self.test_dataloader()
 
     @property
     def fingerprint(self) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch.distributed
 
+from ctxzoo.data.bucketing import reading_alone
+
 
 @cache  # once for a program
 def leave_group_at_exit() -> None:
@@ -26,7 +28,7 @@ def leave_group() -> None:
 
 
 def in_first_process(work: Callable[[], object]) -> None:
-    """Call `work` in the first of the processes that train together, while the others wait.
+    """Call `work` in the first of the processes that train together, while the others wait; it reads whole splits.
 
     Raises:
         OSError: raised in the others when `work` raised an error in the first, which raises its own.
@@ -38,7 +40,8 @@ def in_first_process(work: Callable[[], object]) -> None:
     failed: Exception | None = None
     if torch.distributed.get_rank() == 0:
         try:
-            work()
+            with reading_alone():
+                work()
         except Exception as error:
             failed = error
             reasons = [f"{type(error).__name__}: {error}"]
@@ -50,7 +53,7 @@ def in_first_process(work: Callable[[], object]) -> None:
 
 
 def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
-    """Refuse data with too few batches for the processes, before anything is trained.
+    """Refuse data with too little for some of the processes, before anything is trained.
 
     Args:
         data: a DataModule of the zoo after `setup`.
@@ -58,14 +61,13 @@ def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
         processes: number of processes that train together.
 
     Raises:
-        ValueError: a split has fewer batches than there are processes.
+        ValueError: a process would have no batch of a split, see `ResumableSampler.check_processes`.
     """
     if processes == 1:
         return
-    batches = {split: len(data.split_dataloader(split)) for split in splits}
-    for split, number in {"train": len(data.train_dataloader()), **batches}.items():
-        if number < processes:
-            raise ValueError(
-                f"{split} has {number} batches for {processes} processes, and each needs one; make the batches smaller "
-                "or take fewer devices"
-            )
+    loaders = {"train": data.train_dataloader(), **{split: data.split_dataloader(split) for split in splits}}
+    for split, loader in loaders.items():
+        try:
+            loader.sampler.check_processes(processes)
+        except ValueError as error:
+            raise ValueError(f"{split} has {error}") from error

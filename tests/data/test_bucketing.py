@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset
 
-from ctxzoo.data.bucketing import POOL_BATCHES, BucketSampler, ResumableLoader
+from ctxzoo.data.bucketing import POOL_BATCHES, BucketSampler, ResumableLoader, reading_alone
 
 LENGTHS = np.random.default_rng(0).integers(1, 400, size=1003)
 
@@ -127,6 +127,35 @@ def test_batch_size_below_one_is_refused():
         BucketSampler(LENGTHS, 0, shuffle=True)
 
 
+@pytest.mark.parametrize(("rows", "world_size"), [(5, 2), (5, 4), (16, 3), (3, 3), (40, 2)])
+def test_no_process_of_an_evaluation_is_without_a_batch(rows, world_size):
+    shares = [
+        list(sampler(LENGTHS[:rows], shuffle=False, rank=rank, world_size=world_size)) for rank in range(world_size)
+    ]
+    assert sorted(flat(flat(shares))) == list(range(rows))
+    assert all(shares)
+
+
+def test_too_many_processes_are_refused_with_what_to_do():
+    few = sampler(LENGTHS[:20], rank=0, world_size=3)  # two batches
+    with pytest.raises(ValueError, match="2 batches for 3 processes, and each needs one; make the batches smaller or"):
+        list(few)
+    few = sampler(LENGTHS[:2], shuffle=False, rank=0, world_size=3)
+    with pytest.raises(ValueError, match="2 rows for 3 processes, and each needs one; add some or take fewer devices"):
+        len(few)
+
+
+def test_processes_are_those_of_the_moment_an_epoch_begins(monkeypatch):
+    early = sampler(shuffle=False)  # a user's loader, from before there is a group
+    assert len(list(early)) == 63
+    for name, value in (("is_initialized", True), ("get_rank", 1), ("get_world_size", 2)):
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    assert len(list(early)) == len(early) == 31
+    with reading_alone():  # what the first process writes at the end is of all rows
+        assert len(list(early)) == 63
+    assert len(early) == 31
+
+
 class Rows(Dataset[torch.Tensor]):
     """A batch is the numbers of its rows."""
 
@@ -140,7 +169,7 @@ class Rows(Dataset[torch.Tensor]):
 def loader(workers: int = 0, epoch: int = 0, **options) -> ResumableLoader:
     return ResumableLoader(
         Rows(),
-        sampler(LENGTHS[:50], batch_size=4, epoch=epoch, **options),
+        sampler=sampler(LENGTHS[:50], batch_size=4, epoch=epoch, **options),
         num_workers=workers,
         persistent_workers=workers > 0,
         multiprocessing_context="fork" if workers else None,
@@ -215,6 +244,6 @@ def test_batches_that_were_seen_are_not_built_again():
             built.append(rows)
             return super().__getitem__(rows)
 
-    source = ResumableLoader(Watched(), sampler(LENGTHS[:50], batch_size=4))
+    source = ResumableLoader(Watched(), sampler=sampler(LENGTHS[:50], batch_size=4))
     source.load_state_dict({"epoch": 0, "batches": 11})
     assert len(batches_of(source)) == len(built) == 2

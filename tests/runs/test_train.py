@@ -21,6 +21,7 @@ from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.training.callbacks import SameSettings, StepSeed
+from ctxzoo.training.process_group import check_batches
 from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
@@ -41,19 +42,22 @@ def two_processes(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.slow
 def test_every_process_reads_the_results_that_the_first_writes(tmp_path):
-    finished = two_processes(tmp_path)
+    finished = two_processes(tmp_path, "100000")  # one batch of each split, which both share
     assert finished.returncode == 0, finished.stderr[-4000:]
     first, second = (json.loads((tmp_path / f"read_by_{rank}.json").read_text()) for rank in range(2))
     assert first == second
     assert "test/accuracy" in first
 
 
-@pytest.mark.slow
 def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
-    finished = two_processes(tmp_path, "100000")
-    assert finished.returncode == 1
-    assert "error: validation has 1 batches for 2 processes, and each needs one" in finished.stderr
-    assert not list(tmp_path.rglob("*.ckpt"))
+    data = classifier_run(
+        tmp_path, data={"dataset": "sample", "batch_size": 100_000, "eval_batch_size": 64}
+    ).build_data()
+    data.setup()
+    with pytest.raises(ValueError, match="train has 1 batches for 2 processes, and each needs one; make the batches"):
+        check_batches(data, ("validation",), 2)
+    data.batch_size = 8
+    check_batches(data, ("validation",), 2)
 
 
 def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):

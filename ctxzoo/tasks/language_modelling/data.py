@@ -150,14 +150,8 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}, split 'train': {error}") from error
 
-    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
-        return self.split_dataloader("validation") if "validation" in self.splits else []
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self.split_dataloader("test")
-
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split as one stream."""
+        """Return a loader of any split as one stream, which each of several processes reads whole."""
         return self._loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
 
     def _loader(self, windows: StreamWindows) -> ResumableLoader:

@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ctxzoo.data.bucketing import ResumableLoader, bucket_loader
+from ctxzoo.data.bucketing import (
+    BucketSampler,
+    ResumableLoader,
+    bucket_loader,
+    rank_and_world_size,
+    resumable_loader,
+)
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.data.own_splits import LEAST_ROWS
@@ -245,9 +251,18 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return OneSequence(self.scaled_features(), labels)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        """Return a loader of any split."""
-        batches = self.batches(split)
-        return bucket_loader(batches, batches.lengths(), 1, shuffle=False, seed=self.seed)
+        """Return a loader of any split; each of several processes reads the whole sequence, and targets of its own.
+
+        Raises:
+            ValueError: there is no such split, or it has fewer rows than there are processes.
+        """
+        batches, rows = self.batches(split), self.rows(split)
+        rank, world_size = rank_and_world_size()
+        if len(rows) < world_size:
+            raise ValueError(f"{split} has {len(rows)} rows for {world_size} processes, and each needs one")
+        others = np.setdiff1d(rows, rows[rank::world_size])
+        batches.labels[others] = np.nan
+        return resumable_loader(batches, BucketSampler(batches.lengths(), 1, shuffle=False, rank=0, world_size=1))
 
     def train_dataloader(self) -> ResumableLoader:
         rows = self.rows("train")
@@ -256,12 +271,6 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         size = math.ceil(len(rows) / math.ceil(len(rows) / self.rows_per_step))  # parts of about one size
         parts = PartsOfRows(self.scaled_features()[rows], self.batches("train").labels[rows])
         return bucket_loader(parts, np.ones(len(rows), np.int64), size, shuffle=True, seed=self.seed, pool_batches=1)
-
-    def val_dataloader(self) -> ResumableLoader | list[ResumableLoader]:
-        return self.split_dataloader("validation") if "validation" in self.parts else []
-
-    def test_dataloader(self) -> ResumableLoader:
-        return self.split_dataloader("test")
 
     def read(self) -> RegressionSplits:
         return read_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
+from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score, SumMetric
 
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
@@ -19,16 +19,18 @@ class RegressionScores(Scores):
         self.rmse = MeanSquaredError(squared=False)
         self.mae = MeanAbsoluteError()
         self.r2 = R2Score()
+        self.rows = SumMetric()  # of all processes, which must agree whether there is an R2
 
     def update(self, predicted: torch.Tensor, targets: torch.Tensor) -> None:
         """Add predictions and targets, (n,) each, in the unit of the target."""
-        for metric in self.children():
-            metric.update(predicted, targets)  # type: ignore[operator]
+        for metric in (self.rmse, self.mae, self.r2):
+            metric.update(predicted, targets)
+        self.rows.update(len(targets))
 
     def compute(self) -> dict[str, float]:
         """Name to value over all that was added; without R2 for a single row, of which there is none."""
         values = {"rmse": float(self.rmse.compute()), "mae": float(self.mae.compute())}
-        if int(self.r2.total) > 1:
+        if self.rows.compute() > 1:
             values["r2"] = float(self.r2.compute())
         return values
 
@@ -88,9 +90,13 @@ class RegressionTask(ZooTask):
         return "all rows of the training split, which are one sequence"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return what is predicted for the rows of the split, and their targets, (n,) each in the target's unit."""
+        """Return rows of the sequence that have a target, what is predicted for them, and their targets, (n,) each.
+
+        Predictions and targets are in the target's unit.
+        """
         predicted, targets = self._predictions(batch)
-        return {"predicted": predicted, "targets": targets}
+        rows = (~batch["labels"].isnan()).flatten().nonzero().squeeze(1)
+        return {"row": rows, "predicted": predicted, "targets": targets}
 
     def update_scores(self, scores: RegressionScores, batch: dict[str, torch.Tensor], split: str) -> None:
         scores.update(*self._predictions(batch))

@@ -113,9 +113,17 @@ class VotePredictionTask(ZooTask):
     def name_examples(self, rows: list[int]) -> str:
         return f"bills of the batch, by their places in the data: {rows}"
 
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return the places of the bills of a batch, (B,), and the logits of a yea of each legislator, (B, U)."""
+        return {"row": batch["row"], "logits": self._logits(batch)}
+
     def update_scores(self, scores: VoteScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
-        scores.update(self.model(**inputs).logits, batch["labels"])
+        scores.update(self._logits(batch), batch["labels"])
 
     def compute_scores(self, scores: VoteScores) -> dict[str, float]:
         return scores.compute()
+
+    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        logits: torch.Tensor = self.model(**inputs).logits
+        return logits

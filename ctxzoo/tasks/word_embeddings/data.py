@@ -209,3 +209,7 @@ class WindowDataModule(lightning.LightningDataModule):
             len(self.batches.corpus), self.block_size, seed=self.seed, rank=rank, world_size=world_size
         )
         return resumable_loader(self.batches, sampler, self.num_workers)
+
+    def predict_dataloader(self) -> ResumableLoader:
+        """Return the loader of `Trainer.predict`: the windows of the corpus, as its first epoch has them."""
+        return self.train_dataloader()

@@ -106,6 +106,11 @@ class WordPredictionTask(lightning.LightningModule):
         self.progress.rate = rate
         self.progress.words = self.progress.total_words * self.global_step // self._steps()
 
+    def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
+        """Return the centres of a batch and the nats of each beside its noise, (N,) both."""
+        losses = self.model.sampled_loss(**batch, input_gradient=self.settings.input_gradient)
+        return {"centres": batch["centres"], "loss": losses}
+
     def on_train_epoch_end(self) -> None:
         progress = self.progress
         for name, parameter in self.model.named_parameters():

@@ -216,3 +216,14 @@ def test_the_tasks_model_is_that_of_a_checkpoint(tmp_path: Path) -> None:
 def test_bad_options_are_named(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         trainer_of(tmp_path, **options)
+
+
+def test_a_users_trainer_predicts_the_nats_of_every_centre(tmp_path: Path) -> None:
+    made = trainer_of(tmp_path, training=settings(subsampling=0.0))
+    trainer = lightning.Trainer(accelerator="cpu", devices=1, logger=False, enable_progress_bar=False)
+    found: Any = trainer.predict(made.task, datamodule=made.data)
+    centres = torch.cat([batch["centres"] for batch in found])
+    assert sorted(centres.tolist()) == sorted((np.asarray(pairs_corpus().ids) + SPECIAL).tolist())
+    losses = torch.cat([batch["loss"] for batch in found])
+    assert losses.shape == centres.shape
+    assert (losses > 0).all()

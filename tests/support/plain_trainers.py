@@ -1,0 +1,95 @@
+"""DataModule and Task of every problem in a Trainer as a user builds it, on one device or several.
+
+`python -m tests.support.plain_trainers <folder> <devices> [problem …]` leaves `<devices>-<rank>.json` in the folder:
+problem to what `scores_and_rows` gives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
+
+from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.runs.own_training import ZooTraining, prepared
+from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.training_request import TrainingRequest
+from tests.support.own_trainings import TRAININGS
+
+ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, ZooTraining)}
+
+
+class NoColumns(dict[str, Any]):
+    """Every option of a command line, none of which is given."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def tiny_run(training: ZooTraining, folder: Path) -> ZooRun:
+    """A tiny training on the generated sample, divided into the three splits."""
+    request = TrainingRequest(
+        data="sample", tiny=True, columns=NoColumns(), output_dir=str(folder), accelerator="cpu", devices="1"
+    )
+    preset = training.tiny(training.preset("default", *training.default))
+    return training.run(request, preset, prepared(training, request))
+
+
+def scores_and_rows(run: ZooRun, trainer: lightning.Trainer) -> dict[str, Any]:
+    """Score the untrained model, then predict, train and validate.
+
+    Args:
+        run: of a problem.
+        trainer: a user's own.
+
+    Returns:
+        Test `scores` before training; the `rows` that were predicted; the scores of validation after it.
+    """
+    batches = {"batch_size": 8} if "batch_size" in run.data else {}  # so that each process has one to train on
+    data = replace(run, data={**run.data, **batches}).build_data()
+    data.setup()
+    lightning.seed_everything(0, verbose=False)
+    task = run.build_task(data, 1)
+    (scores,) = trainer.test(task, datamodule=data, verbose=False)
+    predicted: Any = trainer.predict(task, datamodule=data)
+    rows = [row for batch in predicted for row in batch["lines" if "lines" in batch else "row"].flatten().tolist()]
+    trainer.fit(task, datamodule=data)
+    (validated,) = trainer.validate(task, datamodule=data, verbose=False)
+    return {"scores": scores, "rows": rows, "validated": validated}
+
+
+def plain_trainer(folder: Path, **options: Any) -> lightning.Trainer:
+    return lightning.Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        limit_train_batches=2,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+        **options,
+    )
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    folder, devices, problems = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(ZOO_TRAININGS)
+    rank = int(os.environ.get("LOCAL_RANK", 0))
+    found = {}
+    with reading_notes():
+        for problem in problems:
+            run = tiny_run(ZOO_TRAININGS[problem], folder / f"data{rank}")
+            options = {} if devices == 1 else {"devices": devices, "strategy": "ddp"}
+            found[problem] = scores_and_rows(run, plain_trainer(folder, **{"devices": 1, **options}))
+            print(rank_zero_only.rank, problem, found[problem]["scores"], flush=True)
+    (folder / f"{devices}-{rank_zero_only.rank}.json").write_text(json.dumps(found), encoding="utf-8")

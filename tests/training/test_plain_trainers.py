@@ -1,0 +1,84 @@
+"""DataModule and Task of every problem in a Trainer that a user has built, on one device and on two."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from tests.support.own_data import write_reviews
+from tests.support.plain_trainers import ZOO_TRAININGS, plain_trainer, scores_and_rows, tiny_run
+from tests.support.subprocesses import REPOSITORY_ROOT
+
+QUICK = "session-recommendation"
+
+
+def on_devices(folder: Path, devices: int, *problems: str) -> list[dict[str, Any]]:
+    """What each process of a program finds."""
+    finished = subprocess.run(
+        [sys.executable, "-m", "tests.support.plain_trainers", str(folder), str(devices), *problems],
+        cwd=REPOSITORY_ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr[-4000:]
+    return [json.loads((folder / f"{devices}-{rank}.json").read_text()) for rank in range(devices)]
+
+
+def check_shared(problem: str, both: list[dict[str, Any]], alone: dict[str, Any]) -> None:
+    """Two processes score as one does, and predict every row once between them."""
+    first, second = (one[problem] for one in both)
+    assert first["scores"] == pytest.approx(alone["scores"], rel=1e-4, abs=1e-4)
+    assert first["scores"] == second["scores"]
+    assert first["validated"] == second["validated"]
+    if problem == "language-modelling":  # one stream, which each reads whole
+        assert first["rows"] == second["rows"] == alone["rows"]
+    else:
+        assert sorted(first["rows"] + second["rows"]) == sorted(alone["rows"])
+        assert first["rows"]
+        assert second["rows"]
+
+
+@pytest.mark.parametrize("problem", ZOO_TRAININGS)
+def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
+    run = tiny_run(ZOO_TRAININGS[problem], tmp_path)
+    found = scores_and_rows(run, plain_trainer(tmp_path, devices=1))
+    assert found["validated"]
+    if problem == "language-modelling":
+        return
+    rows = found["rows"]
+    assert rows
+    assert len(set(rows)) == len(rows)
+
+
+def test_one_file_has_no_test_rows_and_the_error_says_how_to_divide_it(tmp_path: Path) -> None:
+    data = TextClassificationDataModule(str(write_reviews(tmp_path / "reviews.csv", 20)))
+    data.setup("test")
+    for loader in (data.test_dataloader, data.predict_dataloader):
+        with pytest.raises(
+            ValueError, match=r"gives no 'test' rows; it gives \['train', 'validation'\]. `ctxzoo train PROBLEM --data"
+        ):
+            loader()
+
+
+def test_two_devices_share_the_rows(tmp_path: Path) -> None:
+    alone = scores_and_rows(tiny_run(ZOO_TRAININGS[QUICK], tmp_path), plain_trainer(tmp_path, devices=1))
+    check_shared(QUICK, on_devices(tmp_path, 2, QUICK), alone)
+
+
+@pytest.mark.slow
+def test_two_devices_share_the_rows_of_every_problem(tmp_path: Path) -> None:
+    problems = [problem for problem in ZOO_TRAININGS if problem != QUICK]
+    both, (alone,) = on_devices(tmp_path, 2, *problems), on_devices(tmp_path, 1, *problems)
+    for problem in problems:
+        check_shared(problem, both, alone[problem])
