@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,22 +130,25 @@ class RowChecks:
     Args:
         where: What messages call the data.
         number: How many rows there are.
+        rows: (rows,) what messages call each; default: its number, from 0. Rows of which others were left out keep
+            theirs, so that no two have one.
 
     Attributes:
         kept: (rows,) whether each row is still there.
     """
 
-    def __init__(self, where: str, number: int) -> None:
+    def __init__(self, where: str, number: int, rows: npt.NDArray[np.int64] | None = None) -> None:
         self.where = where
+        self.rows = np.arange(number) if rows is None else rows
         self.kept: npt.NDArray[np.bool_] = np.ones(number, np.bool_)
 
-    def refuse(self, bad: Any, values: Any, reason: str) -> None:
+    def refuse(self, bad: Any, values: Any, reason: str | Callable[[int], str]) -> None:
         """Leave rows out, or raise for the first of them.
 
         Args:
             bad: (rows,) truth values; what is null counts as bad.
             values: (rows,) what the rows hold, an Arrow column.
-            reason: What is wrong; may hold {value}.
+            reason: What is wrong; may hold {value}, or is a function of the row.
 
         Raises:
             TextFormatError: there is such a row; the message names it, from 0.
@@ -153,8 +156,9 @@ class RowChecks:
         if isinstance(bad, (pa.Array, pa.ChunkedArray)):
             bad = np.asarray(pc.fill_null(bad, True))
         for row in np.flatnonzero(bad & self.kept).tolist():
-            where = f"{self.where}, row {row}"
-            leave_out(where, TextFormatError(f"{where}: {reason.format(value=values[row].as_py())}"))
+            where = f"{self.where}, row {self.rows[row]}"
+            said = reason.format(value=values[row].as_py()) if isinstance(reason, str) else reason(row)
+            leave_out(where, TextFormatError(f"{where}: {said}"))
             self.kept[row] = False
 
     def of_kept(self, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -106,8 +106,8 @@ def _read_file(path: Path, text_column: str | None) -> pa.Table:
             if isinstance(row.get(name), str):
                 texts.append(row[name])
                 continue
-            where = f"{path}, row {number}"
-            leave_out(where, TextFormatError(f"{where}: {row.get(name)!r} in {name!r}; expected text"))
+            error = TextFormatError(f"{path}, row {number}: {row.get(name)!r} in {name!r}; expected text")
+            leave_out(f"{path}, object {number}", error)  # the rows that are left are counted anew
         return pa.table({name: pa.array(texts, pa.string())})
     return read_delimited(path, (text_column or TEXT,))
 

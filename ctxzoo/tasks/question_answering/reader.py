@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import datasets
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE
+from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.sources import (
     DatasetFileError,
     dataset_fingerprint,
@@ -24,8 +25,6 @@ from ctxzoo.data.sources import (
 )
 from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
-
-logger = logging.getLogger(__name__)
 
 STRING_COLUMNS = ("id", "title", "context", "question")
 COLUMNS = (*STRING_COLUMNS, "answers")
@@ -71,7 +70,8 @@ def read_squad(
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
         DatasetFileError: a file cannot be read or is not JSON, or `Dataset.save_to_disk` wrote the folder.
-        SquadFormatError: a row is not as it should be; the message names split or file, row and id.
+        SquadFormatError: a row is not as it should be, unless it is left out with `--skip_bad`; the message names split
+            or file, row and id.
     """
     splits, origin, declared = load_squad(source, data_dir=data_dir, config=config)
     return check_squad(
@@ -148,9 +148,13 @@ def check_squad(
         where = (origin or {}).get(name, f"split {name!r}")
         rows = _Rows(where, _normalised(where, dataset))
         rows.check()
-        checked[name], fixed[name] = rows.with_checked_offsets(fix_answer_start)
-        if fixed[name]:
-            logger.warning("%s: moved %d answer offsets to the nearest occurrence", where, fixed[name])
+        rows = rows.kept()
+        rows.check_answers()
+        rows = rows.kept()
+        fixed[name] = rows.check_offsets(fix_answer_start)
+        rows = rows.kept()
+        checked[name] = rows.dataset
+        note(where, "offsets of answers, moved to the nearest occurrence", fixed[name])
         unanswerable = unanswerable or rows.first_unanswerable()
     version = _version(squad_version, declared_version, unanswerable)
     return SquadSplits(checked, version, {name: dataset_fingerprint(split) for name, split in checked.items()}, fixed)
@@ -196,6 +200,9 @@ def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
             values = _answers(where, table.column(column))
         elif plain_type(found) == target:
             values = plain_column(table.column(column))
+        elif column == "id" and pa.types.is_integer(found):
+            values = table.column(column).cast(target)
+            note(where, "ids of questions that are numbers, read as text", len(table))
         else:
             raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
         table = table.set_column(index, column, values)
@@ -227,15 +234,17 @@ def _in_memory(table: pa.Table, features: datasets.Features) -> datasets.Dataset
 
 
 class _Rows:
-    """One split under check; `where` is what messages call it."""
+    """One split under check; `where` is what messages call it. Bad rows are errors, or left out of what is kept."""
 
-    def __init__(self, where: str, dataset: datasets.Dataset) -> None:
+    def __init__(self, where: str, dataset: datasets.Dataset, numbers: npt.NDArray[np.int64] | None = None) -> None:
         self._where = where
-        self._dataset = dataset
+        self._numbers = np.arange(len(dataset)) if numbers is None else numbers  # of its rows, as messages call them
+        self.dataset = dataset
         self._table: pa.Table = dataset.with_format("arrow")[:].combine_chunks()
+        self._is_bad = np.zeros(len(dataset), np.bool_)
 
     def check(self) -> None:
-        """Check everything but the answer offsets."""
+        """Check everything but the answers, and that each has an offset."""
         for column in COLUMNS:
             self._refuse(pc.is_null(self._table.column(column)), f"{column} is null")
         for column in ("id", "context", "question"):
@@ -247,11 +256,15 @@ class _Rows:
             pc.not_equal(pc.list_value_length(texts), pc.list_value_length(starts)),
             lambda row: f"{len(texts[row])} answer texts, but {len(starts[row])} values of answer_start",
         )
+
+    def check_answers(self) -> None:
+        """Check the answers, all of which have an offset, but not where they are."""
+        texts, starts = self._answer_column("text"), self._answer_column("answer_start")
         parents = pc.list_parent_indices(texts)
         flat_texts, flat_starts = pc.list_flatten(texts), pc.list_flatten(starts)
         self._refuse(pc.or_(pc.is_null(flat_texts), pc.is_null(flat_starts)), "an answer is null", parents)
         self._refuse(_is_blank(flat_texts), "an answer is empty; leave it out", parents)
-        if "is_impossible" in self._dataset.column_names:
+        if "is_impossible" in self.dataset.column_names:
             impossible = pc.fill_null(self._table.column("is_impossible"), False)
             self._refuse(
                 pc.and_(impossible, pc.greater(pc.list_value_length(texts), 0)),
@@ -264,8 +277,21 @@ class _Rows:
         row = pc.index(empty, True).as_py()
         return None if row < 0 else self._row_name(row)
 
-    def with_checked_offsets(self, fix: bool) -> tuple[datasets.Dataset, int]:
-        """Return the dataset, answers at their offsets, and how many offsets had to be moved."""
+    def kept(self) -> _Rows:
+        """Return the rows that are not left out.
+
+        Raises:
+            SquadFormatError: none is.
+        """
+        if not self._is_bad.any():
+            return self
+        if self._is_bad.all():
+            raise SquadFormatError(f"{self._where}: no rows are left")
+        left = _in_memory(self._table.filter(pa.array(~self._is_bad)), self.dataset.features)
+        return _Rows(self._where, left, self._numbers[~self._is_bad])
+
+    def check_offsets(self, fix: bool) -> int:
+        """Check that answers are at their offsets, and return how many offsets were moved; none unless `fix`."""
         encoded = self._table.column("context").combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().chunk(0)
@@ -281,21 +307,24 @@ class _Rows:
                 continue
             nearest = _nearest(context, text, start)
             if nearest is None or not fix:
-                raise SquadFormatError(f"{self._row_name(row)}: {_misplaced(context, text, start, nearest)}")
-            flat_starts[position] = nearest
-            moved += 1
-        return (self._moved(flat_starts) if moved else self._dataset), moved
+                self._leave_out(row, _misplaced(context, text, start, nearest))
+            else:
+                flat_starts[position] = nearest
+                moved += 1
+        if moved:
+            self._move(flat_starts)
+        return moved
 
-    def _moved(self, flat_starts: list[int]) -> datasets.Dataset:
+    def _move(self, flat_starts: list[int]) -> None:
         values = iter(flat_starts)
         answers = [
             {"text": row["text"], "answer_start": [next(values) for _ in row["text"]]}
             for row in self._table.column("answers").to_pylist()
         ]
-        features = self._dataset.features
+        features = self.dataset.features
         kind = features.arrow_schema.field("answers").type
-        table = self._table.set_column(COLUMNS.index("answers"), "answers", pa.array(answers, kind))
-        return _in_memory(table, features)
+        self._table = self._table.set_column(COLUMNS.index("answers"), "answers", pa.array(answers, kind))
+        self.dataset = _in_memory(self._table, features)
 
     def _answer_column(self, name: str) -> pa.Array:
         column = pc.struct_field(self._table.column("answers"), name)
@@ -305,23 +334,25 @@ class _Rows:
         ids = self._table.column("id")
         if pc.count_distinct(ids).as_py() == len(ids):
             return
-        values = ids.to_pylist()
-        repeated = next(value for value, count in Counter(values).items() if count > 1)
-        first = values.index(repeated)
-        raise SquadFormatError(
-            f"{self._row_name(values.index(repeated, first + 1))}: row {first} has the same id; ids must differ"
-        )
+        first: dict[str, int] = {}
+        for row, value in enumerate(ids.to_pylist()):
+            if first.setdefault(value, row) != row:
+                self._leave_out(row, f"row {first[value]} has the same id; ids must differ")
 
     def _refuse(self, bad: pa.Array, reason: str | Callable[[int], str], parents: pa.Array | None = None) -> None:
-        """Raise for the first true element of `bad`; `parents` maps elements to rows."""
-        index = pc.index(bad, True).as_py()
-        if index < 0:
-            return
-        row = index if parents is None else parents[index].as_py()
-        raise SquadFormatError(f"{self._row_name(row)}: {reason if isinstance(reason, str) else reason(row)}")
+        """Leave out the rows of the true elements of `bad`; `parents` maps elements to rows."""
+        for index in np.flatnonzero(pc.fill_null(bad, False)).tolist():
+            row = index if parents is None else parents[index].as_py()
+            self._leave_out(row, reason if isinstance(reason, str) else reason(row))
+
+    def _leave_out(self, row: int, reason: str) -> None:
+        """Leave a row out, once, or raise SquadFormatError for it."""
+        if not self._is_bad[row]:
+            leave_out(f"{self._where}, row {self._numbers[row]}", SquadFormatError(f"{self._row_name(row)}: {reason}"))
+        self._is_bad[row] = True
 
     def _row_name(self, row: int) -> str:
-        return f"{self._where}, row {row} (id {self._table.column('id')[row].as_py()!r})"
+        return f"{self._where}, row {self._numbers[row]} (id {self._table.column('id')[row].as_py()!r})"
 
 
 def _is_blank(texts: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_utf8
 
@@ -57,16 +58,21 @@ def read_questions(file: Path) -> list[dict[str, str]]:
     rows, _ = read_squad_json(file, answers=False)
     questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]
     seen: set[str] = set()
+    kept = []
     for question in questions:
-        if question["id"] in seen:
-            raise SquadFormatError(f"{file}: two questions have the id {question['id']!r}; ids must differ")
-        seen.add(question["id"])
-        for name in ("question", "context"):
-            if not question[name].strip():
-                raise SquadFormatError(f"{file}: the {name} of id {question['id']!r} is empty; leave it out")
-    if not questions:
+        identifier = question["id"]
+        blank = next((name for name in ("question", "context") if not question[name].strip()), None)
+        reason = None if blank is None else f"the {blank} of id {identifier!r} is empty; leave it out"
+        if identifier in seen:
+            reason = f"two questions have the id {identifier!r}; ids must differ"
+        if reason is None:
+            kept.append(question)
+        else:
+            leave_out(f"{file}, id {identifier!r}, {reason}", SquadFormatError(f"{file}: {reason}"))
+        seen.add(identifier)
+    if not kept:
         raise SquadFormatError(f"{file} holds no question")
-    return questions
+    return kept
 
 
 def _declared_version(value: object) -> SquadVersion | None:
@@ -77,31 +83,62 @@ def _declared_version(value: object) -> SquadVersion | None:
 
 
 def _rows(file: str, content: object, answers: bool) -> Iterator[dict[str, Any]]:
-    row = 0
+    """Yield a row for each question; bad articles, paragraphs and questions are errors, or left out."""
+    row = numeric = unanswered = 0
     for a, article in enumerate(_member(file, content, "data", list, "the file")):
-        in_article = f"data[{a}]"
-        title = (
-            _member(file, article, "title", str, in_article) if "title" in _mapping(file, article, in_article) else ""
-        )
-        for p, paragraph in enumerate(_member(file, article, "paragraphs", list, in_article)):
-            in_paragraph = f"{in_article}.paragraphs[{p}]"
-            context = _member(file, paragraph, "context", str, in_paragraph)
-            for q, question in enumerate(_member(file, paragraph, "qas", list, in_paragraph)):
+        for title, context, qas, in_paragraph in _paragraphs(file, article, f"data[{a}]"):
+            for q, question in enumerate(qas):
                 where = f"row {row}, {in_paragraph}.qas[{q}]"
-                identifier = _member(file, question, "id", str, where)
-                where = f"{where} (id {identifier!r})"
-                fields = {"id": identifier, "question": _member(file, question, "question", str, where)}
-                if answers:
-                    fields["answers"] = _answers(file, question, where)
-                yield {"title": title, "context": context, **fields}
                 row += 1
+                try:
+                    identifier = _identifier(file, question, where)
+                    named = f"{where} (id {identifier!r})"
+                    fields = {"id": identifier, "question": _member(file, question, "question", str, named)}
+                    if answers:
+                        fields["answers"] = _answers(file, question, named)
+                except SquadFormatError as error:
+                    leave_out(f"{file}, {where}", error)
+                    continue
+                numeric += question["id"] != identifier
+                unanswered += answers and question.get("answers") is None
+                yield {"title": title, "context": context, **fields}
+    note(file, "ids of questions that are numbers, read as text", numeric)
+    note(file, "questions without answers, read as unanswerable", unanswered)
 
 
-def _answers(file: str, question: object, where: str) -> dict[str, list[Any]]:
-    answers = _member(file, question, "answers", list, where)
+def _paragraphs(file: str, article: object, where: str) -> Iterator[tuple[str, str, list[Any], str]]:
+    """Yield title, context, questions and place of each paragraph of an article."""
+    try:
+        has_title = _mapping(file, article, where).get("title") is not None
+        title = _member(file, article, "title", str, where) if has_title else ""
+        paragraphs = _member(file, article, "paragraphs", list, where)
+    except SquadFormatError as error:
+        leave_out(f"{file}, {where}", error)
+        return
+    for p, paragraph in enumerate(paragraphs):
+        place = f"{where}.paragraphs[{p}]"
+        try:
+            context = _member(file, paragraph, "context", str, place)
+            yield title, context, _member(file, paragraph, "qas", list, place), place
+        except SquadFormatError as error:
+            leave_out(f"{file}, {place}", error)
+
+
+def _identifier(file: str, question: object, where: str) -> str:
+    """Return an id, text or a whole number, as text."""
+    found = _mapping(file, question, where).get("id")
+    if isinstance(found, int) and not isinstance(found, bool):
+        return str(found)
+    identifier: str = _member(file, question, "id", str, where)
+    return identifier
+
+
+def _answers(file: str, question: dict[str, Any], where: str) -> dict[str, list[Any]]:
+    """Return texts and offsets; a question in which `answers` is missing or null has none."""
+    answers = [] if question.get("answers") is None else _member(file, question, "answers", list, where)
     texts = [_member(file, answer, "text", str, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
     starts = [_member(file, answer, "answer_start", int, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
-    if _mapping(file, question, where).get("is_impossible") is True and answers:
+    if question.get("is_impossible") is True and answers:
         raise SquadFormatError(f"{file}, {where}: is_impossible is true, but there are answers: {texts}")
     return {"text": texts, "answer_start": starts}
 

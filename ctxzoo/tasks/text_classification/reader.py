@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -139,9 +141,11 @@ def check_texts(
 
 @dataclass(frozen=True)
 class _Columns:
-    """One split: its texts, its labels as integers or text, and the names of labels as far as it names them."""
+    """One split: the numbers of its rows, its texts, its labels as integers or text, and their names as far as it has
+    them."""
 
     where: str
+    rows: npt.NDArray[np.int64]
     texts: pa.ChunkedArray
     labels: pa.ChunkedArray
     class_names: list[str] | None
@@ -195,7 +199,7 @@ class _Columns:
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
             label_texts = [str(value) for value in checks.of_kept(table.column(LABEL_TEXT)).to_pylist()]
-        return cls(where, texts, labels, class_names, label_texts)
+        return cls(where, checks.rows[checks.kept], texts, labels, class_names, label_texts)
 
     def of_known(self, known: Sequence[str]) -> _Columns:
         """Return the split with the names of labels, which are all among the known ones, in the place of numbers.
@@ -211,20 +215,21 @@ class _Columns:
         labels = pa.chunked_array(labels if isinstance(labels, pa.ChunkedArray) else [labels]).cast(pa.string())
         unknown = pc.invert(pc.is_in(labels, pa.array(list(known), pa.string())))
         counts = Counter(labels.filter(unknown).to_pylist())
-        number, names = sum(counts.values()), ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
-        checks = RowChecks(self.where, len(labels))
+        told = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
+        checks = RowChecks(self.where, len(labels), self.rows)
         checks.refuse(
             unknown,
             labels,
-            f"label {{value!r}}, which the model does not have; {number:,} of {len(labels):,} rows have such labels, "
-            f"{names.replace('{', '{{').replace('}', '}}')}; it has {_some(list(known))}; correct them, or leave them "
-            "out with --skip_bad",
+            lambda row: (
+                f"label {labels[row].as_py()!r}, which the model does not have; {counts.total():,} of "
+                f"{len(labels):,} rows have such labels, {told}; it has {_some(known)}; correct them (or set "
+                "`skip_bad`, which leaves them out)"
+            ),
         )
         if not checks.kept.any():
-            raise TextFormatError(f"{self.where}: no row has a label of the model; it has {_some(list(known))}")
-        return replace(
-            self, texts=checks.of_kept(self.texts), labels=checks.of_kept(labels), class_names=None, label_texts=None
-        )
+            raise TextFormatError(f"{self.where}: no row has a label of the model; it has {_some(known)}")
+        left = {"texts": checks.of_kept(self.texts), "labels": checks.of_kept(labels)}
+        return replace(self, rows=self.rows[checks.kept], **left, class_names=None, label_texts=None)
 
     def numbered(self, names: Sequence[str]) -> datasets.Dataset:
         labels = self.labels

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -110,8 +111,9 @@ def check_tokens(
 
 @dataclass(frozen=True)
 class _Columns:
-    """One split: words, tags as text, and the names of tags where their column is a `ClassLabel`."""
+    """One split: numbers of rows, words, tags as text, and the names of tags where their column is a `ClassLabel`."""
 
+    rows: npt.NDArray[np.int64]
     tokens: pa.Array
     tags: pa.Array
     files: pa.Array | None
@@ -128,20 +130,19 @@ def _of_known(where: str, columns: _Columns, known: Sequence[str]) -> _Columns:
     unknown = pc.invert(pc.is_in(tags, pa.array(list(known), pa.string())))
     counts = Counter(tags.filter(unknown).to_pylist())
     told = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
-    checks = RowChecks(where, len(columns.tags))
+    checks = RowChecks(where, len(columns.tags), columns.rows)
     bad = np.zeros(len(columns.tags), np.bool_)
     bad[pc.list_parent_indices(columns.tags).filter(unknown).to_numpy()] = True
-    checks.refuse(
-        bad,
-        columns.tags,
-        f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, "
-        f"{told.replace('{', '{{').replace('}', '}}')}; correct them, or leave their sentences out with --skip_bad",
+    reason = (
+        f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, {told}; "
+        "correct them (or set `skip_bad`, which leaves their sentences out)"
     )
+    checks.refuse(bad, columns.tags, lambda row: reason)
     if not checks.kept.any():
         raise TextFormatError(f"{where}: no sentence has tags of the model alone")
     kept = pa.array(checks.kept)
     files = None if columns.files is None else columns.files.filter(kept)
-    return _Columns(columns.tokens.filter(kept), columns.tags.filter(kept), files, None)
+    return _Columns(columns.rows[checks.kept], columns.tokens.filter(kept), columns.tags.filter(kept), files, None)
 
 
 def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Columns:
@@ -155,7 +156,8 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
             missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
             raise TextFormatError(f"{where}: no {missing} for the {what}; there are {table.column_names}")
     assert tag_name is not None
-    tokens, tags = (_list_column(where, name, table) for name in (TOKENS, tag_name))
+    checks = RowChecks(where, len(split))
+    tokens, tags = (_list_column(checks, name, table) for name in (TOKENS, tag_name))
     class_names = _class_names(split.features[tag_name])
     if class_names is not None:
         tags = _named(where, tag_name, tags, class_names)
@@ -163,25 +165,28 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
         if column.type.value_type != pa.string():
             raise TextFormatError(f"{where}: column {name!r} holds {column.type.value_type}; expected text")
     lengths, others = pc.list_value_length(tokens), pc.list_value_length(tags)
-    _refuse_row(where, pc.equal(lengths, 0), "the sentence has no word; leave the row out")
-    row = pc.index(pc.not_equal(lengths, others), True).as_py()
-    if row >= 0:
-        raise TextFormatError(
-            f"{where}, row {row}: {lengths[row]} words but {others[row]} in {tag_name!r}; expected one for each word"
-        )
-    _refuse_value(where, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
-    _refuse_value(where, tag_name, tags, r"^\s*$", "expected a tag")
-    files = table.column(DOCUMENT).combine_chunks() if DOCUMENT in table.column_names else None
-    return _Columns(tokens, tags, files, class_names)
+    checks.refuse(pc.equal(lengths, 0), tokens, "the sentence has no word; leave the row out")
+    checks.refuse(
+        pc.fill_null(pc.not_equal(lengths, others), False),
+        tokens,
+        lambda row: f"{lengths[row]} words but {others[row]} in {tag_name!r}; expected one for each word",
+    )
+    _refuse_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
+    _refuse_values(checks, tag_name, tags, r"^\s*$", "expected a tag")
+    if not checks.kept.any():
+        raise TextFormatError(f"{where}: no rows are left; expected at least one sentence with its tags")
+    kept = pa.array(checks.kept)
+    files = table.column(DOCUMENT).combine_chunks().filter(kept) if DOCUMENT in table.column_names else None
+    return _Columns(checks.rows[checks.kept], tokens.filter(kept), tags.filter(kept), files, class_names)
 
 
-def _list_column(where: str, name: str, table: pa.Table) -> pa.Array:
+def _list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array:
     column = plain_column(table.column(name)).combine_chunks()
     if not pa.types.is_list(column.type):
         raise TextFormatError(
-            f"{where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
+            f"{checks.where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
         )
-    _refuse_row(where, pc.is_null(column), f"nothing in column {name!r}; leave the row out")
+    checks.refuse(pc.is_null(column), column, f"nothing in column {name!r}; leave the row out")
     return column
 
 
@@ -200,21 +205,17 @@ def _named(where: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.
     return _with_values(tags, pa.array(names, pa.string()).take(values))
 
 
-def _refuse_row(where: str, bad: pa.Array, reason: str) -> None:
-    row = pc.index(bad, True).as_py()
-    if row >= 0:
-        raise TextFormatError(f"{where}, row {row}: {reason}")
-
-
-def _refuse_value(where: str, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
-    """Raise for the first entry that is missing or in which the pattern is found."""
+def _refuse_values(checks: RowChecks, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
+    """Leave out, or raise for, the rows with an entry that is missing or in which the pattern is found."""
     values = lists.flatten()
-    bad = pc.or_kleene(pc.is_null(values), pc.match_substring_regex(values, pattern))
-    index = pc.index(bad, True).as_py()
-    if index >= 0:
-        raise TextFormatError(
-            f"{where}, row {_row_of(lists, index)}: {values[index].as_py()!r} in column {column!r}; {expected}"
-        )
+    rows = pc.list_parent_indices(lists)
+    bad = pc.fill_null(pc.or_kleene(pc.is_null(values), pc.match_substring_regex(values, pattern)), True)
+    places = np.flatnonzero(bad)
+    of_rows = rows.to_numpy()[places]
+    first = dict(zip(of_rows[::-1].tolist(), places[::-1].tolist(), strict=True))
+    is_bad = np.zeros(len(lists), np.bool_)
+    is_bad[of_rows] = True
+    checks.refuse(is_bad, lists, lambda row: f"{values[first[row]].as_py()!r} in column {column!r}; {expected}")
 
 
 def _row_of(lists: pa.Array, index: int) -> int:

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import datasets
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
 from ctxzoo.tasks.question_answering.reader import check_squad, read_squad
 from ctxzoo.tasks.question_answering.sample import squad_features
-from ctxzoo.tasks.question_answering.squad_json import SquadFormatError
+from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_squad_json
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -234,9 +238,9 @@ def _question(content: dict, index: int) -> dict:
             lambda file: _first_paragraph(file).update(context=None),
             r"paragraphs\[0\]: 'context' is null; expected text",
         ),
-        (lambda file: _question(file, 1).pop("answers"), r"row 1, .*qas\[1\] \(id 'b'\): no key 'answers'"),
+        (lambda file: _question(file, 1).update(answers=3), r"row 1, .*qas\[1\] \(id 'b'\): 'answers' is 3; expected"),
         (lambda file: _question(file, 1).update(question=["Who?"]), r"\(id 'b'\): 'question' is \[\"Who\?\"\]"),
-        (lambda file: _question(file, 1).update(id=7), r"row 1, .*: 'id' is 7; expected text"),
+        (lambda file: _question(file, 1).update(id=[7]), r"row 1, .*: 'id' is \[7\]; expected text"),
         (
             lambda file: _question(file, 1)["answers"][0].update(answer_start="49"),
             r"\(id 'b'\).answers\[0\]: 'answer_start' is \"49\"; expected a whole number",
@@ -261,7 +265,7 @@ def test_bad_official_files(tmp_path, change, message):
     [
         ({"id": ["a", "b", "a"]}, r"row 2 \(id 'a'\): row 0 has the same id"),
         ({"id": ["a", "", "c"]}, r"row 1 \(id ''\): id is empty"),
-        ({"id": [1, 2, 3]}, r"column 'id' has the type int64; expected text"),
+        ({"id": [1.5, 2.0, 3.0]}, r"column 'id' has the type double; expected text"),
         ({"title": ["t", None, "t"]}, r"row 1 \(id 'b'\): title is null"),
         ({"question": ["q", " \t\u00a0", "q"]}, r"row 1 \(id 'b'\): question is empty"),
         ({"context": [CONTEXT, CONTEXT, "\n"]}, r"row 2 \(id 'c'\): context is empty"),
@@ -324,7 +328,7 @@ def test_offsets_are_moved_to_the_nearest_occurrence(caplog):
         {"text": [], "answer_start": []},
     ]
     assert read.fixed_answer_starts == {"train": 2, "dev": 0}
-    assert "split 'train': moved 2 answer offsets" in caplog.text
+    assert "split 'train': 2 offsets of answers, moved to the nearest occurrence" in caplog.text
     answers[0]["text"][0] = "barn"
     with pytest.raises(SquadFormatError, match=r"row 0.*does not contain the answer 'barn'"):
         check_squad({"train": _dataset(answers=answers)}, fix_answer_start=True)
@@ -349,3 +353,99 @@ def test_official_development_sets(name, version, rows):
     read = read_squad(name)
     assert read.squad_version == version
     assert len(read.splits["validation"]) == rows
+
+
+WORDS = st.text("ab \n\"é'", max_size=8)
+ANSWERS = st.lists(st.fixed_dictionaries({"text": st.just("é"), "answer_start": st.just(0)}), max_size=2)
+QUESTION = st.fixed_dictionaries(
+    {"id": st.one_of(st.integers(), st.text("01", min_size=1)), "question": WORDS},
+    optional={"answers": st.one_of(st.none(), ANSWERS), "more": st.integers()},
+)
+PARAGRAPH = st.fixed_dictionaries({"context": WORDS.map("é{}".format), "qas": st.lists(QUESTION, max_size=3)})
+ARTICLE = st.fixed_dictionaries(
+    {"paragraphs": st.lists(PARAGRAPH, max_size=2)}, optional={"title": st.one_of(st.none(), WORDS)}
+)
+# What makes a question, a paragraph or an article bad.
+BAD = {
+    "qas": [{"id": 1.5, "question": "q"}, {"id": "x"}, {"question": "q", "id": "y", "answers": [{"text": 3}]}, 7],
+    "paragraphs": [{"qas": []}, {"context": "c"}, None],
+    "data": [{"title": "t"}, {"paragraphs": 3}, "text"],
+}
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    st.lists(ARTICLE, max_size=3),
+    st.lists(st.tuples(st.sampled_from(sorted(BAD)), st.integers(0, 3), st.integers(0, 9)), max_size=4),
+)
+def test_questions_are_those_of_the_json_and_the_numbers_add_up(
+    tmp_path_factory: pytest.TempPathFactory, data: list[dict[str, Any]], bad: list[tuple[str, int, int]]
+) -> None:
+    expected = [
+        {
+            "id": str(question["id"]),
+            "question": question["question"],
+            "context": paragraph["context"],
+            "title": article.get("title") or "",
+            "answers": len(question.get("answers") or ()),
+        }
+        for article in data
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
+    questions = [one for article in data for paragraph in article["paragraphs"] for one in paragraph["qas"]]
+    numeric = sum(isinstance(question["id"], int) for question in questions)
+    unanswered = sum(question.get("answers") is None for question in questions)
+    content = {"data": data}
+    number = 0
+    for level, kind, place in bad:
+        lists = {
+            "data": [content["data"]],
+            "paragraphs": [one["paragraphs"] for one in data if isinstance(one, dict) and "paragraphs" in one],
+        }
+        lists["paragraphs"] = [one for one in lists["paragraphs"] if isinstance(one, list)]
+        paragraphs = [one for some in lists["paragraphs"] for one in some if isinstance(one, dict)]
+        lists["qas"] = [one["qas"] for one in paragraphs if {"context", "qas"} <= set(one)]
+        if lists[level]:
+            one = lists[level][place % len(lists[level])]
+            one.insert(place % (len(one) + 1), copy.deepcopy(BAD[level][kind % len(BAD[level])]))
+            number += 1
+    path = tmp_path_factory.mktemp("files") / "train.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with reading_notes(skip_bad=True) as notes:
+        found, _ = read_squad_json(path)
+    assert [{**row, "answers": len(row["answers"]["text"])} for row in found] == expected
+    assert notes.counts() == {
+        name: count
+        for name, count in (
+            (LEFT_OUT, number),
+            ("ids of questions that are numbers, read as text", numeric),
+            ("questions without answers, read as unanswerable", unanswered),
+        )
+        if count
+    }
+    if number:
+        with pytest.raises(SquadFormatError, match=r"train\.json, .*(data\[|row )"):
+            read_squad_json(path)
+
+
+def test_bad_rows_are_left_out_and_keep_their_numbers() -> None:
+    answers = [*_columns()["answers"], {"text": ["Eve"], "answer_start": [49]}, {"text": ["Ada"], "answer_start": []}]
+    columns = {name: [*values, *values[:2]] for name, values in _columns().items()}
+    columns |= {"id": ["a", "a", "c", "d", "e"], "answers": answers}
+    with reading_notes(skip_bad=True) as notes:
+        read = check_squad({"dev": datasets.Dataset.from_dict(columns)})
+    assert read.splits["dev"]["id"][:] == ["a", "c"]
+    assert {where: why.split(": ", 1)[1].split(";")[0] for where, why in notes.left_out.items()} == {
+        "split 'dev', row 1": "row 0 has the same id",
+        "split 'dev', row 3": "the context has 'Ada' at answer_start 49, not the answer 'Eve'",
+        "split 'dev', row 4": "1 answer texts, but 0 values of answer_start",
+    }
+    with reading_notes(skip_bad=True), pytest.raises(SquadFormatError, match="split 'dev': no rows are left"):
+        check_squad({"dev": _dataset(question=["", " ", "\n"])})
+
+
+def test_ids_that_are_numbers_are_text() -> None:
+    with reading_notes() as notes:
+        assert check_squad({"dev": _dataset(id=[7, 8, 9])}).splits["dev"]["id"][:] == ["7", "8", "9"]
+    assert notes.counts() == {"ids of questions that are numbers, read as text": 3}
