@@ -12,7 +12,7 @@ from benchmarks.packing import packed_states_of_any
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
 from ctxzoo.models.layers_lama import LowRankAttention
-from ctxzoo.models.layers_linear import NormalLinear
+from ctxzoo.models.layers_linear import normal_linear
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LearnedContext
@@ -65,7 +65,7 @@ class LowRankHeads(Heads):
 
     def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
         super().__init__(batch, length)
-        self.projection = NormalLinear(width, width) if project else None
+        self.projection = normal_linear(width, width) if project else None
         self.attention = LowRankAttention(
             width, heads, rank=1, l2_normalize=True, logit_scale=1.0, learn_logit_scale=False
         )

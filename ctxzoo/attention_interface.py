@@ -24,6 +24,7 @@ from ctxzoo.models.layers_context_encoder_build import build_attention
 from ctxzoo.models.layers_context_encoder_kernels import DotAttention, ImplicitKernelAttention
 from ctxzoo.models.layers_context_encoder_linear import EfficientAttention
 from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
+from ctxzoo.models.ops_tracing import refuse_jit_trace
 
 # Name in transformers -> the fields of a `ContextEncoderConfig` that it stands for where nothing else is asked for, and
 # the kinds of attention that it may be. Trained queries and keys are not normalised, which would change what they mean.
@@ -253,6 +254,7 @@ def _attend(
     Raises:
         ValueError: a module without a mechanism; a mask that is no mask of keys, or scores that are not q.k / sqrt(d).
     """
+    refuse_jit_trace(f"{type(module).__name__} with ctxzoo_attention")
     causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
     heads, head_size = query.size(1), query.size(-1)
     others = [each for each in OTHER_SCORES if kwargs.get(each) is not None]

@@ -16,7 +16,7 @@ from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisi
 from .ops_beta_lstm_steps import recurrent_steps
 from .ops_dropout import dropout
 from .ops_masking import refuse_gaps
-from .ops_tracing import without_autocast
+from .ops_tracing import refuse_jit_trace, without_autocast
 
 GateSampling = Literal["auto", "mean", "sample"]
 GumbelNoise = Literal["step", "mask_kept", "sequence"]
@@ -151,6 +151,7 @@ class BetaLSTM(nn.Module):
 
     def encode(self, x: torch.Tensor, state: State | None = None, mask: torch.Tensor | None = None) -> Encoding:
         """Read x (B, n, I) and return all that is known of it; see `forward` for state, mask and errors."""
+        refuse_jit_trace("BetaLSTM")
         mask, lengths = self._check_input(x, state, mask)
         if mask is not None:
             # Not a product: what a caller has left at padding may be no number.

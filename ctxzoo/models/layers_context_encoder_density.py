@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_linear import make_linear
 from .ops_context_encoder_density import SLOPE, copula_factor, frequency_divergence, join_heads, odd_network
 from .ops_context_encoder_kernels import map_in_type
 
@@ -18,13 +20,9 @@ LARGEST_DRAW = 2.0  # of the authors' copula, which clips there
 LARGEST_FRACTION = 1 - 2.0**-20  # of a quasi-random point, whose normal quantile is finite
 
 
-class KaimingLinear(nn.Linear):
-    """A linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
-
-    def reset_parameters(self) -> None:
-        init.kaiming_uniform_(self.weight, a=SLOPE)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+def kaiming_linear(in_features: int, out_features: int) -> nn.Linear:
+    """Return a linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
+    return make_linear(in_features, out_features, partial(init.kaiming_uniform_, a=SLOPE))
 
 
 @dataclass
@@ -98,12 +96,12 @@ class SpectralDensity(nn.Module):
         self.prior_scale = prior_scale
         self.noise_seed = noise_seed
         size = head_size
-        self.summary = KaimingLinear(2 * size, size)
-        self.mean = KaimingLinear(size, size)
-        self.log_deviation = KaimingLinear(size, size)
+        self.summary = kaiming_linear(2 * size, size)
+        self.mean = kaiming_linear(size, size)
+        self.log_deviation = kaiming_linear(size, size)
         nets = 1 if stationary else 2
-        self.nets: Any = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
-        self.directions = KaimingLinear(size, size) if copula != "none" else None
+        self.nets: Any = nn.ModuleList(nn.ModuleList(kaiming_linear(size, size) for _ in range(3)) for _ in range(nets))
+        self.directions = kaiming_linear(size, size) if copula != "none" else None
         self.copula_strength = nn.Parameter(torch.empty(size)) if copula == "gaussian" else None
         self.log_factor = nn.Parameter(torch.empty(num_heads))
         self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.pairs, size))

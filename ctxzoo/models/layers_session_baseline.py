@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .layers_session import GlorotLinear, StepAttention
+from .layers_session import StepAttention, glorot_linear
 from .ops_recurrent import gru_steps, recurrent_scan
 from .ops_session import last_steps, seen_steps
 from .ops_tracing import is_exporting
@@ -19,10 +19,13 @@ class SessionGru(nn.Module):
 
     def __init__(self, item_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.gru = nn.GRU(item_size, hidden_size, batch_first=True)
+        self.gru: nn.Module = nn.GRU(item_size, hidden_size, batch_first=True)
 
     def forward(self, items: torch.Tensor) -> torch.Tensor:
         """Return the states (B, T, H) of item vectors (B, T, E)."""
+        if not isinstance(self.gru, nn.GRU):  # quantised by torch, which keeps its weights to itself
+            quantised: torch.Tensor = self.gru(items)[0]
+            return quantised
         weights: list[torch.Tensor] = list(self.gru.parameters())  # of inputs, of states, and their biases
         if is_exporting():
             return recurrent_scan(items, weights, "gru")
@@ -70,12 +73,12 @@ class StampReader(nn.Module):
 
     def __init__(self, item_size: int) -> None:
         super().__init__()
-        self.item = GlorotLinear(item_size, item_size, bias=False)  # W_1
-        self.last = GlorotLinear(item_size, item_size, bias=False)  # W_2
-        self.mean = GlorotLinear(item_size, item_size)  # W_3 and b_a
-        self.score = GlorotLinear(item_size, 1, bias=False)  # w_0
-        self.of_session = GlorotLinear(item_size, item_size)  # W_s and b_s
-        self.of_last = GlorotLinear(item_size, item_size)  # W_t and b_t
+        self.item = glorot_linear(item_size, item_size, bias=False)  # W_1
+        self.last = glorot_linear(item_size, item_size, bias=False)  # W_2
+        self.mean = glorot_linear(item_size, item_size)  # W_3 and b_a
+        self.score = glorot_linear(item_size, 1, bias=False)  # w_0
+        self.of_session = glorot_linear(item_size, item_size)  # W_s and b_s
+        self.of_last = glorot_linear(item_size, item_size)  # W_t and b_t
         self.pooled_size = item_size
 
     def forward(

@@ -9,6 +9,7 @@ Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), 
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_initial_context import InitialContext
-from .layers_linear import DEVIATION, NormalLinear
+from .layers_linear import DEVIATION, linear_weight, normal_linear
 from .layers_recurrent import MaskedBiRNN
 from .ops_masking import masked_max, masked_mean, masked_softmax, refuse_gaps
 from .ops_position import word_positions
@@ -137,7 +138,7 @@ class TransformerEncoder(nn.Module):
         self.projection = nn.Linear(width, size) if size else None
         size = size or width
         layer = nn.TransformerEncoderLayer(size, num_heads, 4 * size, dropout, batch_first=True)
-        self.layers = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+        self.layers: Any = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
         if self.projection is not None:
@@ -145,7 +146,15 @@ class TransformerEncoder(nn.Module):
             x = x + word_positions(mask, x.size(2), x.dtype)
         # A text without words looks at its padding: with nothing to look at, it would give NaN.
         hidden = ~mask & mask.any(dim=1, keepdim=True)
-        states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
+        fast = torch.backends.mha.get_fastpath_enabled()
+        quantised = not isinstance(self.layers.layers[0].linear1, nn.Linear)
+        if quantised:  # the fast path of torch reads weights, which are packed then
+            torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
+        finally:
+            if quantised:
+                torch.backends.mha.set_fastpath_enabled(fast)
         pooled, weights = masked_mean(states, mask)
         return states, pooled, [weights]
 
@@ -231,8 +240,8 @@ class BilinearScores(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.projection = NormalLinear(width, width)  # W_w, b_w
-        self.form = NormalLinear(width, width, bias=False)  # W_i
+        self.projection = normal_linear(width, width)  # W_w, b_w
+        self.form = normal_linear(width, width, bias=False)  # W_i
         self.context = nn.Parameter(torch.empty(width))  # c
         self.reset_parameters()
 
@@ -240,7 +249,7 @@ class BilinearScores(nn.Module):
         init.normal_(self.context, std=DEVIATION)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        row = self.context.unsqueeze(0) @ self.form.weight  # c^T W_i, (1, h)
+        row = self.context.unsqueeze(0) @ linear_weight(self.form)  # c^T W_i, (1, h)
         return F.linear(torch.tanh(self.projection(states)), row)
 
 

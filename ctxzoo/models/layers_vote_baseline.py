@@ -10,7 +10,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_vote_table import Table
-from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
+from .layers_vote_text import DenoisingAutoencoder, corrupted, he_linear
 from .layers_vote_trust import TrustNetwork
 from .ops_dropout import dropout
 from .ops_vote import signed_votes, sum_of_squares, together, wide
@@ -88,9 +88,9 @@ class Cdae(nn.Module):
     def __init__(self, parts: tuple[int, int, int], level: float, ridge: float) -> None:
         super().__init__()
         users, bills, size = parts
-        self.inner = HeLinear(users, size)
+        self.inner = he_linear(users, size)
         self.bills = Table(bills, size, deviation=START)
-        self.outer = HeLinear(size, users)
+        self.outer = he_linear(size, users)
         self.level, self.ridge = level, ridge
 
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
 from .configuration_base import ZooConfig
+from .ops_tracing import refuse_jit_trace
 
 LARGEST_MODEL = 2**32  # most numbers in the weights of a model; 16 GiB in single precision
 
@@ -66,8 +67,27 @@ class ZooPreTrainedModel(PreTrainedModel):
         """Return whether to output a `ModelOutput`, not a tuple: as requested, or as the config says."""
         return bool(self.config.return_dict) if requested is None else requested
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the parameters; the default type where none is left, as in a quantised model."""
+        return next((x.dtype for x in self.parameters() if x.is_floating_point()), torch.get_default_dtype())
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the parameters; the CPU where none is left, as in a quantised model."""
+        return next((x.device for x in self.parameters()), torch.device("cpu"))
+
+    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse what torch calls in place of `forward` while `torch.jit.trace` traces."""
+        refuse_jit_trace(type(self).__name__)
+        return super()._slow_forward(*args, **kwargs)
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        start = vars(module).get("start")  # of a linear layer of `make_linear`
+        if start is not None:
+            start(module)
+            return
         reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
         if reset is not None:
             reset()

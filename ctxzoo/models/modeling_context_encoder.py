@@ -16,7 +16,7 @@ from transformers.utils import ModelOutput
 
 from .configuration_context_encoder import ContextEncoderConfig
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
-from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
+from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, small_linear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
 from .layers_context_encoder_rows import RowContext
@@ -283,7 +283,7 @@ class ContextEncoderForSequenceClassification(ContextEncoderPreTrainedModel, Tex
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.classifier = SmallLinear(config.hidden_size, config.num_labels)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def scores(self, outputs: Any) -> torch.Tensor:
@@ -383,7 +383,7 @@ class ContextEncoderForTokenClassification(ContextEncoderStepsPreTrainedModel):
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.classifier = SmallLinear(config.hidden_size, config.num_labels)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -500,7 +500,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.lm_head: nn.Linear = SmallLinear(config.hidden_size, config.num_words)
+        self.lm_head: nn.Linear = small_linear(config.hidden_size, config.num_words)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -553,9 +553,9 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.to_events: SmallLinear | None = None
+        self.to_events: nn.Linear | None = None
         if config.word_dim != config.hidden_size:
-            self.to_events = SmallLinear(config.hidden_size, config.word_dim, bias=False)
+            self.to_events = small_linear(config.hidden_size, config.word_dim, bias=False)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:

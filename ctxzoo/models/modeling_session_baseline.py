@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
 from transformers.utils import ModelOutput
 
 from .configuration_session_baseline import SessionBaselineConfig
-from .layers_session import BilinearScores, GlorotLinear, ItemTable
+from .layers_session import BilinearScores, ItemTable, glorot_linear
 from .layers_session_baseline import RecurrentReader, StampReader
 from .modeling_session import NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_dropout import dropout
@@ -105,7 +104,7 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
         if config.kind == "narm":
             self.head = BilinearScores(config.embedding_size, self.reader.steps.pooled_size, config.pooled_dropout)
         elif config.kind == "gru4rec":
-            self.output = GlorotLinear(config.hidden_size, config.num_items + 1)
+            self.output = glorot_linear(config.hidden_size, config.num_items + 1)
         self.post_init()
 
     def scores(self, pooled: torch.Tensor) -> torch.Tensor:
@@ -115,6 +114,7 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
             return scores
         pooled = dropout(pooled, self.config.pooled_dropout, training=self.training)
         if self.config.kind == "gru4rec":
-            return nn.functional.linear(pooled, self.output.weight, self.output.bias)
+            of_items: torch.Tensor = self.output(pooled)
+            return of_items
         products = pooled @ table.t()
         return torch.sigmoid(products) if self.config.sigmoid_scores else products

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import torch
 
+from .ops_gradients import without_second_derivative
 from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
@@ -118,7 +119,7 @@ class _ClosedFormAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
@@ -154,7 +155,7 @@ class _FusedAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None

@@ -162,10 +162,10 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
 
 
 def sum_of_squares(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    """Return the sum of the squares of all entries of tensors, one or more, in float32 or wider."""
+    """Return the sum of the squares of all entries of tensors, in float32 or wider; 0 of none (quantised layers)."""
     # A product of a vector with itself passes over the numbers once.
     flat = [wide(each).reshape(-1) for each in tensors]
-    return torch.stack([torch.dot(each, each) for each in flat]).sum()
+    return torch.stack([torch.dot(each, each) for each in flat]).sum() if flat else torch.zeros(())
 
 
 def wide(x: torch.Tensor) -> torch.Tensor:

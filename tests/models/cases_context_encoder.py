@@ -9,7 +9,7 @@ import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.layers_context_encoder_time import ZeroLinear
+from ctxzoo.models.layers_context_encoder_time import BehaviourOffsets
 from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
 from tests.support.mistakes import changed, drop, put
 from tests.support.model_cases import BadInput, Batch, OverfitGoal
@@ -82,8 +82,8 @@ class ContextEncoderCase(TextCase):
             for module in model.modules():
                 if isinstance(module, HigherOrderAttention) and module.strengths is not None:
                     module.strengths.fill_(0.7)  # contexts have no gradient at 0
-                if isinstance(module, ZeroLinear):
-                    torch.nn.init.normal_(module.weight, std=0.3)  # nor has what behaviour is read from
+                if isinstance(module, BehaviourOffsets):
+                    torch.nn.init.normal_(module.heads.weight, std=0.3)  # nor has what behaviour is read from
         return model
 
     def without_gradient(self, config: ZooConfig, head: str) -> dict[str, str]:

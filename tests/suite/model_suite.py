@@ -12,6 +12,7 @@ from tests.suite.checks_loading import LoadingChecks
 from tests.suite.checks_outputs import OutputChecks
 from tests.suite.checks_precision import PrecisionChecks
 from tests.suite.checks_saving import SavingChecks
+from tests.suite.checks_second_use import SecondUseChecks
 from tests.suite.checks_subprocess import SubprocessChecks
 from tests.suite.checks_trainer import TrainerChecks
 from tests.suite.checks_training import TrainingChecks
@@ -31,6 +32,7 @@ class ModelSuite(
     PrecisionChecks,
     CompilationChecks,
     BadInputChecks,
+    SecondUseChecks,
 ):
     """The checks of layout.md; a test class that inherits it runs them on what `pytest_generate_tests` gives."""
 
