@@ -53,3 +53,22 @@ def test_nothing_is_installed_by_a_name_that_anybody_could_register() -> None:
     for text in ("pip install ctxzoo", 'pip install -U "ctxzoo[plots]"', "pip install 'ctxzoo>=1'"):
         assert _FROM_INDEX.search(text), text
     assert Path("README.md") in {path.relative_to(REPOSITORY_ROOT) for path in TEXTS}
+
+
+def test_who_installs_the_package_gets_versions_that_were_tested() -> None:
+    """A checkout has constraints.txt, which every line names; of a wheel pyproject.toml bounds what others build on."""
+    own = re.compile(r"^ *pip install (?:.* )?(?:-e )?[\"']?\.(?:\[\w+\])?[\"']?(?: |$)", flags=re.MULTILINE)
+    lines = [line for text in TEXTS if text.suffix == ".md" for line in own.findall(text.read_text(encoding="utf-8"))]
+    assert len(lines) >= 3
+    assert [line for line in lines if "-c constraints.txt" not in line] == []
+    bounds = re.findall(r'^  "(torch|transformers)(>=[\d.]+,<([\d.]+))"', _text("pyproject.toml"), flags=re.MULTILINE)
+    # Of several the last is the newest, for the newer Pythons.
+    newest = dict(re.findall(r"^(torch|transformers)==([\d.]+)", _text("constraints.txt"), flags=re.MULTILINE))
+    for name, _, below in bounds:
+        major, minor = newest[name].split(".")[:2]
+        assert below == f"{major}.{int(minor) + 1}"
+    assert sorted(newest) == sorted(name for name, _, _ in bounds) == ["torch", "transformers"]
+
+
+def _text(name: str) -> str:
+    return (REPOSITORY_ROOT / name).read_text(encoding="utf-8")

@@ -2,6 +2,6 @@
 
 import sys
 
-from ctxzoo.cli.main import main
+from ctxzoo_command import main
 
 sys.exit(main())

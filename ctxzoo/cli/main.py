@@ -41,7 +41,11 @@ EMBEDDING_TASKS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0, 1 for a check that failed, 2 for a mistake of the user."""
+    """Run one command and return the exit status: 0, 1 for a check that failed, 2 for a mistake of the user.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, which `ctxzoo_command` turns into a line.
+    """
     options = build_parser().parse_args(arguments)
     if not options.debug:
         _quieten()
@@ -64,8 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         print(f"ctxzoo: error: {advice_for(on_one_line(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
-    except KeyboardInterrupt:
-        return 130
     return status
 
 
