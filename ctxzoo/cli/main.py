@@ -139,9 +139,9 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--private", action="store_true", help="make a new repository private")
     sub.add_argument("--revision", help="branch; default: the main one")
     sub.add_argument("--message", help="of the commit")
-    sub.add_argument(
-        "--replace", action="store_true", help="delete what a repository holds that is not a ctxzoo checkpoint's"
-    )
+    sub.add_argument("--replace", action="store_true", help="delete what a repository holds that no ctxzoo wrote")
+    sub.add_argument("--license", help="of the weights, for the card, as the Hub names it: apache-2.0")
+    sub.add_argument("--language", nargs="+", help="of the texts, for the card: en")
 
     sub = add("verify", verify, "Check that a checkpoint is whole, its code that of this release; none is run.")
     sub.add_argument("checkpoint", metavar="CHECKPOINT", help="folder, or on the Hub USER/NAME or USER/NAME@REVISION")
@@ -256,6 +256,8 @@ def push(options: argparse.Namespace) -> int:
         revision=options.revision,
         message=options.message,
         replace=options.replace,
+        licence=options.license,
+        language=options.language or (),
     )
     print(url)
     return OK

@@ -101,3 +101,14 @@ def _add_options(sub: argparse.ArgumentParser) -> None:
     add(run, "devices", "how many of them; default: auto", default="auto")
     add(run, "threads", "of the CPU; default: as many as it has", type=positive)
     add(run, "push_to", "Hub repository that receives the checkpoint, as USER/NAME")
+    card = sub.add_argument_group("card, of data that is not published; nothing of it is guessed")
+    add(card, "license", "of the weights, as the Hub names it, such as apache-2.0; default: the card names none")
+    add(card, "language", "of the texts, one or several, as en; default: the card names none", nargs="+")
+    add(
+        card,
+        "example",
+        'a text for the example (of a reader "question | context"); alone: a test row; default: none of the data',
+        nargs="?",
+        const="",
+        metavar="TEXT",
+    )

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from huggingface_hub import ModelCardData
+from huggingface_hub import ModelCard, ModelCardData
 
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
-from ctxzoo.hub.card_parts import REPO_PLACEHOLDER, Snippets, card_table, how_to_install, saved_with
+from ctxzoo.hub.card_parts import (
+    REPO_PLACEHOLDER,
+    Snippets,
+    card_table,
+    code_block,
+    code_span,
+    escaped,
+    how_to_install,
+    saved_with,
+)
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
 from ctxzoo.hub.folder_files import as_saved, sha256, travelling_files
 from ctxzoo.hub.task_card import TaskCard
@@ -20,7 +30,25 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
 
-LICENCE = "apache-2.0"
+LICENCE = "apache-2.0"  # of checkpoints that are trained on data that `DATASET_FACTS` know
+UNKNOWN = "ctxzoo keeps no description of it; see its source."
+OF_THE_DATA = ""  # the example that `--example` without a text asks for
+NOT_CHOSEN = "of these weights: none was chosen (`ctxzoo push --license` names one)"
+
+
+@dataclass(frozen=True)
+class CardOptions:
+    """What a user says of a card for a checkpoint of data that ctxzoo does not know; nothing of it is guessed.
+
+    Attributes:
+        example: A text for the card's example; `OF_THE_DATA`: the first of the scored split; None: one of ours.
+        licence: Of the weights, as the Hub names it; None: the card has none.
+        language: Of the texts, codes as the Hub names them; none: the card has none.
+    """
+
+    example: str | None = None
+    licence: str | None = None
+    language: tuple[str, ...] = ()
 
 
 def build_card(
@@ -33,6 +61,7 @@ def build_card(
     repo_id: str = REPO_PLACEHOLDER,
     dataset_facts: DatasetFacts | None = None,
     half: bool = False,
+    options: CardOptions | None = None,
 ) -> str:
     """Return the text of README.md for the checkpoint of one run.
 
@@ -45,6 +74,7 @@ def build_card(
         repo_id: what the snippets load.
         dataset_facts: of a dataset that `DATASET_FACTS` does not know.
         half: its weights are in half precision.
+        options: of the user; default: none, which says nothing of licence and language of data that is not known.
 
     Raises:
         ValueError: the architecture is unknown, the example lacks a key, or another run is of another kind.
@@ -57,22 +87,24 @@ def build_card(
     _refuse_other_kinds(result, other_runs)
     architecture = as_saved(ARCHITECTURES[result.architecture], vars(config))
     facts = architecture_facts(architecture)
-    known = {**DATASET_FACTS, "sample": task.sample}
-    about = dataset_facts or known.get(result.dataset) or _unknown_dataset(result.dataset)
+    options = options or CardOptions()
+    known = dataset_facts or known_facts(result.dataset, task)
+    about = known or _unknown_dataset(result.dataset)
+    licence = options.licence or (None if known is None else LICENCE)
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
     snippets = task.snippets(example, repo_id)
     body = template.substitute(
-        title=f"{facts.title}, {result.variant}, on {result.dataset}",
+        title=f"{facts.title}, {result.variant}, on {escaped(result.dataset)}",
         summary=facts.summary,
         identity=_identity(result, config, task, half),
-        example=_code(snippets.example),
-        with_package=_code(snippets.with_package),
-        without_package=_code(snippets.without_package),
+        example=code_block(snippets.example),
+        with_package=code_block(snippets.with_package),
+        without_package=code_block(snippets.without_package),
         as_pipeline=_as_pipeline(task, snippets),
         results=_results(result, other_runs, task),
         comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
         limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
-        data=_data(result, about, task),
+        data=_data(result, about, task, licence),
         settings=card_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
         ),
@@ -84,13 +116,37 @@ def build_card(
             [[name, f"`{sha256(path)[:16]}`"] for name, path in travelling_files(architecture).items()],
         ),
         reproduce=_reproduce(result),
-        citation=_code(facts.citation, "bibtex"),
+        citation=code_block(facts.citation, "bibtex"),
     )
-    return f"---\n{_metadata(result, facts, about, task).to_yaml()}\n---\n\n{body}"
+    language = list(options.language) or about.language
+    return f"---\n{_metadata(result, facts, language, licence, task).to_yaml()}\n---\n\n{body}"
+
+
+def known_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
+    """Return what is written about a dataset, as results name it; None for a user's own data."""
+    return {**DATASET_FACTS, "sample": task.sample}.get(dataset)
+
+
+def with_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
+    """Return a card that names this licence of the weights and these languages; None and none leave what is there."""
+    found = ModelCard(card, ignore_metadata_errors=True)
+    if licence is not None:
+        found.data.license = licence
+    if language:
+        found.data.language = list(language)
+    text = found.text if licence is None else found.text.replace(NOT_CHOSEN, f"of these weights: {escaped(licence)}")
+    return f"---\n{found.data.to_yaml()}\n---\n{text}"
 
 
 def card_example(
-    task: TaskCard, dataset: str, *, model: Any, tokenizer: Any, data: Any = None, split: str = "test"
+    task: TaskCard,
+    dataset: str,
+    *,
+    model: Any,
+    tokenizer: Any,
+    data: Any = None,
+    split: str = "test",
+    chosen: str | None = OF_THE_DATA,
 ) -> dict[str, Any]:
     """Return inputs of the task's pipeline with its output.
 
@@ -103,12 +159,18 @@ def card_example(
         data: DataModule that gives the inputs, and what is right, where there are none of ours and the task takes
             some.
         split: of that DataModule.
+        chosen: Of data that is not known: a text of the user; `OF_THE_DATA`; or None: inputs of ours, so that the card
+            holds nothing of the data.
 
     Raises:
-        ValueError: neither inputs of ours nor of data.
+        ValueError: neither inputs of ours nor of data; a text that the task cannot read.
     """
-    known = {**DATASET_FACTS, "sample": task.sample}.get(dataset)
+    known = known_facts(dataset, task)
     ours = task.own_example if known is None or known.example is None else known.example
+    if known is None and chosen:
+        ours = task.typed_example(chosen)
+    elif known is None and chosen is None and ours is None:
+        ours = task.neutral_example(model, tokenizer)
     inputs = dict(ours or {})
     if not inputs and data is not None:
         inputs = task.split_example(data, split) or {}
@@ -117,10 +179,12 @@ def card_example(
     return {**inputs, **task.predict(model, tokenizer, inputs)}
 
 
-def _metadata(result: RunResult, facts: ArchitectureFacts, about: DatasetFacts, task: TaskCard) -> ModelCardData:
+def _metadata(
+    result: RunResult, facts: ArchitectureFacts, language: str | list[str] | None, licence: str | None, task: TaskCard
+) -> ModelCardData:
     return ModelCardData(
-        language=about.language,
-        license=LICENCE,
+        language=language,
+        license=licence,
         library_name="transformers",
         pipeline_tag=task.pipeline_tag,
         tags=["ctxzoo", "pytorch-lightning", *facts.tags],
@@ -153,7 +217,7 @@ def _in_half(result: RunResult) -> str:
 def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
     if snippets.as_pipeline is None:
         return ""
-    return f"As a pipeline, also without ctxzoo. {task.pipeline_note}\n\n{_code(snippets.as_pipeline)}\n\n"
+    return f"As a pipeline, also without ctxzoo. {task.pipeline_note}\n\n{code_block(snippets.as_pipeline)}\n\n"
 
 
 def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard) -> str:
@@ -194,18 +258,22 @@ def _limits(result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
 
-def _data(result: RunResult, about: DatasetFacts, task: TaskCard) -> str:
+def _data(result: RunResult, about: DatasetFacts, task: TaskCard, licence: str | None) -> str:
     vectors = result.settings.get("word_vectors")
+    weights = "of these weights and the code: Apache-2.0."
+    if licence != LICENCE:
+        chosen = f"of these weights: {escaped(licence)}" if licence else NOT_CHOSEN
+        weights = f"{chosen}; of the code: Apache-2.0."
     lines = [
-        f"- data: `{result.dataset}`. {about.description}",
-        f"- licence of the data: {about.licence}; of these weights and the code: Apache-2.0.",
+        f"- data: {code_span(result.dataset)}. {about.description}",
+        f"- licence of the data: {about.licence}; {weights}",
         f"- content hashes: {result.data['fingerprint']}",
     ]
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
         kept = "trained further" if result.settings.get("freeze_embeddings") is False else "kept as they are"
-        lines.append(f"- word vectors: `{vectors}`, {kept}; their own licence applies.")
+        lines.append(f"- word vectors: {code_span(str(vectors))}, {kept}; their own licence applies.")
     return "\n".join([*lines, *(f"- {line}" for line in task.data_lines(result))])
 
 
@@ -226,7 +294,8 @@ def _reproduce(result: RunResult) -> str:
     note = f"{run_place(result).capitalize()}, commit `{result.commit}`."
     if result.commit.endswith("-dirty"):
         note += " The checkout had changes that are in no commit."
-    return f"{_code(result.command, 'bash')}\n\n{note} Run it in a checkout of ctxzoo with the data in `$CTXZOO_DATA`."
+    command = code_block(result.command, "bash")
+    return f"{command}\n\n{note} Run it in a checkout of ctxzoo with the data in `$CTXZOO_DATA`."
 
 
 def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> None:
@@ -245,14 +314,15 @@ def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> N
 
 def _unknown_dataset(name: str) -> DatasetFacts:
     return DatasetFacts(
-        description="ctxzoo keeps no description of it; see its source.",
+        description=UNKNOWN,
         licence="that of the dataset; see its source",
-        comparable=OTHER_DATA.format(name=name),
+        comparable=OTHER_DATA.format(name=code_span(name)),
+        language=None,
     )
 
 
 OTHER_DATA = (
-    "These scores compare with those of other models that were trained and tested on the same splits of `{name}`."
+    "These scores compare with those of other models that were trained and tested on the same splits of {name}."
 )
 
 
@@ -260,10 +330,6 @@ def _shown(value: object) -> str:
     if value is None or value == []:
         return "–"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _code(text: str, language: str = "python") -> str:
-    return f"```{language}\n{text}\n```"
 
 
 def _bullets(lines: Iterable[str]) -> str:

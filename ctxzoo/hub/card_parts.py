@@ -71,9 +71,31 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
+def code_span(text: str) -> str:
+    """Return any text as a code span of Markdown, in which nothing of it is markup; it stays on one line."""
+    line = " ".join(text.split()) or " "
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    blank = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{blank}{line}{blank}{fence}"
+
+
+def escaped(text: str) -> str:
+    """Return any text on one line, its signs of Markdown and HTML escaped; plain names stay as they are."""
+    line = " ".join(text.split())
+    plain = re.fullmatch(r"[\w./ -]*", line) and not re.search(r"\b_|_\b", line)
+    return line if plain else re.sub(r"([\\`*_{}\[\]()<>#+!|~&-])", r"\\\1", line)
+
+
+def code_block(text: str, language: str = "python") -> str:
+    """Return a block of code of Markdown, whose fence is longer than any in the text."""
+    fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
 def card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|"."""
-    return markdown_table(headings, rows, left=len(headings), bar=BAR)
+    """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|", and no line break."""
+    lines = [[cell.replace("\r", " ").replace("\n", " ") for cell in row] for row in rows]
+    return markdown_table(headings, lines, left=len(headings), bar=BAR)
 
 
 def card_settings(card: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 SCORES = ".eval_results"
 HUB_FILES = frozenset({".gitattributes"})  # the Hub adds it to every repository, and keeps its own
 NAMES_SHOWN = 5
-_SCORE_FILE = re.compile(rf"{re.escape(SCORES)}/[\w.-]+--[\w.-]+\.yaml")
+SCORE_FILE = re.compile(rf"{re.escape(SCORES)}/[\w.-]+--[\w.-]+\.yaml")
 LARGEST_JSON = 2**24  # bytes; ten thousand labels take less than one tenth of it
 
 
@@ -114,7 +114,7 @@ def check_names(names: Iterable[str], architecture: Architecture, where: str) ->
     needed = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
     allowed = {*needed, *HUB_FILES, *travelling_files(architecture)}
     names = sorted(names)
-    _refuse([name for name in names if name not in allowed and not _SCORE_FILE.fullmatch(name)], where)
+    _refuse([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], where)
     _refuse_missing([name for name in needed if name not in names], where)
 
 

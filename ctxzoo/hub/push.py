@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Collection, Iterator
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,13 +22,29 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from ctxzoo.data.files import write_atomically
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.hub.card import UNKNOWN, with_licence
 from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
-from ctxzoo.hub.folder_files import CARD, CONFIG, HUB_FILES, CheckpointFolderError, read_json_object, some_of
+from ctxzoo.hub.folder_files import (
+    CARD,
+    CONFIG,
+    HUB_FILES,
+    SCORE_FILE,
+    TOKENIZER_FILES,
+    WEIGHTS,
+    CheckpointFolderError,
+    read_json_object,
+    some_of,
+)
 from ctxzoo.hub.repository import HubError, reaching
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
+logger = logging.getLogger(__name__)
+
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
+WRITTEN = frozenset({CONFIG, WEIGHTS, CARD, *TOKENIZER_FILES})
+# Of this release and of others, whose architectures may have other names.
+_CODE_FILE = re.compile(r"(configuration|modeling|tokenization|layers|ops|pipeline)_\w+\.py")
 
 
 def push_folder(
@@ -36,11 +55,14 @@ def push_folder(
     revision: str | None = None,
     message: str | None = None,
     replace: bool = False,
+    licence: str | None = None,
+    language: Sequence[str] = (),
 ) -> str:
     """Check a checkpoint folder and upload it as one commit; the repository then holds these files and no others.
 
-    The repository is made where it is missing. The snippets of the card in the folder get the repository's name, so
-    that folder and repository stay equal.
+    A copy of the folder is checked, and the copy is sent: what changes in the folder meanwhile is not. The repository
+    is made where it is missing. The snippets of the card in the folder get the repository's name, so that folder and
+    repository stay equal. Of a checkpoint of a user's own data a warning says what of the data it holds.
 
     Args:
         folder: from `write_checkpoint_folder`.
@@ -48,7 +70,8 @@ def push_folder(
         private: whether a new repository is private; an old one stays what it is.
         revision: branch, made where it is missing; default the main one.
         message: of the commit.
-        replace: whether the files of a repository that holds something else may be deleted.
+        replace: whether files of the repository that no ctxzoo wrote may be deleted.
+        licence, language: What the card is to name, of the weights and of the texts; default: what it names.
 
     Returns:
         URL of the commit (of the last one, if nothing had changed).
@@ -56,56 +79,115 @@ def push_folder(
     Raises:
         CheckpointFolderError: the folder is not fit to be published; nothing is sent.
         ValueError: `repo_id` is no repository's name.
-        FileExistsError: the repository is neither empty nor one of ctxzoo; nothing is sent.
+        FileExistsError: the repository holds something that no ctxzoo wrote; nothing is sent.
         HubError: no token, no network, no permission, or another refusal.
     """
     folder = Path(folder)
-    files = check_checkpoint_folder(folder)
-    if not _REPO_ID.fullmatch(repo_id):
-        raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
-    if get_token() is None:
-        raise HubError(
-            "no Hub token: log in with `hf auth login`, or set HF_TOKEN to a token that may write to " + repo_id
-        )
-    api = HfApi()
-    with _explained(repo_id):
-        api.create_repo(repo_id, private=private, exist_ok=True)
-        if revision is not None:
-            api.create_branch(repo_id, branch=revision, exist_ok=True)
-        head = api.model_info(repo_id, revision=revision)
-        there = [file.rfilename for file in head.siblings or []]
-        if not replace:
-            _refuse_foreign(repo_id, head.sha, there)
-        card = folder / CARD
-        write_atomically(card, with_repo_id(card.read_text(encoding="utf-8"), repo_id).encode())
-        ours = [name for name in files if name not in HUB_FILES]
-        left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
-        commit = api.create_commit(
-            repo_id,
-            [
-                *(CommitOperationAdd(name, folder / name) for name in ours),
-                *(CommitOperationDelete(name, is_folder=False) for name in left_behind),
-            ],
-            revision=revision,
-            commit_message=message or f"Upload {folder.name} with ctxzoo",
-            parent_commit=head.sha,  # what is deleted is what was looked at
-        )
+    with _checked_copy(folder) as (copy, files):
+        if not _REPO_ID.fullmatch(repo_id):
+            raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
+        if get_token() is None:
+            raise HubError(
+                "no Hub token: log in with `hf auth login`, or set HF_TOKEN to a token that may write to " + repo_id
+            )
+        card = (copy / CARD).read_text(encoding="utf-8")
+        if licence is not None or language:
+            card = with_licence(card, licence, language)
+        for note in private_parts(copy, card):
+            logger.warning("before %s is pushed to %s: %s", folder, repo_id, note)
+        api = HfApi()
+        with _explained(repo_id):
+            api.create_repo(repo_id, private=private, exist_ok=True)
+            if revision is not None:
+                api.create_branch(repo_id, branch=revision, exist_ok=True)
+            head = api.model_info(repo_id, revision=revision)
+            there = [file.rfilename for file in head.siblings or []]
+            if not replace:
+                _refuse_foreign(repo_id, head.sha, there)
+            named = with_repo_id(card, repo_id).encode()
+            (copy / CARD).write_bytes(named)
+            write_atomically(folder / CARD, named)
+            ours = [name for name in files if name not in HUB_FILES]
+            left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
+            commit = api.create_commit(
+                repo_id,
+                [
+                    *(CommitOperationAdd(name, copy / name) for name in ours),
+                    *(CommitOperationDelete(name, is_folder=False) for name in left_behind),
+                ],
+                revision=revision,
+                commit_message=message or f"Upload {folder.name} with ctxzoo",
+                parent_commit=head.sha,  # what is deleted is what was looked at
+            )
     return str(commit.commit_url)
 
 
+@contextmanager
+def _checked_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Give a copy of a checkpoint folder that is fit to be published, and the names of its files.
+
+    Raises:
+        CheckpointFolderError: see `check_checkpoint_folder`.
+    """
+    names = check_checkpoint_folder(folder)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.absolute().name}-push-", dir=folder.absolute().parent) as place:
+        copy = Path(place) / folder.absolute().name
+        for name in names:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, copy / name, follow_symlinks=False)
+        try:
+            files = check_checkpoint_folder(copy)
+        except CheckpointFolderError as error:
+            raise CheckpointFolderError(str(error).replace(str(copy), str(folder))) from error
+        yield copy, files
+
+
+def private_parts(folder: Path, card: str) -> list[str]:
+    """Say of a checkpoint of a user's own data what of the data it holds, and what its card does not name.
+
+    Args:
+        folder: The checkpoint.
+        card: Its card.
+
+    Returns:
+        A line, or none where the data is one that ctxzoo knows.
+    """
+    if UNKNOWN not in card:
+        return []
+    config = read_json_object(folder / CONFIG)
+    held = [
+        f"{len(config[name]):,} {name.replace('_', ' ')}" for name in config if name.endswith("_names") and config[name]
+    ]
+    if config.get("num_context_rows"):
+        held.append(f"{config['num_context_rows']:,} rows of the training as they are")
+    if (folder / TOKENIZER_FILES[0]).is_file():
+        words = read_json_object(folder / TOKENIZER_FILES[0]).get("model", {}).get("vocab", {})
+        held.append(f"{len(words):,} words of the training texts")
+    found = ModelCard(card, ignore_metadata_errors=True).data
+    missing = [name for name in ("license", "language") if not getattr(found, name, None)]
+    told = f"it holds {', '.join(held)}" if held else "it is trained on your own data"
+    unnamed = f"; its card names no {' and no '.join(missing)} (or set --license, --language)" if missing else ""
+    return [f"{told}{unnamed}; read the card first"]
+
+
 def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) -> None:
-    """Raise FileExistsError unless a repository is as the Hub makes it, or holds a checkpoint of ours."""
+    """Raise FileExistsError unless all in a repository is as the Hub makes it, or what a ctxzoo writes."""
     others = [name for name in files if name not in HUB_FILES]
     if others == [CARD]:
         card = hf_hub_download(repo_id, CARD, revision=revision)
         if not ModelCard.load(card, ignore_metadata_errors=True).text.strip():
             return  # the licence that was chosen when the repository was made
-    if not others or _is_ours(repo_id, revision, files):
-        return
-    raise FileExistsError(
-        f"{repo_id} holds no ctxzoo checkpoint but {some_of(sorted(others))}, which the upload would delete; choose "
-        "another name (or set `replace`)"
-    )
+    foreign = [name for name in others if not is_written_here(name)] if _is_ours(repo_id, revision, files) else others
+    if foreign:
+        raise FileExistsError(
+            f"{repo_id} holds {some_of(sorted(foreign))}, which no ctxzoo wrote and the upload would delete; choose "
+            "another name (or set `replace`)"
+        )
+
+
+def is_written_here(name: str) -> bool:
+    """Return whether a file of a repository has a name under which this release or another writes one."""
+    return name in WRITTEN or _CODE_FILE.fullmatch(name) is not None or SCORE_FILE.fullmatch(name) is not None
 
 
 def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool:

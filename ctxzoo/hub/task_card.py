@@ -131,6 +131,18 @@ class TaskCard(ABC):
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         """Return the example with what the model gave for it, for the terminal."""
 
+    def typed_example(self, text: str) -> dict[str, Any]:
+        """Return inputs for `predict` from a text that a user typed for the card.
+
+        Raises:
+            ValueError: an example of this problem is no text, and a card holds nothing of the data.
+        """
+        raise ValueError(f"--example: the example in a card of {self.name} is no text; give --example alone, or none")
+
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """Return inputs for `predict` that hold nothing of the data; only where `own_example` is None."""
+        raise NotImplementedError(f"{self.name} has an own_example")
+
     def split_example(self, data: Any, split: str) -> dict[str, Any] | None:
         """Return inputs for `predict` from a split of a DataModule and, as "gold", what is right; None without any."""
         return None

@@ -10,7 +10,7 @@ import lightning
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.card import CardOptions, build_card, card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files, run_place
 from ctxzoo.hub.push import push_folder
@@ -84,6 +84,7 @@ def finish_run(
     card: TaskCard,
     push_to: str | None = None,
     per_example: Mapping[str, Sequence[float]] | None = None,
+    card_options: CardOptions | None = None,
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
@@ -100,16 +101,20 @@ def finish_run(
         card: of the problem.
         push_to: Hub repository that receives the checkpoint folder.
         per_example: as in `RunResult`.
+        card_options: What a user says of the card of a checkpoint; the example that is printed may still be of the
+            data, that of the card is not unless it says so.
     """
     result = training_result(task, data, trainer, scores, spec, card, per_example)
     task.model.eval()
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": spec.score}
+    options = card_options or CardOptions()
     example = card_example(card, result.dataset, model=task.model, **asked)
+    published = card_example(card, result.dataset, model=task.model, **asked, chosen=options.example)
     checkpoint = write_checkpoint_folder(
         spec.checkpoint,
         model=task.model,
         tokenizer=data.tokenizer,
-        card=build_card(result, task.model.config, task=card, example=example),
+        card=build_card(result, task.model.config, task=card, example=published, options=options),
         eval_results=eval_results_files(result, card),
     )
     write_result_file(result, spec.results_file)

@@ -140,6 +140,8 @@ class OwnTraining(ABC):
             OSError: there is no such checkpoint.
             ValueError: an architecture, variant or setting that there is not; a checkpoint of another problem.
         """
+        if request.card.example:
+            self.card.typed_example(request.card.example)  # an error now, not when the training is over
         start = request.init_from
         preset = self._new(request) if start is None else self._continued(request, start)
         if request.tiny:
@@ -235,6 +237,7 @@ class ZooTraining(OwnTraining):
             data={**preset.data, **self.columns(splits), "dataset": str(splits.folder), "seed": request.seed},
             task=dict(preset.task),
             trainer=trainer,
+            card_options=request.card,
             push_to=request.push_to if trial is None or trial.score == "test" else None,
             **preset.run,
         )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import lightning
 
+from ctxzoo.hub.card import CardOptions
 from ctxzoo.hub.card_facts import architecture_facts
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.finish import finish_run
@@ -134,6 +135,7 @@ class ZooRun(TrainingRun):
         warmup: fraction of the steps over which the rate rises linearly.
         best_by: the score of validation that picks the best epoch; None: the task's own.
         push_to: Hub repository that receives the checkpoint folder.
+        card_options: What a user says of the card; None: nothing.
     """
 
     config: dict[str, Any]
@@ -142,6 +144,7 @@ class ZooRun(TrainingRun):
     warmup: float = 0.0
     best_by: str | None = None
     push_to: str | None = None
+    card_options: CardOptions | None = None
 
     @property
     def monitor(self) -> str:
@@ -193,7 +196,7 @@ class ZooRun(TrainingRun):
         scores: dict[str, dict[str, float]],
     ) -> None:
         kept = self.per_example(task, data, tuple(scores))
-        finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to, kept)
+        finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to, kept, self.card_options)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ import ctxzoo
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import current_notes
+from ctxzoo.hub.card import CardOptions
 from ctxzoo.results.environment import public_name
 from ctxzoo.results.result import RunResult, finished_result, read_result
 from ctxzoo.runs.finish import print_summary
@@ -66,6 +67,7 @@ def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: 
         **{name: getattr(options, name) for name in TAKEN},
         changes=changes,
         columns={name: own[name] for name in columns},
+        card=CardOptions(example=options.example, licence=options.license, language=tuple(options.language or ())),
         minutes=options.tune,
         results_dir=options.results_dir or str(Path(options.output_dir) / "results"),
         threads=options.threads or torch.get_num_threads(),

@@ -10,6 +10,7 @@ from typing import Any
 import datasets
 
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.hub.card import CardOptions
 
 DEFAULT, PAPER = "default", "paper"
 Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
@@ -39,6 +40,7 @@ class TrainingRequest:
         threads: of the CPU.
         progress: show a progress bar.
         push_to: Hub repository that receives the checkpoint folder.
+        card: What the card says of data that ctxzoo does not know.
     """
 
     data: str
@@ -63,6 +65,7 @@ class TrainingRequest:
     threads: int = 1
     progress: bool = False
     push_to: str | None = None
+    card: CardOptions = field(default_factory=CardOptions)
 
     @property
     def name(self) -> str:

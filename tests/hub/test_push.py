@@ -73,6 +73,25 @@ def test_exactly_the_checked_files_are_sent(
     assert capsys.readouterr().out.strip().endswith(commit["oid"])
 
 
+def test_what_was_checked_is_sent_though_the_folder_changes(
+    here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The weights and the code of the folder are replaced behind the last check; the checked ones are sent."""
+    checked = {name: (checkpoint / name).read_bytes() for name in check_checkpoint_folder(checkpoint)}
+    real = push_module.with_repo_id
+
+    def meanwhile(card: str, repo_id: str) -> str:
+        for name in ("model.safetensors", "modeling_bidaf.py"):
+            (checkpoint / name).write_bytes(b"something else")
+        return real(card, repo_id)
+
+    monkeypatch.setattr(push_module, "with_repo_id", meanwhile)
+    push_folder(checkpoint, REPO)
+    for name in ("model.safetensors", "modeling_bidaf.py"):
+        assert here.read_file(REPO, name) == checked[name]
+    assert [path.name for path in checkpoint.parent.iterdir()] == [checkpoint.name]  # the copy is gone
+
+
 def put(repo: str, files: dict[str, str]) -> None:
     api = HfApi()
     api.create_repo(repo, exist_ok=True)
@@ -89,6 +108,8 @@ def put(repo: str, files: dict[str, str]) -> None:
         {"config.json": "[" * 100_000},
         {"config.json": "[]", "thesis.txt": "ctxzoo_bidaf"},
         {"sub/config.json": '{"model_type": "ctxzoo_bidaf"}'},
+        {"config.json": '{"model_type": "ctxzoo_bidaf"}', "my_ops.py": "", "thesis.txt": "years of work"},
+        {"config.json": '{"model_type": "ctxzoo_bidaf"}', "notes/modeling_x.py": "", "weights.old": ""},
     ],
 )
 def test_a_repository_of_something_else_is_kept(
@@ -98,7 +119,8 @@ def test_a_repository_of_something_else_is_kept(
     before = (checkpoint / "README.md").read_bytes()
     assert main(["push", str(checkpoint), REPO]) == 2
     said = capsys.readouterr().err
-    assert f"{REPO} holds no ctxzoo checkpoint but {sorted(files)[0]}" in said
+    foreign = sorted(set(files) - {"config.json"}) if "ctxzoo" in files.get("config.json", "") else sorted(files)
+    assert f"{REPO} holds {', '.join(foreign)}, which no ctxzoo wrote and the upload would delete" in said
     assert "--replace" in said
     assert [commit["message"] for commit in here.commits(REPO)] == ["theirs"]
     assert (checkpoint / "README.md").read_bytes() == before
@@ -111,7 +133,11 @@ def test_a_repository_of_something_else_is_kept(
     "files",
     [
         {"README.md": "---\nlicense: mit\n---\n"},
-        {"config.json": '{"model_type": "ctxzoo_of_the_future"}', "weights.old": ""},
+        {
+            "config.json": '{"model_type": "ctxzoo_of_the_future"}',
+            "layers_of_the_future.py": "",
+            ".eval_results/a--b.yaml": "",
+        },
     ],
 )
 def test_a_new_repository_or_one_of_ours_is_renewed(here: HubServer, checkpoint: Path, files: dict[str, str]) -> None:
@@ -141,7 +167,7 @@ def test_what_another_branch_holds_does_not_count(here: HubServer, checkpoint: P
     HfApi().create_branch(REPO, branch="ours")
     push_folder(checkpoint, REPO, revision="ours", replace=True)
     push_folder(checkpoint, REPO, revision="ours")
-    with pytest.raises(FileExistsError, match=r"holds no ctxzoo checkpoint but thesis\.txt"):
+    with pytest.raises(FileExistsError, match=r"holds thesis\.txt, which no ctxzoo wrote"):
         push_folder(checkpoint, REPO)
     assert here.read_file(REPO, "thesis.txt") == b"years of work"
 

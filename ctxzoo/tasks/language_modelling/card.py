@@ -79,6 +79,9 @@ class LanguageModellingCard(TaskCard):
             without_package=WITHOUT_PACKAGE,
         )
 
+    def typed_example(self, text: str) -> dict[str, Any]:
+        return {"prompt": text}
+
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, str]:
         """Return the likeliest words behind a prompt, `continuation`."""
         return {"continuation": continue_text(model, tokenizer, inputs["prompt"], WORDS, temperature=None)}

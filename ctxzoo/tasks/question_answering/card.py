@@ -186,6 +186,15 @@ class QuestionAnsweringCard(TaskCard):
         answer: dict[str, Any] = reader(question=inputs["question"], context=inputs["context"])
         return answer
 
+    def typed_example(self, text: str) -> dict[str, Any]:
+        question, between, context = text.partition("|")
+        if not (between and question.strip() and context.strip()):
+            raise ValueError(f'--example {text!r}: expected a question and its context, as "Who came? | Anna came."')
+        return {"question": question.strip(), "context": context.strip()}
+
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        return {"question": "Where is the lamp?", "context": "The lamp is on the table, beside the window."}
+
     def split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:
         """Return the first answerable question of a split."""
         rows = data.texts(split)

@@ -80,6 +80,11 @@ class RegressionCard(TaskCard):
             without_package=WITHOUT_PACKAGE,
         )
 
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        """Return one row, the means of the features."""
+        means = model.config.feature_offsets or [0.0] * model.config.input_size
+        return {"rows": [[round(value, DIGITS) for value in means]]}
+
     def split_example(self, data: Any, split: str) -> dict[str, Any]:
         """Return the first two rows of a split."""
         return {"rows": data.features[data.rows(split)[:2]].tolist()}

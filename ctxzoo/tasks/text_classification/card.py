@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, code_span, repo_line, shown_prediction, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
@@ -81,7 +81,12 @@ class TextClassificationCard(TaskCard):
     def identity(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "text classification, one label for each text"],
-            ["labels", ", ".join(f"`{name}`" for name in label_names(config))],
+            ["labels", ", ".join(map(code_span, label_names(config)))],
+            *(
+                [["linear part", f"scores of {config.wide_buckets:,} hashed n-grams, added to those of the network"]]
+                if getattr(config, "wide_buckets", 0)
+                else []
+            ),
         ]
 
     def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
@@ -90,6 +95,12 @@ class TextClassificationCard(TaskCard):
             "in another language than it was trained on."
         )
         yield from calibration_limits(metrics, "label")
+        if getattr(config, "wide_buckets", 0):
+            yield (
+                "Its label is decided by two parts together: the network, and a linear classifier of TF-IDF over "
+                "n-grams of words and characters, fitted after the training to the rows of train and validation. The "
+                "scores on validation are those from before, when it was fitted to train alone."
+            )
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
@@ -105,6 +116,12 @@ class TextClassificationCard(TaskCard):
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Explanation]:
         return [explain_text(model, tokenizer, text) for text in texts]
+
+    def typed_example(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        return {"text": "This is a text of your own."}
 
     def split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first text of a split."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import TokenClassificationPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
+from ctxzoo.hub.card_parts import Snippets, code_span, repo_line, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
@@ -69,7 +69,7 @@ class TokenClassificationCard(TaskCard):
     def identity(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "token classification, one tag for each word"],
-            ["tags", ", ".join(f"`{name}`" for name in label_names(config))],
+            ["tags", ", ".join(map(code_span, label_names(config)))],
         ]
 
     def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
@@ -91,6 +91,12 @@ class TokenClassificationCard(TaskCard):
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
         (words,) = tag_texts(TokenClassificationPipeline(model=model, tokenizer=tokenizer), [inputs["text"]])
         return {"tags": " ".join(word["tag"] for word in words)}
+
+    def typed_example(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        return {"text": "These are words of your own ."}
 
     def split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first sentence of a split."""

@@ -85,6 +85,9 @@ class VotePredictionCard(TaskCard):
             without_package=WITHOUT_PACKAGE,
         )
 
+    def typed_example(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return (name, probability of a yea) of the first legislators, `votes`, and the `bill`.
 

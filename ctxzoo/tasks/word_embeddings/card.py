@@ -84,6 +84,12 @@ class FillMaskCard(TaskCard):
         best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
         return best
 
+    def typed_example(self, text: str) -> dict[str, Any]:
+        return {"text": text}
+
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        return {"text": f"this is a {tokenizer.mask_token} of your own"}
+
     def split_example(self, data: Any, split: str) -> dict[str, Any]:
         """Return a text of frequent words: one of the corpus itself would be somebody's."""
         before, after = data.words[:3], data.words[3:6]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from transformers import AutoTokenizer
 
-from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.card import CardOptions, build_card, card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.task_card import TaskCard
@@ -55,6 +55,7 @@ class WordEmbeddingRun(Run):
         training: how.
         backend: what trains.
         tag, content: see `RunSpec`.
+        card_options: What a user says of the card.
         output_dir, results_dir: where to write.
         progress: show a bar.
     """
@@ -79,6 +80,7 @@ class WordEmbeddingRun(Run):
     further: Mapping[str, Any] = field(default_factory=dict)
     tag: str = ""
     content: str = ""
+    card_options: CardOptions = field(default_factory=CardOptions)
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     progress: bool = True
@@ -174,12 +176,15 @@ def _finish(
         for name, value in word_prediction_scores(model, tokenizer, text.lines(), words=run.test_words).items()
     }
     result = _result(run, corpus, model, reached, scores)
-    example = card_example(FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus)
+    options = run.card_options
+    example = card_example(
+        FILL_MASK, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example
+    )
     write_checkpoint_folder(
         run.spec.checkpoint,
         model=model,
         tokenizer=tokenizer,
-        card=build_card(result, model.config, task=FILL_MASK, example=example),
+        card=build_card(result, model.config, task=FILL_MASK, example=example, options=options),
         eval_results=eval_results_files(result, FILL_MASK),
     )
     write_result_file(result, run.spec.results_file)

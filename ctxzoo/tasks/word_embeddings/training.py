@@ -100,6 +100,7 @@ class WordVectorTraining(OwnTraining):
             further={name: spec.settings[name] for name in own if name in spec.settings},
             tag=spec.tag,
             content=spec.content,
+            card_options=request.card,
             output_dir=request.output_dir,
             results_dir=request.results_dir,
             progress=request.progress and trial is None,

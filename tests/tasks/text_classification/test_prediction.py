@@ -125,6 +125,10 @@ def test_a_training_reads_and_records_the_same_columns(
     assert main([*command, "kind", "--tiny", "--linear", "no", "--threads", "1"]) == 0
     (checkpoint,) = (str(path.parent) for path in Path("runs").rglob("model.safetensors"))
     capsys.readouterr()
+    card = Path(checkpoint, "README.md").read_text(encoding="utf-8")
+    assert not any(part in card for row in rows for part in (row["head"], row["rest"]) if part)
+    assert "license:" not in card
+    assert "language:" not in card
     for columns, out in (
         ([], "a.json"),
         (["--text_column", "head", "rest"], "b.json"),
