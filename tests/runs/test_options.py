@@ -21,8 +21,11 @@ ADVICE = re.compile(r"(?:\bset|\bpass|\bgive) [a-z]+_[a-z_]+\b|(?:use|:) \w+=Tru
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]
 LIBRARY = ("data", "evaluation", "hub", "metrics", "training")  # reached from recipes, commands and Python alike
 OF_EVERY_TRAINING = {"output_dir", "results_dir", "resume"}  # what the library may name
-# Style, git, commands of recipes; what `ctxzoo predict` alone reads and writes.
-NO_MESSAGES = ("explanation_page.py", "environment.py", "table", "recipe.py", "answer_files.py", "row_stream.py", "reading_notes.py")
+# Style, git, commands of recipes; what commands alone reach.
+NO_MESSAGES = (
+    *("explanation_page.py", "environment.py", "table", "recipe.py"),
+    *("answer_files.py", "row_stream.py", "reading_notes.py"),
+)
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
