@@ -271,7 +271,7 @@ def measure(
                 "classifier": name,
                 "part": part,
                 "method": method,
-                "dataset": dataset,
+                "texts_of": dataset,
                 "texts": len(explained),
                 "words": float(np.mean([case.num_words for case, _ in explained])),
                 **means,
