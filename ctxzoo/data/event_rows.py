@@ -213,7 +213,7 @@ def names_of_ids(
         name_columns: columns that hold names, of which the first that is there is taken.
 
     Raises:
-        TextFormatError: the table has no such columns.
+        TextFormatError: The table has no such columns, or an id twice.
     """
     try:
         table = load_splits(dataset, data_dir, config)["train"]
@@ -225,14 +225,16 @@ def names_of_ids(
             f"dataset {dataset!r}, configuration {config!r}: the columns are {table.column_names}; expected "
             f"{id_column!r}, and one of {', '.join(name_columns)}"
         )
-    names = [str(name) for name in table[column]]
+    ids, names = table[id_column][:], [str(name) for name in table[column]]
+    twice = next((item for item, number in Counter(ids).items() if number > 1), None)
+    if twice is not None:
+        raise TextFormatError(
+            f"dataset {dataset!r}, configuration {config!r}: {id_column} {twice!r} stands there twice"
+        )
     count = Counter(names)
     shared = sum(number for number in count.values() if number > 1)
     note(f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared)
-    return {
-        item: name if count[name] == 1 else f"{name} [{item}]"
-        for item, name in zip(table[id_column], names, strict=True)
-    }
+    return {item: name if count[name] == 1 else f"{name} [{item}]" for item, name in zip(ids, names, strict=True)}
 
 
 def named_ids(lists: Sequence[Sequence[int]], where: str, names: dict[int, str], table: str) -> list[list[str]]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ctxzoo.data.reading_notes import note
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -51,7 +52,7 @@ def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, see
 def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int, std: float = 0.0) -> torch.Tensor:
     """Return (num_ids, dim) the vectors of a tokenizer's words.
 
-    Rows of words without a vector, and of the buckets of n-grams, are those of `table_of_known`.
+    Rows of words without a vector, whose number is noted, and of the buckets of n-grams are those of `table_of_known`.
 
     Args:
         tokenizer, vectors: whose words have what vectors.
@@ -71,6 +72,7 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int,
         raise ValueError(
             f"{vectors.name} has a vector for none of the {len(rows)} words; choose vectors of this language"
         )
+    note(vectors.name, "words of the model without a vector, whose rows are drawn", len(rows) - len(known))
     found = vectors.vectors[[row for row in rows if row is not None]]
     if std:
         found = found * (std / found.std())

@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.reading_notes import leave_out, note
-from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
@@ -135,25 +135,18 @@ def load_votes(
     texts: str | None = None,
 ) -> dict[str, pa.Table]:
     """Return the splits of a dataset as tables of `COLUMNS`, all text but the vote; see `read_votes`."""
-    path = Path(resolve_dataset(dataset, data_dir))
     columns = columns or VoteColumns()
+    names = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
     if dataset == SAMPLE:
-        loaded: Mapping[str, Any] = sample_votes()
-    elif path.is_file():
-        names = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
-        table = _file(path, names)
-        loaded = {"train": datasets.Dataset(datasets.table.InMemoryTable(table))}
+        loaded = sample_votes()
+        where = {name: f"{dataset}, split {name!r}" for name in loaded}
     else:
-        loaded = load_splits(dataset, data_dir, configuration, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
-        raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    tables = {name: split.with_format("arrow")[:] for name, split in found.items()}
+        loaded, where = load_tables(dataset, data_dir, VOTE_FILES, lambda path: _file(path, names), configuration)
+    tables = {name: split.with_format("arrow")[:] for name, split in loaded.items()}
     if all({"legislator_id", "bill_id", VOTE} <= set(table.column_names) for table in tables.values()):
         if texts is not None:
             raise TextFormatError(f"dataset {dataset!r} has a table of bills with their texts; leave `texts` out")
         return _with_names(dataset, data_dir, tables)
-    where = {name: dataset if path.is_file() else f"{dataset}, split {name!r}" for name in tables}
     long = {name: _long(where[name], table, columns) for name, table in tables.items()}
     return long if texts is None else _with_texts(dataset, long, Path(texts), columns)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import datasets
 import numpy as np
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.data.reading_notes import note
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
@@ -32,6 +34,12 @@ class VoteTraining(ZooTraining):
     space = SEARCH_SPACE
     objective = "log_likelihood"
     predicted = '--text "what the bill says"'
+
+    def predict_options(self, checkpoint: Path) -> str:
+        model: Any = load_saved_model(str(checkpoint))[0]
+        if model.reads_new_bills:
+            return self.predicted
+        return f"--bill {shlex.quote(model.config.names_of_bills()[0])}"
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(VARIANTS[architecture])

@@ -65,6 +65,11 @@ def test_a_table_of_items_names_them(tmp_path: Path) -> None:
     }
     with pytest.raises(TextFormatError, match="split 'train', row 1: item 9 is not in the table of items"):
         read_sessions(with_names(tmp_path / "unknown", [[1], [2, 9]]))
+    folder = with_names(tmp_path / "twice", [[1, 3]])
+    names = {"item_id": [1, 3, 1], "title": ["Emma", "Persuasion", "Lady Susan"]}
+    datasets.Dataset.from_dict(names).to_parquet(Path(folder) / "items.parquet")
+    with pytest.raises(TextFormatError, match="configuration 'items': item_id 1 stands there twice"):
+        read_sessions(folder)
 
 
 @pytest.mark.parametrize(

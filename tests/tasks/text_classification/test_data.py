@@ -11,6 +11,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedTokenizer
 
 from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
@@ -302,7 +303,11 @@ def test_scaled_vectors_keep_their_directions_and_so_do_those_that_are_drawn(tmp
         ready(word_vectors=str(file), vectors_std=-1).vector_table()
 
 
-def test_vectors_of_none_of_the_words_are_refused(tmp_path):
+def test_words_without_a_vector_are_counted_and_vectors_of_none_refused(tmp_path):
+    (tmp_path / "some.txt").write_text("screen 1 2 3\nnowhere 900 900 900\nIts -1 0 0.5\n", encoding="utf-8")
+    with reading_notes() as notes:
+        ready(word_vectors=str(tmp_path / "some.txt")).vector_table()
+    assert notes.counts() == {"words of the model without a vector, whose rows are drawn": 57}
     file = tmp_path / "v.txt"
     file.write_text("mot 1 2 3\nautre 4 5 6\n", encoding="utf-8")
     data = ready(word_vectors=str(file))

@@ -174,6 +174,50 @@ def test_texts_that_fit_no_bill_are_an_error_and_others_are_counted(tmp_path: Pa
     }
 
 
+SHAPED = pd.DataFrame(
+    {
+        "legislator": ["Bo, Jr.", 'Al "X"', 'Al "X"'],
+        "bill": ["007", "7", "10"],
+        "vote": ["Yea", "Nay", "Yea"],
+        "text": ["a road", "a sea, and more", "a\nlake"],
+        "party": ["Red", "Blue", "Blue"],
+    }
+)
+
+
+def in_shape(shape: str, folder: Path) -> str:
+    """The votes of `SHAPED` as a file, or a folder of one, of a shape in which people have them."""
+    name = {"tsv": "a.tsv", "jsonl": "a.jsonl", "parquet": "a.parquet", "gz": "a.csv.gz"}.get(shape, "a.csv")
+    if shape == "folder":
+        folder, name = folder / "votes", "train.csv"
+        folder.mkdir()
+    file = folder / name
+    if shape == "jsonl":
+        SHAPED.to_json(file, orient="records", lines=True)
+    elif shape == "parquet":
+        SHAPED.to_parquet(file)
+    else:
+        SHAPED.to_csv(
+            file,
+            index=False,
+            header=shape != "no_header",
+            sep="\t" if shape == "tsv" else ",",
+            lineterminator="\r\n" if shape == "crlf" else "\n",
+            encoding="utf-8-sig" if shape == "mark" else "utf-8",
+        )
+    return str(folder if shape == "folder" else file)
+
+
+@pytest.mark.parametrize("shape", ["csv", "tsv", "crlf", "mark", "gz", "no_header", "jsonl", "parquet", "folder"])
+def test_votes_of_any_shape_are_the_same(tmp_path: Path, shape: str) -> None:
+    with reading_notes(no_header=shape == "no_header"):
+        data = read_votes(in_shape(shape, tmp_path))
+    assert cells(data) == {("Bo, Jr.", "007"): 1, ('Al "X"', "7"): 0, ('Al "X"', "10"): 1}
+    texts = dict(zip(SHAPED["bill"], SHAPED["text"], strict=True))
+    assert {bill: text.replace("\r", "") for bill, text in zip(data.bills, data.texts, strict=True)} == texts
+    assert dict(zip(data.legislators, data.groups, strict=True)) == {"Bo, Jr.": "Red", 'Al "X"': "Blue"}
+
+
 def chamber(folder: Path, further: dict[str, list[Any]] | None = None, **bills: list[Any]) -> str:
     """A dataset of ids with tables of bills and legislators, whose columns `bills` and `further` may change."""
     folder.mkdir()

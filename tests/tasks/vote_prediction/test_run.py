@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ from ctxzoo.cli.main import main
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
+from ctxzoo.models.modeling_vote_baseline import VoteBaselineForVotePrediction
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
 from ctxzoo.tasks.vote_prediction.run import VoteRun, VoteSettings, vote_run
 from ctxzoo.tasks.vote_prediction.sample import sample_votes
+from ctxzoo.tasks.vote_prediction.training import VoteTraining
 from tests.tasks.vote_prediction.test_three_doors import check_doors
 
 
@@ -245,6 +249,16 @@ def test_a_file_of_votes_is_answered_row_by_row(
     assert 100 * right.mean() == pytest.approx(scores["accuracy"], abs=1e-4)
     assert main(["predict", str(one.spec.checkpoint), "--file", train]) == 2
     assert "row 0: this model reads what a bill says, and there is no column 'text'" in capsys.readouterr().err
+
+
+def test_the_line_that_a_training_prints_runs(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+    """Also where the model knows the bills of its training alone."""
+    config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])
+    VoteBaselineForVotePrediction(config).save_pretrained(tmp_path)
+    for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].spec.checkpoint, "--text")):
+        options = VoteTraining().predict_options(checkpoint)
+        assert options.startswith(start)
+        assert main(["predict", str(checkpoint), *shlex.split(options)]) == 0
 
 
 @pytest.mark.slow
