@@ -280,7 +280,8 @@ class WordTokenizer(ZooTokenizer):
         unknown = [str(token) for token in new_tokens if str(token) not in known]
         if unknown:
             raise ValueError(
-                f"cannot add {unknown}: the ids after the words belong to n-grams; build a tokenizer with these words"
+                f"cannot add {unknown}: the words are fixed, and ids after them are those of n-grams; build a "
+                "tokenizer with these words, and train a model with it"
             )
         added: int = super()._add_tokens(new_tokens, special_tokens)
         return added

@@ -1,5 +1,6 @@
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,19 @@ def test_form_as_written_comes_first() -> None:
     tokenizer = build_word_char_tokenizer(["may", "May", "MAY", "IT", "It"], characters=None)
     assert [tokenizer.word_id(word) for word in ("may", "May", "MAY", "mAy")] == [2, 3, 4, 2]
     assert [tokenizer.word_id(word) for word in ("it", "It", "IT")] == [6, 6, 5]
+
+
+def test_words_can_be_added_that_a_text_can_give() -> None:
+    tokenizer = build_word_char_tokenizer(["mill"], characters=None)
+    before = len(tokenizer)
+    assert tokenizer.add_tokens(["barn"]) == 1
+    assert tokenizer("a barn")["question_input_ids"] == [1, 1, before]
+    for token, words in (("old barn", ["old", "barn"]), ("<x>", ["<", "x", ">"])):
+        with pytest.raises(
+            ValueError, match=re.escape(f"cannot add {token!r}: a text gives no such word, it is cut into {words}")
+        ):
+            tokenizer.add_tokens([token])
+    assert len(tokenizer) == before + 1
 
 
 def test_names_of_special_tokens_in_a_text_are_text(tokenizer: WordCharTokenizer) -> None:
