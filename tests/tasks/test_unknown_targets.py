@@ -95,6 +95,21 @@ def test_the_command_shows_both_numbers(problem: str, tmp_path: Path, capsys: py
     assert 19 in told["reading"]["counts"].values()
 
 
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_predict_counts_what_it_leaves_out(problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    PROBLEMS[problem][0]().save_pretrained(tmp_path / "model")
+    everything = [[str(number) for number in range(1, 31)]]
+    file, out = written(tmp_path / "a.csv", [*ROWS, *everything]), tmp_path / "out.json"
+    command = ["predict", str(tmp_path / "model"), "--file", file, "--output", str(out), "--top", "25"]
+    assert main([*command, "--only_new", "yes"] if problem == "session" else command) == 0
+    told, said = json.loads(out.read_text()), capsys.readouterr().err
+    assert sum(row["left_out"] for row in told) == 19
+    assert "19 items" in said or "19 events" in said
+    assert "1 sessions without" in said or "1 histories without" in said
+    answers = [len(row["recommended" if problem == "session" else "next"]) for row in told]
+    assert answers == ([25] * 5 + [0, 25, 0] if problem == "session" else [25] * 5 + [0, 25, 25])
+
+
 def test_published_protocol_leaves_them_out() -> None:
     assert with_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5, are_misses=False) == {
         "recall_at_20": 50.0,

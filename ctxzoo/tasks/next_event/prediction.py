@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer, ranked_answer
 from ctxzoo.data.event_rows import EventColumns, seconds_of
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.next_event.reader import read_histories
@@ -48,7 +49,7 @@ def next_events(
 
 
 class EventAnswers:
-    """The answers of a model to histories, of which it reads the events that it knows.
+    """The answers of a model to histories, of which it reads the events that it knows; `note` counts the others.
 
     Args:
         model: With `next_events`; it computes where it is.
@@ -59,14 +60,20 @@ class EventAnswers:
         self.model = model
         self.top = top
         self.known = set(model.config.names())
+        self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Return the answers to histories of `history_rows`, in their order; their events are taken out of the rows."""
-        return [self._answer(next(iter(row.values())), row.pop(EVENTS), row.pop(TIMES)) for row in rows]
+        answers = [self._answer(next(iter(row.values())), row.pop(EVENTS), row.pop(TIMES)) for row in rows]
+        note(stream.name, "events that the model does not know, left out of what is read", self.left_out)
+        note(stream.name, "histories without a known event, for which nothing is predicted", self.without_history)
+        return answers
 
     def _answer(self, history: str, events: Sequence[str], times: Sequence[float]) -> Answer:
         kept = [(event, time) for event, time in zip(events, times, strict=True) if event in self.known]
         left_out = len(events) - len(kept)
+        self.left_out += left_out
+        self.without_history += not kept
         read = ([event for event, _ in kept], [time for _, time in kept])
         found = self.model.next_events(*read, self.top) if kept else []
         alone = {"history_id": history, "left_out": left_out, "next": [list(pair) for pair in found]}

@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer, ranked_answer
 from ctxzoo.data.event_rows import EventColumns
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.session_recommendation.reader import read_sessions
@@ -47,26 +48,37 @@ def recommend(
 
 
 class Recommendations:
-    """The answers of a model to sessions, of which it reads the items that it knows.
+    """The answers of a model to sessions, of which it reads the items that it knows; `note` counts the others.
 
     Args:
         model: With `recommend`; it computes where it is.
-        how: Arguments of `recommend`.
+        k: Number of items, fewer where `only_new` leaves fewer; None: the model's.
+        only_new: Whether to leave out the items of the session.
     """
 
-    def __init__(self, model: Any, **how: Any) -> None:
+    def __init__(self, model: Any, *, k: int | None = None, only_new: bool = False) -> None:
         self.model = model
-        self.how = how
+        self.k = k
+        self.only_new = only_new
         self.known = set(model.config.names())
+        self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Return the answers to sessions of `session_rows`, in their order; their items are taken out of the rows."""
-        return [self._answer(next(iter(row.values())), row.pop(ITEMS)) for row in rows]
+        answers = [self._answer(next(iter(row.values())), row.pop(ITEMS)) for row in rows]
+        note(stream.name, "items that the model does not know, left out of what is read", self.left_out)
+        note(stream.name, "sessions without a known item, for which nothing is recommended", self.without_history)
+        return answers
 
     def _answer(self, session: str, items: Sequence[str]) -> Answer:
         history = [item for item in items if item in self.known]
         left_out = len(items) - len(history)
-        found = self.model.recommend(history, **self.how) if history else []
+        self.left_out += left_out
+        self.without_history += not history
+        new = len(self.known) - len(set(history))
+        k = min(self.k, new) if self.only_new and self.k else self.k
+        can = history and (new or not self.only_new)
+        found = self.model.recommend(history, k, only_new=self.only_new) if can else []
         alone = {"session_id": session, "left_out": left_out, "recommended": [list(pair) for pair in found]}
         return ranked_answer(found, "item", left_out, alone)
 
