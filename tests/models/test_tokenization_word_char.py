@@ -120,11 +120,10 @@ def test_words_can_be_added_that_a_text_can_give() -> None:
     tokenizer = build_word_char_tokenizer(["mill"], characters=None)
     before = len(tokenizer)
     assert tokenizer.add_tokens(["barn"]) == 1
-    assert tokenizer("a barn")["question_input_ids"] == [1, 1, before]
+    assert tokenizer("a barn")["input_ids"][-1] == before
     for token, words in (("old barn", ["old", "barn"]), ("<x>", ["<", "x", ">"])):
-        with pytest.raises(
-            ValueError, match=re.escape(f"cannot add {token!r}: a text gives no such word, it is cut into {words}")
-        ):
+        said = re.escape(f"{token!r}: a text gives no such word, it is cut into {words}")
+        with pytest.raises(ValueError, match=said):
             tokenizer.add_tokens([token])
     assert len(tokenizer) == before + 1
 
