@@ -175,10 +175,10 @@ def test_labels_that_are_no_events_are_refused() -> None:
     labels = ids.masked_fill(mask == 0, 0)  # 0 at padding counts for nothing
     expected = one(ids, timestamps=times, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
     assert torch.equal(one(ids, timestamps=times, attention_mask=mask, labels=labels).loss, expected)
-    for label in (0, one.config.vocab_size, -1):
+    for label, message in ((0, "label 0 is padding"), (one.config.vocab_size, "labels must lie in"), (-1, "lie in")):
         odd = ids.clone()
         odd[0, 1] = label
-        with pytest.raises(ValueError, match=rf"label {label} is none of the events 1\.\."):
+        with pytest.raises(ValueError, match=message):
             one(ids, timestamps=times, labels=odd)
-    with pytest.raises(ValueError, match="label 0 is none of the events"):
+    with pytest.raises(ValueError, match="label 0 is padding and none of the events 1"):
         one(ids, timestamps=times, labels=labels)  # without the mask that says what is padding
