@@ -20,7 +20,7 @@ from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patte
 from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.data.reading_notes import current_notes, leave_out, note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
-from ctxzoo.data.text_files import file_kind, file_lines, json_object, open_unpacked, read_utf8
+from ctxzoo.data.text_files import PACKED, file_kind, file_lines, json_object, open_unpacked, read_utf8
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 10_000  # rows
@@ -31,14 +31,19 @@ NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Return the rows of a Parquet file.
+    """Return the rows of a Parquet file, packed or not.
 
     Raises:
         DatasetFileError: it cannot be read, or several columns have one name.
     """
     try:
-        refuse_repeated(path, pa.parquet.read_schema(path).names)
-        return pa.parquet.read_table(path)
+        if path.suffix.lower() in PACKED:
+            with open_unpacked(path) as stream:
+                source: Any = pa.BufferReader(stream.read())
+        else:
+            source = path
+        refuse_repeated(path, pa.parquet.read_schema(source).names)
+        return pa.parquet.read_table(source)
     except (pa.ArrowException, OSError) as error:
         raise DatasetFileError(f"{path} cannot be read: {error}") from error
 

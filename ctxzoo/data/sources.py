@@ -25,7 +25,8 @@ from ctxzoo.data.files import OWN_NAMESPACE, is_own_name
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 HUB_PROBE_SECONDS = 5.0
-FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt")  # a name that ends so is meant as a file
+# A name that ends so is meant as a file.
+FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt", ".conll", ".conllu", ".gz", ".bz2", ".zst")
 
 _GET_INTO = "ctxzoo data get {} --data_dir {}"
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import current_notes, leave_out
+from ctxzoo.data.reading_notes import current_notes, leave_out, note
 from ctxzoo.data.row_files import DELIMITED
 from ctxzoo.data.sources import plain_column
 from ctxzoo.data.text_files import file_kind
@@ -43,7 +43,10 @@ def find_columns(
     for what, (requested, usual) in wanted.items():
         names = [requested] if isinstance(requested, str) else list(requested or ())
         if not names:
-            names = [name for name in usual if name in present][:1]
+            named = [name for name in usual if name in present]
+            names, others = named[:1], named[1:]
+            told = f"columns could hold the {what} too, {', '.join(map(repr, others))}; read is {', '.join(names)!r}"
+            note(where, told, len(others))
             absent = "" if names else f"no column of the usual names {', '.join(usual)}"
         else:
             absent = ", ".join(f"no column {name!r}" for name in names if name not in present)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
+from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_questions
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def question_rows(source: Path) -> RowStream | None:
     Raises:
         FileNotFoundError, DatasetFileError, SquadFormatError: see `read_questions`.
     """
-    files = sorted(source.glob("*.json")) if source.is_dir() else [source] if source.suffix == ".json" else []
-    files = [file for file in files if not file.name.startswith("dataset_info")]
+    files = sorted(source.iterdir()) if source.is_dir() else [source]
+    files = [file for file in files if file_kind(file) == ".json" and not file.name.startswith("dataset_info")]
     if not files:
         return None
     return stream_of(str(source), (question for file in files for question in read_questions(file)))

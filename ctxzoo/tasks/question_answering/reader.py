@@ -23,6 +23,7 @@ from ctxzoo.data.sources import (
     plain_type,
     resolve_dataset,
 )
+from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
 
@@ -385,13 +386,14 @@ def _misplaced(context: str, text: str, start: int, nearest: int | None) -> str:
 def _json_files(path: Path) -> list[Path]:
     """Return the SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
     if path.is_file():
-        if path.suffix != ".json":
+        if file_kind(path) != ".json":
             raise ValueError(f"{path} is not a .json file; name a SQuAD JSON file, a folder, or a Hub id")
         return [path]
     _refuse_saved_to_disk(path)
     if not path.is_dir() or (path / "README.md").exists() or any(path.glob("*.parquet")):
         return []
-    return sorted(file for file in path.glob("*.json") if not file.name.startswith("dataset_info"))
+    files = (file for file in path.iterdir() if file_kind(file) == ".json" and file.is_file())
+    return sorted(file for file in files if not file.name.startswith("dataset_info"))
 
 
 def _refuse_saved_to_disk(path: Path) -> None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.own_splits import group_numbers
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_files import NUMBER, load_tables, read_delimited, read_parquet, with_numbers
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
@@ -232,10 +233,12 @@ def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
 def _target(where: str, columns: list[str], target_column: str | None) -> str:
     if target_column is not None and target_column not in columns:
         raise TextFormatError(f"{where}: no column {target_column!r} to predict; there are {columns}")
-    if target_column is None:
-        target_column = TARGET if TARGET in columns else columns[-1]
     if len(columns) < 2:
         raise TextFormatError(f"{where}: the columns are {columns}; expected a target and others to predict it from")
+    if target_column is None and TARGET not in columns:
+        note(where, f"column is taken as what is predicted, the last, {columns[-1]!r}", 1)
+    if target_column is None:
+        target_column = TARGET if TARGET in columns else columns[-1]
     return target_column
 
 

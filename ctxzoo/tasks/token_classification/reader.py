@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
-from ctxzoo.data.reading_notes import note_lookalikes
+from ctxzoo.data.reading_notes import note, note_lookalikes
 from ctxzoo.data.row_files import load_tables
 from ctxzoo.data.sources import dataset_fingerprint, plain_column, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
@@ -149,8 +149,11 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
     if len(split) == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one sentence with its tags")
     table: pa.Table = split.with_format("arrow")[:]
-    tag_name = next((name for name in TAG_COLUMNS if name in table.column_names), None)
-    tag_name = tag_name if tag_column is None else tag_column
+    named = [name for name in TAG_COLUMNS if name in table.column_names]
+    tag_name = tag_column or (named[0] if named else None)
+    if tag_column is None and named[1:]:
+        told = f"columns could hold the tags too, {', '.join(map(repr, named[1:]))}; read is {named[0]!r}"
+        note(where, told, len(named) - 1)
     for what, name in (("words", TOKENS), ("tags", tag_name)):
         if name not in table.column_names:
             missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
