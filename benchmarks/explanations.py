@@ -27,7 +27,9 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,7 @@ Array = NDArray[np.float64]
 TOP = 5
 FEWEST_WORDS = 2 * TOP  # known ones that a text must have
 RANDOM_DRAWS = 4  # of five words, for each text
-MOST_DELETED = 100  # words of a text that are deleted one by one, the top word among them
+MOST_DELETED = 40  # words of a text that are deleted one by one, the top word among them
 MOST_PASSES = 200
 AT_ONCE = 64  # texts of a batch
 FILM_REVIEWS, TRAINING_TEXTS = "cornell-movie-review-data/rotten_tomatoes", 2_000
@@ -178,15 +180,15 @@ def score(case: Case, values: Array, seed: int) -> dict[str, float]:
 
 
 def cases(model: Any, tokenizer: Any, texts: Sequence[str], first: int, count: int) -> Iterator[tuple[Case, float]]:
-    """Yield `count` explained texts with enough known words, the first ones left out, and the seconds of each."""
+    """Yield `count` explained texts with enough known words, the first ones left out, and the CPU seconds of each."""
     long_enough = (text for text in texts if text.strip() and len(tokenizer.tokenize(text)) >= FEWEST_WORDS)
     for number, text in enumerate(long_enough):
         if number >= first + count:
             return
         if number >= first:
-            begin = time.perf_counter()
+            begin = time.process_time()
             explanation = explain_text(model, tokenizer, text)
-            yield Case(model, tokenizer, explanation), time.perf_counter() - begin
+            yield Case(model, tokenizer, explanation), time.process_time() - begin
 
 
 def count_passes(model: Any, tokenizer: Any, text: str) -> int:
@@ -206,7 +208,7 @@ def missing_fraction(explanation: Explanation) -> float:
     return float(np.abs(missing).max() / max(np.abs(differences).max(), 1e-9))
 
 
-def test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
+def texts_of_test(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
     """Return the texts of a test split in random order."""
     data = TextClassificationDataModule.from_options(dataset, tokenizer=tokenizer, **options)
     data.prepare_data()
@@ -251,10 +253,12 @@ def train_default(folder: Path, seed: int) -> Path:
 
 def measure(
     name: str, checkpoint: Path, dataset: str, options: Mapping[str, Any], counts: Mapping[str, int], seed: int
-) -> Iterator[dict[str, Value]]:
-    """Yield a row for each part and method."""
+) -> list[dict[str, Value]]:
+    """Return a row for each part and method."""
+    torch.set_num_threads(1)
+    rows: list[dict[str, Value]] = []
     model, tokenizer = load_saved_model(str(checkpoint))
-    texts = test_texts(dataset, tokenizer, seed, **options)
+    texts = texts_of_test(dataset, tokenizer, seed, **options)
     first = 0
     for part, count in counts.items():
         if not count:
@@ -267,7 +271,7 @@ def measure(
             scores = [score(case, METHODS[method](case, seed), seed) for case, _ in explained]
             means = {key: float(np.mean([one[key] for one in scores])) for key in scores[0]}
             is_ours = method == "contributions"
-            yield {
+            row: dict[str, Value] = {
                 "classifier": name,
                 "part": part,
                 "method": method,
@@ -277,11 +281,14 @@ def measure(
                 **means,
                 "passes": passes if is_ours else None,
                 "missing": max(missing_fraction(case.explanation) for case, _ in explained) if is_ours else None,
-                "seconds_a_text": float(np.mean([seconds for _, seconds in explained])) if is_ours else None,
+                "cpu_seconds_a_text": float(np.mean([seconds for _, seconds in explained])) if is_ours else None,
                 "seed": seed,
                 "wall_seconds": time.perf_counter() - begin,
             }
             begin = time.perf_counter()
+            rows.append(row)
+            print(f"{name:24} {part:7} {method:14} {', '.join(f'{key} {value:.2f}' for key, value in means.items())}")
+    return rows
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
@@ -292,27 +299,22 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--texts", type=int, default=100, help="texts of each classifier, in the main part")
-    parser.add_argument("--choice", type=int, default=25, help="other texts, on which all methods are compared")
+    parser.add_argument("--choice", type=int, default=15, help="other texts, on which all methods are compared")
     parser.add_argument("--only", nargs="+", help="some of the classifiers; default: all")
+    parser.add_argument("--processes", type=int, default=1, help="classifiers that are measured at the same time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=RESULTS / "explanations.csv")
     options = parser.parse_args(arguments)
     commit = git_commit()
-    torch.set_num_threads(1)
     counts = {MAIN: options.texts, CHOICE: options.choice}
-    rows: list[dict[str, Value]] = []
     with tempfile.TemporaryDirectory() as folder:
         classifiers = published_classifiers(Path(__file__).resolve().parents[1])
         if options.only is None or DEFAULT in options.only:
             classifiers[DEFAULT] = (train_default(Path(folder), options.seed), FILM_REVIEWS, {})
-        for name, (checkpoint, dataset, data_options) in classifiers.items():
-            if options.only is not None and name not in options.only:
-                continue
-            for row in measure(name, checkpoint, dataset, data_options, counts, options.seed):
-                rows.append(row)
-                numbers = ("fall", "random_fall", "kept", "random_kept", "rank")
-                shown = ", ".join(f"{number} {row[number]:.2f}" for number in numbers)
-                print(f"{name:24} {row['part']:7} {row['method']:14} {shown}", flush=True)
+        chosen = [(name, *classifiers[name]) for name in classifiers if options.only is None or name in options.only]
+        with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+            found = [pool.submit(measure, *one, counts, options.seed) for one in chosen]
+            rows = [row for one in found for row in one.result()]
     write_rows(options.output, rows, commit)
     return Path(options.output)
 

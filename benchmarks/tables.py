@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.context_attention_tables import context_attention
 from benchmarks.document_tables import document_attention
+from benchmarks.explanations_tables import explanations
 from benchmarks.kernel_start import kernel_start
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
@@ -107,6 +108,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "preparation": preparation,
     "import_time": import_time,
     "waiting_threads": waiting_threads,
+    "explanations": explanations,
 }
 
 

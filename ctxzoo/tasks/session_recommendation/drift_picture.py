@@ -1,4 +1,4 @@
-"""The drift gate of HCRNN along a session: where interest turns, it closes, and the state forgets."""
+"""The drift gate of HCRNN along a session: how much of the state it keeps at each item."""
 
 from __future__ import annotations
 

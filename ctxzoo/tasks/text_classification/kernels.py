@@ -1,4 +1,7 @@
-"""Attention as similarity times importance: both apart for the words of a text, the learned densities, and pictures."""
+"""Attention as similarity times importance: both apart for the words of a text, the learned densities, and pictures.
+
+Importance is the paper's name of what all queries give a key alike. It is a part of attention, not what decided.
+"""
 
 from __future__ import annotations
 

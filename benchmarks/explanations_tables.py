@@ -1,0 +1,41 @@
+"""The tables of `explanations`: attention and contributions on one part of the texts, all methods on another."""
+
+from __future__ import annotations
+
+from benchmarks.explanations import CHOICE, MAIN
+from ctxzoo.results.table_parts import NOTHING, markdown_table
+
+Row = dict[str, str]
+HEADINGS = [
+    "classifier",
+    "five words by",
+    "texts",
+    "words",
+    "fall",
+    "kept",
+    "rank",
+    "passes",
+    "missing",
+    "CPU s a text",
+]
+NAMES = {"attention": "attention (before)", "contributions": "contributions (now)"}
+
+
+def explanations(rows: list[Row]) -> str:
+    """Return the table of each part; five words at random are the first row of each classifier."""
+    tables = []
+    for part in (MAIN, CHOICE):
+        body = []
+        of_part = [row for row in rows if row["part"] == part]
+        for number, row in enumerate(of_part):
+            sizes = [row["texts"], f"{float(row['words']):.0f}"]
+            if not number or of_part[number - 1]["classifier"] != row["classifier"]:
+                random = [f"{float(row[name]):.2f}" for name in ("random_fall", "random_kept")]
+                body.append([row["classifier"], "random", *sizes, *random, *[NOTHING] * 4])
+            scores = [f"{float(row[name]):.2f}" for name in ("fall", "kept", "rank")]
+            costs = [NOTHING] * 3
+            if row["passes"]:
+                costs = [row["passes"], f"{float(row['missing']):.1%}", f"{float(row['cpu_seconds_a_text']):.2f}"]
+            body.append([row["classifier"], NAMES.get(row["method"], row["method"]), *sizes, *scores, *costs])
+        tables.append(markdown_table(HEADINGS, body, left=2))
+    return "\n\nAll that was tried for the network, on other texts:\n\n".join(tables)
