@@ -229,6 +229,7 @@ class ZooTraining(OwnTraining):
             devices=request.devices,
             tensorboard=False,
             progress=request.progress and trial is None,
+            tell_time=trial is None,
         )
         return self.run_class(
             spec=self.spec(request, preset, splits, trial),

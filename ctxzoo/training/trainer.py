@@ -29,6 +29,7 @@ from ctxzoo.training.callbacks import (
 )
 from ctxzoo.training.libraries import check_wandb, leave_out_library_messages
 from ctxzoo.training.process_group import leave_group_at_exit
+from ctxzoo.training.remaining_time import TellRemainingTime
 
 LAST, BEST = "last.ckpt", "best.ckpt"
 CSV_LOG = Path("logs", "csv", "metrics.csv")  # below the folder of a run
@@ -51,6 +52,7 @@ class TrainerSettings:
         accelerator, devices, num_nodes, strategy: Lightning's; a number of devices may come as text.
         tensorboard, wandb: further loggers beside CSV.
         progress: show a progress bar.
+        tell_time: print how long the training will take, and now and then where it is.
         limit_train_batches, limit_eval_batches: use only so many batches of each pass (None: all).
     """
 
@@ -70,6 +72,7 @@ class TrainerSettings:
     tensorboard: bool = True
     wandb: bool = False
     progress: bool = True
+    tell_time: bool = False
     limit_train_batches: int | None = None
     limit_eval_batches: int | None = None
 
@@ -122,6 +125,8 @@ def build_trainer(
         ),
         ResumeCheckpoint(checkpoints / LAST, every=settings.checkpoint_every),
     ]
+    if settings.tell_time:
+        callbacks.append(TellRemainingTime())
     if settings.progress:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     return lightning.Trainer(

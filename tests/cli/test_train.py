@@ -292,6 +292,12 @@ def test_a_file_is_divided_trained_scored_and_used(capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "reviews.csv: 120 texts: 96 train, 12 validation, 12 test (validation and test drawn" in said
     assert "a linear model has 100.00 accuracy" in said
+    # How long each part takes is told when its first steps or fits are done, before there are scores.
+    told = ["linear part, fitted to 96 texts of train: ", "training: ", "linear model beside it, fitted to 108 texts: "]
+    places = [said.index(f"\n{line}") for line in told]
+    assert places == sorted(places)
+    assert said.index("macro f1") > places[1]
+    assert " for 13 fits, judged by the first 5" in said
     (file,) = Path("runs/results").rglob("cnn-*.json")
     result = read_result(file)
     assert (result.dataset, result.recipe, result.split) == ("reviews.csv", "train_text_classification", "test")

@@ -94,6 +94,7 @@ class LanguageModelTraining(ZooTraining):
             output_dir=request.output_dir,
             results_dir=request.results_dir,
         )
+        yield "counting up to five words in a row in all training lines, to stand beside it"
         theirs = execute(counted, resume=request.resume).metrics["test/perplexity"]
         yield (
             f"counts of up to five words in a row (modified Kneser-Ney) have the perplexity {theirs:.2f} on test, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -23,7 +23,7 @@ from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
 from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
-from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of
+from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of, some_rows
 from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
 from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, wide_start
 from ctxzoo.word_vectors.start_vectors import StartVectors
@@ -55,6 +55,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         start_vectors: what `vector_table` gives.
         wide: whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
             `wide_start` gives; `model_sizes` tells the model so.
+        wide_rows: rows that `wide_start` reads at most, drawn, with one of each label; None: all.
         wide_cost: C of the linear SVMs of `wide_start`; None: the best of a few on held-out training rows.
         max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
@@ -83,6 +84,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         vocabulary: TextVocabulary | None = None,
         start_vectors: StartVectors | None = None,
         wide: bool = False,
+        wide_rows: int | None = None,
         wide_cost: float | None = None,
         max_length: int | None = None,
         batch_size: int = 64,
@@ -108,7 +110,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
         self.wide = wide
-        self.wide_cost = wide_cost
+        self.wide_rows, self.wide_cost = wide_rows, wide_cost
         self.max_length = max_length
         if max_length is not None and max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more words, or None")
@@ -198,18 +200,28 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         rows, labels = self.rows("train"), self.labels("train")
         return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
 
-    def wide_start(self, splits: Sequence[str], group_starts: Sequence[int]) -> WideStart:
+    def wide_start(
+        self,
+        splits: Sequence[str],
+        group_starts: Sequence[int],
+        tell: Callable[[int, int], None] = lambda done, total: None,
+    ) -> WideStart:
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
         Args:
             splits: whose rows it is fitted to.
             group_starts: `wide_groups` of the model's config.
+            tell: as in `ctxzoo.tasks.text_classification.wide_start.wide_start`.
         """
         tokenizer = _of_words(self.tokenizer, "wide_start")
         parts = [(self._encoded_texts(split), self.rows(split)) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
         costs = C_VALUES if self.wide_cost is None else (self.wide_cost,)
-        return wide_start(id_counts(parts, tokenizer.num_ids), labels, self.num_labels, group_starts, self.seed, costs)
+        counts = id_counts(parts, tokenizer.num_ids)
+        if self.wide_rows is not None and len(labels) > self.wide_rows:
+            rows = some_rows(labels, self.wide_rows, self.seed)
+            counts, labels = counts[rows], labels[rows]
+        return wide_start(counts, labels, self.num_labels, group_starts, self.seed, costs, tell)
 
     def vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""

@@ -25,6 +25,7 @@ _DATA = {
     "char_ngrams": (2, 5),
     "char_ngram_buckets": BUCKETS,
     "wide": True,
+    "wide_rows": None,
     "wide_cost": None,
     "word_vectors": None,
     "batch_size": 64,
@@ -84,5 +85,5 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
         task=_TASK,
         trainer=_TRAINER,
         run=_RUN,
-        only_if_changed={"wide_cost": None},
+        only_if_changed={"wide_rows": None, "wide_cost": None},
     )

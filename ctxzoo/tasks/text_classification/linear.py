@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, ClassVar
 
 import datasets
@@ -30,6 +31,8 @@ from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.fasttext_baseline import FastText
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.tasks.text_classification.splitting import labels_of, some_rows
+from ctxzoo.training.remaining_time import RemainingTime
 
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
 DOCUMENT_BASELINES = ("words_svm", "bigram_nblr")
@@ -182,6 +185,8 @@ class LinearRun(Run):
             splits.
         data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
             `cutter`, which the baseline cuts its words with.
+        most_rows: texts that it is fitted to at most, drawn, with one of each label; None: all.
+        tell_time: Whether it prints how long it takes, where that is long.
         score: what is scored: test, or validation to choose settings.
         named: what the results file calls the dataset; None: as it is named.
         tag: what tells its file from others on the same dataset.
@@ -202,6 +207,8 @@ class LinearRun(Run):
     fold: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
+    most_rows: int | None = None
+    tell_time: bool = False
     score: str = "test"
     named: str | None = None
     tag: str = ""
@@ -229,6 +236,8 @@ class LinearRun(Run):
     def spec(self) -> RunSpec:
         pipeline = " ".join(repr(linear_baseline(self.variant, self.cutter)).split())
         folds = {} if self.folds is None else {"folds": self.folds}
+        if self.most_rows is not None:
+            folds["most_rows"] = self.most_rows
         return RunSpec(
             recipe=self.recipe,
             architecture=ARCHITECTURE,
@@ -268,8 +277,13 @@ def _fit(run: LinearRun) -> RunResult:
     )
     data.setup()
     training, testing = _fitted_texts(data, run.fitted), data.texts(run.score).select(data.rows(run.score))
+    if run.most_rows is not None and len(training) > run.most_rows:
+        training = training.select(some_rows(labels_of(training), run.most_rows, run.seed))
     started = time.perf_counter()
-    model = linear_baseline(run.variant, run.cutter).fit(training["text"][:], training["label"][:])
+    model = linear_baseline(run.variant, run.cutter)
+    if run.tell_time:
+        _tell_time(model, f"linear model beside it, fitted to {len(training):,} texts")
+    model.fit(training["text"][:], training["label"][:])
     seconds = time.perf_counter() - started
     predicted = model.predict(testing["text"][:])
     scores = {
@@ -286,6 +300,22 @@ def _fit(run: LinearRun) -> RunResult:
         fingerprint=data.fingerprint,
         seconds=seconds,
     )
+
+
+def _tell_time(model: Pipeline, what: str) -> None:
+    """Let a pipeline that chooses its C say how long it takes, once some of its fits are scored."""
+    search = model[-1]
+    if not isinstance(search, GridSearchCV):
+        return
+    remaining, done = RemainingTime(what, "fits"), count(1)
+    total = search.cv * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
+
+    def score(estimator: Any, inputs: Any, labels: Any) -> float:
+        remaining.tell(next(done), total)
+        accuracy: float = estimator.score(inputs, labels)
+        return accuracy
+
+    search.scoring = score
 
 
 def _fitted_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:

@@ -18,6 +18,7 @@ from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.prediction import RECORDED
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+from ctxzoo.training.remaining_time import RemainingTime
 from ctxzoo.training.task import ZooTask
 from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
 
@@ -55,7 +56,7 @@ class ClassifierRun(ClassificationRun):
             set_word_features(task.model, features)
             task.model.start_linear(self.naive_bayes * weights)
         if has_wide_part(task.model):
-            start_wide_part(task.model, data, ("train",))
+            start_wide_part(task.model, data, ("train",), tell_time=self.trainer.tell_time)
         for name in self.zeroed:
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task
@@ -65,7 +66,7 @@ class ClassifierRun(ClassificationRun):
         if not has_wide_part(task.model) or "validation" not in data.splits:
             return super().score(task, data, splits)
         scores = super().score(task, data, tuple(split for split in splits if split == "validation"))
-        start_wide_part(task.model, data, ("train", "validation"))
+        start_wide_part(task.model, data, ("train", "validation"), tell_time=self.trainer.tell_time)
         return scores | super().score(task, data, tuple(split for split in splits if split != "validation"))
 
 
@@ -74,9 +75,15 @@ def has_wide_part(model: Any) -> bool:
     return getattr(model, "wide", None) is not None
 
 
-def start_wide_part(model: Any, data: TextClassificationDataModule, splits: tuple[str, ...]) -> None:
-    """Fit the wide part of a model to these splits."""
-    start = data.wide_start(splits, model.config.wide_groups)
+def start_wide_part(
+    model: Any, data: TextClassificationDataModule, splits: tuple[str, ...], *, tell_time: bool = False
+) -> None:
+    """Fit the wide part of a model to these splits; where it takes long it is told."""
+    number = sum(len(data.rows(split)) for split in splits)
+    read = number if data.wide_rows is None else min(number, data.wide_rows)
+    remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
+    tell = remaining.tell if tell_time else (lambda done, total: None)
+    start = data.wide_start(splits, model.config.wide_groups, tell)
     model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
 
 

@@ -119,3 +119,16 @@ def labels_of(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
     """Return the labels (rows,) of texts."""
     labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
     return labels
+
+
+def some_rows(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
+    """Return so many rows, ascending: the first of each label, and others that are drawn at random.
+
+    Args:
+        labels: (rows,).
+        number: How many, at least as many as labels.
+        seed: What decides which.
+    """
+    first = np.unique(labels, return_index=True)[1]
+    others = np.setdiff1d(np.random.default_rng(seed).permutation(len(labels)), first, assume_unique=True)
+    return np.sort(np.concatenate([first, others[: number - len(first)]]))

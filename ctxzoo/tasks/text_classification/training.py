@@ -29,6 +29,7 @@ from ctxzoo.tasks.text_classification.reader import check_texts, load_texts
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.tasks.text_classification.splitting import labels_of
 
+TINY_ROWS = 1_000  # of what is linear
 LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 TINY: Mapping[str, int] = {
@@ -36,6 +37,7 @@ TINY: Mapping[str, int] = {
     **{"num_filters": 4, "rank": 4, "num_heads": 2, "transformer_size": 8},
     **{"inner_size": 8},
 }
+TINY_BUCKETS = 2**12
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 
 
@@ -68,6 +70,8 @@ class ClassifierTraining(ZooTraining):
         of_config = ARCHITECTURES[preset.architecture].config_class()
         small = {name: size for name, size in TINY.items() if getattr(of_config, name, 0) or preset.config.get(name)}
         words = {**preset.data, **({} if preset.data.get("min_word_count") is None else {"min_word_count": 1})}
+        if preset.data.get("wide"):
+            words |= {"wide_rows": TINY_ROWS, "ngram_buckets": TINY_BUCKETS, "char_ngram_buckets": TINY_BUCKETS}
         trainer = {**preset.trainer, "epochs": 1}
         return replace(preset, config={**preset.config, **small} if preset.config else {}, data=words, trainer=trainer)
 
@@ -109,7 +113,10 @@ class ClassifierTraining(ZooTraining):
             seed=run.spec.seed,
             commit=run.spec.commit,
             data={"cutter": "english"},
-            tag=Path(run.data["dataset"]).name,  # other rows of this name have a baseline of their own
+            most_rows=TINY_ROWS if request.tiny else None,
+            tell_time=True,
+            tag=("tiny-" if request.tiny else "")
+            + Path(run.data["dataset"]).name,  # other rows of this name have a baseline of their own
             output_dir=request.output_dir,
             results_dir=request.results_dir,
         )
@@ -121,10 +128,11 @@ class ClassifierTraining(ZooTraining):
             yield f"no linear model was fitted: {error}"
             return
         ours, theirs = (each["test/accuracy"] for each in (result.metrics, scores))
+        some = f"{TINY_ROWS:,} texts at most of " if request.tiny else ""
         difference = f"{ours - theirs:+.2f}" if ours != theirs else "no difference"
         yield (
             f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
-            f"({LINEAR_NAME}, fitted on train and validation); this model's accuracy beside it: {difference}"
+            f"({LINEAR_NAME}, fitted on {some}train and validation); this model's accuracy beside it: {difference}"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,7 @@ def wide_start(
     group_starts: Sequence[int],
     seed: int,
     costs: Sequence[float] = C_VALUES,
+    tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
@@ -69,6 +70,7 @@ def wide_start(
         group_starts: first id of each group whose part of the TF-IDF has length 1; see `ctxzoo.models.ops_tfidf.tfidf`.
         seed: of the folds.
         costs: values of C to choose from.
+        tell: gets how many fits of a C are done, and how many there are.
 
     Raises:
         ValueError: all rows have one label.
@@ -78,7 +80,7 @@ def wide_start(
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
     idf = inverse_document_frequency(counts)
     features = tfidf_matrix(counts, idf, group_starts)
-    cost, factor = _chosen(features, labels, num_labels, seed, costs)
+    cost, factor = _chosen(features, labels, num_labels, seed, costs, tell)
     weight, bias = _fit(features, labels, num_labels, cost, _scales(features, labels))
     return WideStart(
         inverse_document_frequency=torch.from_numpy(idf).float(),
@@ -118,7 +120,12 @@ def _with_entries(matrix: Matrix, entries: Scores) -> Matrix:
 
 
 def _chosen(
-    features: Matrix, labels: Labels, num_labels: int, seed: int, costs: Sequence[float]
+    features: Matrix,
+    labels: Labels,
+    num_labels: int,
+    seed: int,
+    costs: Sequence[float],
+    tell: Callable[[int, int], None],
 ) -> tuple[float, float]:
     """Return C and the factor of the margins, by held-out folds; with too few rows for any 1, or the only C, and 1."""
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
@@ -127,13 +134,14 @@ def _chosen(
     if not folds:
         return costs[0] if len(costs) == 1 else 1.0, 1.0
     scores = {cost: np.zeros((len(labels), num_labels)) for cost in costs}
-    for fitted, held in folds:
+    for fold, (fitted, held) in enumerate(folds):
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
         of_fitted, of_held = features[fitted], features[held]
         scales = _scales(of_fitted, labels[fitted])
-        for cost in costs:
+        for number, cost in enumerate(costs, start=1 + fold * len(costs)):
             weight, bias = _fit(of_fitted, labels[fitted], num_labels, cost, scales)
             scores[cost][held] = of_held @ weight + bias
+            tell(number, len(folds) * len(costs) + 1)  # the last is that of all rows
     held_out = np.concatenate([held for _, held in folds])
     accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in costs}
     best = max(accuracies, key=accuracies.__getitem__)

@@ -32,6 +32,7 @@ from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from ctxzoo.training.process_group import in_first_process
+from ctxzoo.training.remaining_time import RemainingTime
 
 ARCHITECTURE = "word_embedding"
 NUM_SPECIAL_TOKENS = 2  # padding and mask
@@ -58,6 +59,7 @@ class WordEmbeddingRun(Run):
         card_options: What a user says of the card.
         output_dir, results_dir: where to write.
         progress: show a bar.
+        tell_time: Whether to print, without a bar, how long the training takes and where it is.
     """
 
     card: ClassVar[TaskCard] = CARD
@@ -84,6 +86,7 @@ class WordEmbeddingRun(Run):
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     progress: bool = True
+    tell_time: bool = False
 
     @property
     def spec(self) -> RunSpec:
@@ -155,7 +158,8 @@ class WordEmbeddingRun(Run):
         texts = _scored_texts(self)
         corpus = self.load()
         tokenizer, model = self.build_tokenizer(corpus), self.build_model(corpus)
-        with _shown(f"{self.config['architecture']}, seed {self.training.seed}", self.progress) as report:
+        name = f"{self.config['architecture']}, seed {self.training.seed}"
+        with _shown(name, self.progress, tell_time=self.tell_time and not self.progress) as report:
             reached = self.backend.trainer(model, corpus, self.training, self.spec.folder, report).fit(resume=resume)
         in_first_process(lambda: _finish(self, corpus, model, tokenizer, texts, reached))
 
@@ -227,15 +231,18 @@ def _result(
 
 
 @contextmanager
-def _shown(name: str, visible: bool) -> Iterator[Any]:
-    """A bar of words with speed, loss and rate; what it yields is the trainer's `report`."""
+def _shown(name: str, visible: bool, *, tell_time: bool) -> Iterator[Any]:
+    """A bar of words with speed, loss and rate, or lines; what it yields is the trainer's `report`."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
         bar = bars.add_task(name)
+        remaining = RemainingTime("training", "words")
 
         def report(progress: EmbeddingProgress) -> None:
             speed = progress.words / max(progress.seconds, 1e-9) / 1000
             told = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
+            if tell_time and progress.words:
+                remaining.tell(progress.words, progress.total_words)
             bars.update(bar, total=progress.total_words, completed=progress.words, description=told)
 
         yield report

@@ -104,6 +104,7 @@ class WordVectorTraining(OwnTraining):
             output_dir=request.output_dir,
             results_dir=request.results_dir,
             progress=request.progress and trial is None,
+            tell_time=trial is None,
         )
 
 

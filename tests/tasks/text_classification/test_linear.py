@@ -237,6 +237,20 @@ def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
 
+def test_few_rows_are_fitted_where_that_is_asked_and_the_time_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = execute(make_run(tmp_path, variant="words_svm_tuned", most_rows=60, tell_time=True))
+    assert result.settings["most_rows"] == 60
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("linear model beside it, fitted to 60 texts: ")
+    assert line.endswith(" for 16 fits, judged by the first 5")
+    assert "'scoring'" not in result.settings["pipeline"]
+    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    execute(make_run(tmp_path, most_rows=60))
+    assert len(SEEN["fitted"]) == 60
+
+
 def test_a_finished_run_is_kept_if_its_settings_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path)
     first = execute(run)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from transformers import AutoConfig
 
 import ctxzoo  # noqa: F401  registers the architectures
 from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.text_classification import data as data_module
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.default_settings import SEARCH_SPACE
+from ctxzoo.tasks.text_classification.splitting import some_rows
 from ctxzoo.tasks.text_classification.training import ClassifierTraining
+from tests.support.own_data import write_reviews
 
 COLUMNS = {"text_column": None, "label_column": None}
 TRAINING = ClassifierTraining()
@@ -106,3 +111,23 @@ def test_the_default_is_the_named_architecture_and_another_has_its_first_variant
     assert TRAINING.choose(TrainingRequest(data="a.csv", architecture="lama")).variant == "lama"
     given = TRAINING.choose(TrainingRequest(data="a.csv", changes={"learning_rate": 0.5, "max_length": 7}))
     assert (given.task["learning_rate"], given.data["max_length"]) == (0.5, 7)
+
+
+def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_module, "wide_start", lambda counts, labels, *_: (counts.shape[0], labels))
+    write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
+    preset = TRAINING.tiny(TRAINING.preset("default", *TRAINING.default))
+    data = TextClassificationDataModule.from_options(str(tmp_path / "many.csv"), **preset.data)
+    data.setup()
+    rows, labels = data.wide_start(("train",), [0])
+    assert (rows, len(labels), set(labels.tolist())) == (1000, 1000, {0, 1, 2})
+    assert preset.settings()["wide_rows"] == 1000
+    assert "wide_rows" not in TRAINING.preset("default", *TRAINING.default).settings()
+
+
+def test_drawn_rows_have_every_label_and_are_different_with_another_seed() -> None:
+    labels = np.array([0] * 500 + [1, 2])
+    drawn = [some_rows(labels, 20, seed) for seed in (0, 0, 1)]
+    assert all(len(rows) == len(set(rows.tolist())) == 20 for rows in drawn)
+    assert all(set(labels[rows].tolist()) == {0, 1, 2} for rows in drawn)
+    assert drawn[0].tolist() == drawn[1].tolist() != drawn[2].tolist()

@@ -1,0 +1,86 @@
+"""How long work will take, told as soon as its first parts are done, and then where it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import lightning
+
+FIRST = 5  # parts from which the rest is judged
+SECONDS = 20.0  # between two lines
+
+
+def duration(seconds: float, prefix: str = "") -> str:
+    """Write a duration for a person, in seconds, minutes or hours; the prefix stands before a number."""
+    if seconds < 1:
+        return "less than 1 s"
+    if seconds < 90:
+        return f"{prefix}{seconds:.0f} s"
+    return prefix + (f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h")
+
+
+def say(line: str) -> None:
+    """Print a line at once, also into a file."""
+    print(line, flush=True)
+
+
+class RemainingTime:
+    """Says how long work of many parts takes, by the time that the parts so far took.
+
+    Args:
+        what: The work, with which each line begins.
+        unit: Its parts, in the plural.
+        say: What gets each line.
+        aside: What the first line ends with.
+        before: Parts that were done when the clock began.
+    """
+
+    def __init__(
+        self, what: str, unit: str, *, say: Callable[[str], None] = say, aside: str = "", before: int = 0
+    ) -> None:
+        self.what, self.unit, self.say, self.aside, self.before = what, unit, say, aside, before
+        self._began = time.monotonic()
+        self._told: float | None = None
+
+    def tell(self, done: int, total: int) -> None:
+        """Print a line where one is due: the first after some parts, the others some seconds apart.
+
+        Args:
+            done: Parts so far.
+            total: Parts in all.
+        """
+        now = time.monotonic()
+        if (
+            done <= self.before
+            or done < min(self.before + FIRST, total)
+            or (self._told is not None and (done >= total or now - self._told < SECONDS))
+        ):
+            return
+        left = (now - self._began) / (done - self.before) * (total - done)
+        if self._told is None:
+            whole = duration(now - self._began + left, "about ")
+            self.say(f"{self.what}: {whole} for {total:,} {self.unit}, judged by the first {done:,}{self.aside}")
+        else:
+            self.say(f"{self.what}: {done:,} of {total:,} {self.unit}, {duration(left, 'about ')} left")
+        self._told = now
+
+
+class TellRemainingTime(lightning.Callback):
+    """Prints how long a training will take, once its first steps are done, and where it is; see `RemainingTime`."""
+
+    def __init__(self) -> None:
+        self._time: RemainingTime | None = None
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
+        if self._time is None:  # behind the first step, which also sets everything up
+            most = (
+                " at most; it ends where validation no longer gets better" if trainer.early_stopping_callbacks else ""
+            )
+            aside = f"{most}; validation comes on top" if trainer.enable_validation else most
+            self._time = RemainingTime(
+                "training", "steps", say=pl_module.print, aside=aside, before=trainer.global_step
+            )
+            return
+        self._time.tell(trainer.global_step, int(trainer.estimated_stepping_batches))
