@@ -27,7 +27,7 @@ def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> lis
     rows = {name: row for row, name in enumerate(names)}
     found = []
     for one in given:
-        row = rows.get(_text(one, thing))
+        row = rows.get(name_text(one, thing))
         if row is None:
             such = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
             raise ValueError(
@@ -38,8 +38,8 @@ def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> lis
     return found
 
 
-def _text(one: Any, thing: str) -> str:
-    """Return the name that a text or a whole number is.
+def name_text(one: Any, thing: str) -> str:
+    """Return the name that a text or a whole number is; `thing` is what messages call what has the name.
 
     Raises:
         ValueError: anything else.

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
+from ctxzoo.models.ops_names import name_text
 from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
 from ctxzoo.word_vectors.rows import RowSelection, spellings
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint, read_safetensors
@@ -69,18 +70,22 @@ class WordVectors:
         """The row of each word; built at the first use."""
         return {word: row for row, word in enumerate(self.words)}
 
-    def lookup(self, word: str) -> int | None:
+    def lookup(self, word: str | int) -> int | None:
         """Return the row of the first spelling that has one: as is, lower case, capitalised, upper case; else None.
 
-        With `fold_digits` the same spellings with digits folded come after them.
+        With `fold_digits` the same spellings with digits folded come after them. A number is the word that it is
+        written as: 10 is "10".
+
+        Raises:
+            ValueError: what is neither text nor a whole number.
         """
-        for variant in spellings(word, self.fold_digits):
+        for variant in spellings(name_text(word, "word"), self.fold_digits):
             row = self.index.get(variant)
             if row is not None:
                 return row
         return None
 
-    def vector(self, word: str) -> torch.Tensor:
+    def vector(self, word: str | int) -> torch.Tensor:
         """Return the (dim,) vector of a word, found in the spellings of `lookup`.
 
         Raises:
@@ -92,7 +97,7 @@ class WordVectors:
         return self.vectors[row]
 
     def most_similar(
-        self, words: Sequence[str], negative: Sequence[str] = (), top: int = 10
+        self, words: Sequence[str | int], negative: Sequence[str | int] = (), top: int = 10
     ) -> list[tuple[str, float]]:
         """Return the words closest to the sum of the vectors of `words` less those of `negative`, all of length 1.
 
@@ -112,7 +117,7 @@ class WordVectors:
                 )
         if top < 1:
             raise ValueError(f"top is {top}; expected a number of words above 0")
-        if not words and not negative:
+        if not len(words) and not len(negative):
             raise ValueError("no word to compare with; give at least one")
         rows = {word: row for word in (*words, *negative) if (row := self.lookup(word)) is not None}
         unknown = [word for word in (*words, *negative) if word not in rows]

@@ -25,6 +25,7 @@ from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, next_events, time_kernel
 from ctxzoo.tasks.session_recommendation import SessionDataModule, draw_drift, drift_gates, recommend
 from ctxzoo.tasks.vote_prediction import draw_votes, predict_votes
+from ctxzoo.word_vectors.vectors import WordVectors
 
 NAMES = ["100", "10", "20", "30", "40", "50", "60", "70", "80", "90", "1", "2", "3"]
 HISTORY, ROWS = [10, 30, 2], [2, 4, 12]
@@ -64,6 +65,8 @@ def spread(model: Any) -> Any:
     return model.eval()
 
 
+WORDS = WordVectors.in_memory(NAMES, torch.eye(len(NAMES)) + torch.arange(13).outer(torch.arange(13)) / 99, "numbers")
+
 # Every public function that takes names, with what it takes beside them; of each the answer is compared.
 TAKES_MANY: dict[str, Callable[[Any], Any]] = {
     "recommend": lambda names: recommend(sessions(), names),
@@ -75,10 +78,13 @@ TAKES_MANY: dict[str, Callable[[Any], Any]] = {
     "event model.ids_of": lambda names: events().ids_of(names),
     "time_kernel": lambda names: [one.tolist() for one in time_kernel(events(), names, TIMES)],
     "SessionDataModule": lambda names: SessionDataModule("sample", item_names=names).names,
+    "most_similar": lambda names: WORDS.most_similar(names, top=4),
     "HistoryDataModule": lambda names: HistoryDataModule("sample", event_names=names).names,
 }
 TAKES_ONE: dict[str, Callable[[Any], Any]] = {
     "predict_votes": lambda name: predict_votes(votes(), "a road", name),
+    "WordVectors.lookup": lambda name: WORDS.lookup(name),
+    "WordVectors.vector": lambda name: WORDS.vector(name).tolist(),
     "model.predict_votes": lambda name: votes().predict_votes("a road", name),
 }
 DRAWN: dict[str, Callable[[list[Any], Path], Any]] = {
@@ -99,7 +105,7 @@ def test_histories_are_of_names(door: str) -> None:
 
 
 @pytest.mark.parametrize("door", TAKES_ONE)
-def test_bills_are_named(door: str) -> None:
+def test_bills_and_words_are_named(door: str) -> None:
     ask = TAKES_ONE[door]
     expected = ask("10")
     assert ask(10) == ask(np.int64(10)) == expected
