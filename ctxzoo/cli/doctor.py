@@ -17,8 +17,8 @@ from huggingface_hub import constants, get_session
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from ctxzoo.data.files import default_cache_folder
-from ctxzoo.data.sources import DATA_DIR_VARIABLE, HUB_PROBE_SECONDS, data_folder
+from ctxzoo.data.files import HUB_PROBE_SECONDS, default_cache_folder
+from ctxzoo.data.sources import DATA_DIR_VARIABLE, data_folder
 
 PACKAGE = "ctxzoo"
 EXTRAS = ("plots", "tensorboard", "word2vec", "embeddings", "wandb")

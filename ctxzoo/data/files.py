@@ -23,6 +23,12 @@ from typing import BinaryIO
 OWN_NAMESPACE = "ctxzoo-data"
 NAME_KEPT = 50  # letters of a name that its temporary name begins with; names may have 255 bytes
 MOST_LINKS = 40  # of a chain, as Linux has it
+HUB_PROBE_SECONDS = 5.0
+# A name that ends so is meant as a file, and is on no hub.
+FILE_SUFFIXES = (
+    *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt", ".conll", ".conllu", ".bio", ".iob", ".mid", ".midi"),
+    *(".gz", ".zst", ".bz2", ".zip", ".vec", ".safetensors", ".ckpt"),
+)
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 _PART = r"[A-Za-z0-9_][\w.-]*"
 _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -255,14 +261,15 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
 
 
 def refuse_missing_path(name: str, what: str) -> None:
-    """Refuse a name that can only be a path, of which nothing exists.
+    """Refuse a name that can only be a path, of which nothing exists, within seconds.
 
     Args:
         name: as a user gave it.
         what: what it should be, as "checkpoint", for the message.
 
     Raises:
-        FileNotFoundError: it neither exists as a path nor has the form of a Hub id, or it is a name that is on no hub.
+        FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or
+            that of a file; the Hub does not answer, and its cache lacks it.
     """
     if name and Path(name).exists():
         return
@@ -273,6 +280,32 @@ def refuse_missing_path(name: str, what: str) -> None:
             f"there is no {what} {name!r}: names under {OWN_NAMESPACE}/ are of datasets and on no hub; "
             f"ctxzoo data get {name} gets one"
         )
+    if Path(name).suffix.lower() in FILE_SUFFIXES:
+        raise FileNotFoundError(f"there is no {what} {name!r}: no such file")
+    if not _is_cached(name) and not hub_answers():
+        from huggingface_hub import constants
+
+        raise FileNotFoundError(
+            f"there is no folder {name!r} here, and a repository of that name is not in the cache, while the Hub at "
+            f"{constants.ENDPOINT} cannot be reached; check path and network"
+        )
+
+
+def _is_cached(name: str) -> bool:
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    return constants.HF_HUB_OFFLINE or isinstance(try_to_load_from_cache(name, "config.json"), str)
+
+
+def hub_answers() -> bool:
+    """Ask the Hub for a sign of life: its client itself tries again for half a minute before it gives up."""
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=HUB_PROBE_SECONDS)
+    except Exception:  # the HTTP library behind the session, and so its errors, differ between versions of the client
+        return False
+    return True
 
 
 def is_own_name(name: str) -> bool:

@@ -17,16 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets.exceptions import DatasetGenerationError
-from huggingface_hub import constants, get_session
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
-from ctxzoo.data.files import OWN_NAMESPACE, is_own_name
+from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
-HUB_PROBE_SECONDS = 5.0
-# A name that ends so is meant as a file.
-FILE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt", ".conll", ".conllu", ".gz", ".bz2", ".zst")
 
 _GET_INTO = "ctxzoo data get {} --data_dir {}"
 
@@ -174,7 +170,7 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _can_be_hub_id(name: str) -> bool:
-    if Path(name).suffix in FILE_SUFFIXES:
+    if Path(name).suffix.lower() in FILE_SUFFIXES:
         return False
     try:
         validate_repo_id(name)
@@ -205,18 +201,10 @@ def _cache_of_folder(folder: Path) -> str | None:
 
 def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     """Load the splits after one short probe: the client itself tries again for half a minute before it gives up."""
-    if datasets.config.HF_HUB_OFFLINE or _hub_answers():
+    if datasets.config.HF_HUB_OFFLINE or hub_answers():
         return _load(source, config, cache_dir)
     with _offline():
         return _load(source, config, cache_dir)
-
-
-def _hub_answers() -> bool:
-    try:
-        get_session().head(constants.ENDPOINT, timeout=HUB_PROBE_SECONDS)
-    except Exception:  # the HTTP library behind the session, and so its errors, differ between versions of the client
-        return False
-    return True
 
 
 @contextmanager

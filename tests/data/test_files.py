@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
+from transformers import AutoModelForMaskedLM
 
 from ctxzoo.cli.main import main
 from ctxzoo.data.files import (
@@ -31,6 +33,9 @@ from ctxzoo.data.files import (
     refuse_missing_path,
     write_atomically,
 )
+from ctxzoo.data.sources import DatasetUnavailableError, load_splits
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.training.scoring import check_head
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 FORK = multiprocessing.get_context("fork")
@@ -330,9 +335,42 @@ def test_what_can_only_be_a_path(name: str) -> None:
         refuse_missing_path(name, "checkpoint")
 
 
+@pytest.mark.parametrize("name", ["data/names.conll", "songs/a.MID", "corpus.txt.gz", "vectors.vec"])
+def test_a_name_of_a_file_is_on_no_hub(name: str) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no dataset '.*': no such file$"):
+        refuse_missing_path(name, "dataset")
+    with pytest.raises(DatasetUnavailableError, match="no file or folder"):
+        load_splits(name)
+
+
 @pytest.mark.parametrize("name", ["someone/thing", "bert-base-uncased", "a.b/c_d-e"])
-def test_what_may_be_a_hub_id(name: str) -> None:
+def test_what_may_be_a_hub_id(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("ctxzoo.data.files.hub_answers", lambda: True)
     refuse_missing_path(name, "checkpoint")
+
+
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_a_hub_that_does_not_answer_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_cached: bool
+) -> None:
+    """The client itself would try again for half a minute, whatever reads the name."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it tries again"))
+    if is_cached:
+        (tmp_path / "models--runs--none" / "refs").mkdir(parents=True)
+        (tmp_path / "models--runs--none" / "refs" / "main").write_text("0" * 40)
+        config = tmp_path / "models--runs--none" / "snapshots" / ("0" * 40) / "config.json"
+        config.parent.mkdir(parents=True)
+        config.write_text("{}")
+        refuse_missing_path("runs/none", "checkpoint")
+        return
+    said = r"no folder 'runs/none' here, .* cannot be reached; check path and network"
+    for read in (load_saved_model, lambda name: check_head(AutoModelForMaskedLM, name)):
+        with pytest.raises(FileNotFoundError, match=said):
+            read("runs/none")
 
 
 def test_what_is_there(tmp_path: Path) -> None:

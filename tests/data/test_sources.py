@@ -6,6 +6,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
+from huggingface_hub import constants
 
 from ctxzoo.data import sources
 from ctxzoo.data.files import refuse_missing_path
@@ -104,7 +105,7 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
         return original(*arguments, **options)
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", offline)
-    monkeypatch.setattr(sources, "_hub_answers", lambda: False)
+    monkeypatch.setattr(sources, "hub_answers", lambda: False)
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(DatasetUnavailableError) as caught:
         load_splits("nobody/nothing", str(tmp_path))
@@ -121,8 +122,8 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
 
 
 def test_the_hub_counts_as_silent_when_the_connection_fails(monkeypatch):
-    monkeypatch.setattr(sources.constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port: refused at once
-    assert not sources._hub_answers()
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port: refused at once
+    assert not sources.hub_answers()
 
 
 def test_an_empty_folder_is_unavailable(tmp_path):
@@ -237,7 +238,7 @@ def test_a_folder_with_a_blank_in_its_name(tmp_path):
 @pytest.mark.parametrize("name", ["ctxzoo-data/reuters8", "ctxzoo-data/never-made"])
 def test_names_of_our_own_never_reach_the_hub(name, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("asked"))
-    monkeypatch.setattr(sources, "get_session", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(sources, "hub_answers", lambda: pytest.fail("asked"))
     with pytest.raises(DatasetUnavailableError, match=f"on no hub. Get it: ctxzoo data get {name} --data_dir"):
         load_splits(name, str(tmp_path / "my data"), sample=True)
     with pytest.raises(
