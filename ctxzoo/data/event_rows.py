@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,14 @@ import pyarrow.compute as pc
 
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import leave_out, note
-from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet, with_times
+from ctxzoo.data.row_files import (
+    as_text,
+    read_delimited,
+    read_json_lines,
+    read_parquet,
+    table_of_objects,
+    with_times,
+)
 from ctxzoo.data.sources import DatasetFileError, load_splits, plain_column, plain_type
 from ctxzoo.data.text_files import file_kind
 
@@ -68,26 +75,8 @@ def read_event_table(path: Path, columns: EventColumns) -> pa.Table:
     if kind == ".parquet":
         return with_times(read_parquet(path), columns.time)
     if kind == ".jsonl":
-        return with_times(_table_of(read_json_lines(path)), columns.time)
+        return with_times(table_of_objects(read_json_lines(path)), columns.time)
     return with_times(read_delimited(path, (columns.user, columns.item, columns.time)), columns.time)
-
-
-def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return objects as a table; a column of mixed types, such as the ids 7 and "007", is text."""
-    found = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
-        try:
-            found[name] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            found[name] = pa.array([_as_text(value) for value in values])
-    return pa.table(found)
-
-
-def _as_text(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_as_text(one) for one in value]
-    return None if value is None else str(value)
 
 
 def histories_of_events(where: str, table: pa.Table, columns: EventColumns, otherwise: str) -> Histories:
@@ -174,7 +163,7 @@ def seconds_of(times: Sequence[Any]) -> list[float]:
     try:
         column = pa.array(values, from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        column = pa.array([_as_text(value) for value in values])
+        column = pa.array([as_text(value) for value in values])
     if column.null_count:
         raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
     return times_as_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))

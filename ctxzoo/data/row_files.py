@@ -128,6 +128,25 @@ def _peekable(stream: BinaryIO) -> io.BufferedReader:
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, PEEK)  # type: ignore[arg-type]
 
 
+def table_of_objects(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return objects as a table; a column of mixed types, such as the ids 7 and "007", is text."""
+    found = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
+        try:
+            found[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            found[name] = pa.array([as_text(value) for value in values])
+    return pa.table(found)
+
+
+def as_text(value: Any) -> Any:
+    """Return a value as text, those of a list each; None stays None."""
+    if isinstance(value, list):
+        return [as_text(one) for one in value]
+    return None if value is None else str(value)
+
+
 def with_numbers(table: pa.Table, names: Iterable[str]) -> pa.Table:
     """Return a table in which those of the named columns that are text and hold a number in each row are numbers.
 

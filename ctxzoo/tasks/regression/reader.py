@@ -15,14 +15,22 @@ import pyarrow.compute as pc
 from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.own_splits import group_numbers
 from ctxzoo.data.reading_notes import note
-from ctxzoo.data.row_files import NUMBER, load_tables, read_delimited, read_parquet, with_numbers
+from ctxzoo.data.row_files import (
+    NUMBER,
+    load_tables,
+    read_delimited,
+    read_json_lines,
+    read_parquet,
+    table_of_objects,
+    with_numbers,
+)
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
 from ctxzoo.tasks.regression.sample import sample_rows
 
-NUMBER_FILES = (".csv", ".tsv", ".parquet")
+NUMBER_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 VECTOR, TARGET, ROW = "x", "y", "row"  # columns of datasets whose features stand in one list
 Numbers = npt.NDArray[np.float64]
 
@@ -76,8 +84,8 @@ def read_rows(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated rows); a .csv, .tsv or .parquet file of columns of numbers, which is the split
-            "train"; a folder or Hub id that `datasets` can load, of such columns, or of lists `x` and numbers `y`.
+        dataset: "sample" (generated rows); a .csv, .tsv, .jsonl or .parquet file of columns of numbers, which is the
+            split "train"; a folder or Hub id that `datasets` can load, of such columns, or of lists `x` with `y`.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         config_name: of a dataset with several, such as "airline"; default: the one that it names.
         target_column: what is predicted; default: `y` where there is one, else the last column.
@@ -122,7 +130,7 @@ def read_number_table(path: Path) -> pa.Table:
         raise DatasetFileError(f"{path} is no {', '.join(NUMBER_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
         return read_parquet(path)
-    table = read_delimited(path)
+    table = table_of_objects(read_json_lines(path)) if kind == ".jsonl" else read_delimited(path)
     return with_numbers(table, table.column_names)
 
 

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError, DatasetUnavailableError, dataset_fingerprint
-from ctxzoo.tasks.text_classification.reader import check_texts, read_texts
+from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, read_texts
 
 
 @pytest.fixture(autouse=True)
@@ -332,3 +333,42 @@ def test_labels_that_differ_in_blanks_or_case_are_told(tmp_path, caplog):
     caplog.clear()
     read_texts(written(tmp_path, "b.csv", "text,label\na,pos\nb,neg\n"))
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("written_as", "names", "counted"),
+    [
+        (["001", "007", "7"], ["001", "007", "7"], 0),
+        (["1", "01", "1"], ["01", "1"], 0),
+        (["NA", "null", "nan"], ["NA", "nan", "null"], 0),
+        (["true", "False", "true"], ["False", "true"], 0),
+        (["2024-01-31", "2024-02-01", "x"], ["2024-01-31", "2024-02-01", "x"], 0),
+        (["10", "9", "8"], ["8", "9", "10"], 0),
+        (["0.0", "1.0", "1"], ["0", "1"], 2),
+    ],
+)
+def test_labels_are_what_the_file_says(tmp_path, written_as, names, counted):
+    """A column of labels was read as numbers, dates, truth values or nothing where all of it could be that."""
+    content = "".join(f"word{row},{label}\n" for row, label in enumerate(written_as))
+    alike = {"a.csv": f"text,label\n{content}", "a.tsv": "text\tlabel\n" + content.replace(",", "\t")}
+    objects = [{"text": f"word{row}", "label": label} for row, label in enumerate(written_as)]
+    alike["a.jsonl"] = "\n".join(map(json.dumps, objects))
+    for name, text in alike.items():
+        with reading_notes() as notes:
+            path = written(tmp_path, name, text)
+            found = check_texts(load_texts(path)[0], any_labels=True)
+        assert found.label_names == names
+        read_as = [names[label] for label in found.splits["train"]["label"]]
+        assert read_as == [label.removesuffix(".0") for label in written_as]
+        assert notes.counts() == ({"labels written as 1.0, read as 1": counted} if counted else {})
+
+
+def test_labels_of_several_files_are_numbers_where_all_are(tmp_path):
+    train = {"text": ["a", "b"], "label": ["0", "1"]}
+    for other, names in (([1, 0], ["0", "1"]), ([0.0, 1.0], ["0", "1"]), (["1", "0"], ["0", "1"])):
+        splits = {"train": split(**train), "test": split(text=["c", "d"], label=other)}
+        found = check_texts(splits)
+        assert found.label_names == names
+        assert found.splits["test"]["label"][:] == [int(label) for label in other]
+    splits["test"] = split(text=["c", "d"], label=["01", "1"])
+    assert check_texts(splits).label_names == ["0", "01", "1"]
