@@ -16,7 +16,7 @@ CONFIG: Mapping[str, Mapping[str, Any]] = {
     "nipen": {"amortized_bills": True, "trust_lambda": 1000, "topic_lambda": 1, "num_topics": 10, **_SEARCHED},
     "vote_baseline": {},
 }
-DATA: Mapping[str, Any] = {"batch_size": 128}
+DATA: Mapping[str, Any] = {"batch_size": 128, "cut_outcomes": True}
 TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 2e-2, "text_learning_rate": 1e-3}
 RUN: Mapping[str, Any] = {"decay": True}
 TRAINER: Mapping[str, Any] = {

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ctxzoo.data.reading_notes import note
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.results.figures import draw_lists, new_figure, save_figure
 from ctxzoo.training.scoring import in_evaluation_mode
@@ -85,7 +86,8 @@ def draw_ideal_points(
 
     Raises:
         ImportError: matplotlib is missing.
-        ValueError: see `ideal_points`; the name of the file does not end in .png.
+        ValueError: See `ideal_points`; fewer than two legislators have a point of others; the name of the file does not
+            end in .png.
     """
     config: Any = model.config
     points = ideal_points(model)
@@ -95,7 +97,14 @@ def draw_ideal_points(
     figure = new_figure(6.0, 4.2)
     axes = figure.subplots()
     found = None
-    if theirs is not None:
+    if theirs is not None and others is not None:
+        matched = int(np.isfinite(theirs).sum())
+        if matched < 2:
+            raise ValueError(
+                f"{matched} of the {len(names):,} legislators of the model, such as {names[0]!r}, has a point of "
+                f"{called}, whose names are {', '.join(map(repr, list(others)[:2]))} and the like; expected two or more"
+            )
+        note(called, "legislators of the model without a point there, left out of the comparison", len(names) - matched)
         found = correlation(points.tolist(), theirs.tolist())
         both = np.isfinite(theirs)
         points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)

@@ -46,7 +46,7 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     is_cast = name.strip().casefold() == CAST_CODE_COLUMN or _are_cast_codes({one for one in spelled if one})
     meaning: dict[str, int] = CAST_CODES if is_cast else SPELLINGS
-    votes = np.array([meaning.get(one, BAD) for one in spelled])[places]
+    votes: npt.NDArray[np.int64] = np.array([meaning.get(one, BAD) for one in spelled])[places]
     for row in np.flatnonzero(votes == BAD).tolist():
         said = values[places[row]]
         leave_out(f"{where}, row {row}", TextFormatError(f"{where}, row {row}: the vote is {_shown(said)}; {EXPECTED}"))
