@@ -433,8 +433,9 @@ class HigherOrderAttention(Attention):
     def _by_head(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
         # Where autocast is off, what it computed before may have fewer digits than the weights.
         weight = layer.weight
-        mapped: torch.Tensor = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
-        return mapped.unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
+        mapped: Any = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
+        heads: torch.Tensor = mapped.unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
+        return heads
 
     def _features(self, x: torch.Tensor, is_query: bool) -> torch.Tensor:
         """Return features that are not negative, (B, h, n, M)."""

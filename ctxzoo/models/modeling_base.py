@@ -77,6 +77,20 @@ class ZooPreTrainedModel(PreTrainedModel):
         """The device of the parameters; the CPU where none is left, as in a quantised model."""
         return next((x.device for x in self.parameters()), torch.device("cpu"))
 
+    def _set_gradient_checkpointing(self, enable: bool = True, *args: Any, **options: Any) -> None:
+        """Set what transformers sets, where the model does as it is told.
+
+        Raises:
+            ValueError: `use_reentrant=True`, which loses the gradient of what blocks give beside their steps; or
+                another `every_n_layers` than 1.
+        """
+        function = options.get("gradient_checkpointing_func", args[0] if args else None)
+        if enable and getattr(function, "keywords", {}).get("use_reentrant", False):
+            raise ValueError("gradient checkpointing with use_reentrant=True is not supported; expected False")
+        if enable and options.get("every_n_layers", 1) != 1:
+            raise ValueError(f"every_n_layers={options['every_n_layers']} is not supported; expected 1, every layer")
+        super()._set_gradient_checkpointing(enable, *args, **options)
+
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse what torch calls in place of `forward` while `torch.jit.trace` traces."""
         refuse_jit_trace(type(self).__name__)

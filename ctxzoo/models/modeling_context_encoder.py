@@ -24,6 +24,7 @@ from .layers_context_encoder_time_position import IN_SCORES, TimeWeight, build_t
 from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
+from .ops_checkpointing import call_checkpointed
 from .ops_context_encoder_losses import squared_error
 from .ops_context_encoder_positions import kept_places, step_positions
 from .ops_context_encoder_timestamps import check_timestamps
@@ -100,6 +101,7 @@ class ContextEncoderPreTrainedModel(TextPreTrainedModel):
     config: ContextEncoderConfig
     base_model_prefix = "encoder"
     logged_outputs = ("clamped",)
+    supports_gradient_checkpointing = True
     _is_stateful = True
 
     def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:
@@ -119,6 +121,8 @@ class ContextEncoderPreTrainedModel(TextPreTrainedModel):
 
 class ContextEncoderModel(ContextEncoderPreTrainedModel):
     """The encoder: pre-norm blocks of attention and a network, over words or over rows of numbers."""
+
+    gradient_checkpointing = False
 
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
@@ -216,19 +220,16 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         rotary = self.positions.rotary(positions)
         for attention in self.attentions:
             attention.begin_pass()
-        for index, block in enumerate(self.blocks):
+        for index in range(len(self.blocks)):
             is_last = index == len(self.blocks) - 1
-            x, aux = block(
-                x,
-                mask,
-                self.config.causal,
-                rotary=rotary,
-                score_bias=None if kernel is None else self.time_weights[index](kernel),
-                state=None if state is None else state[1 + index],
-                use_cache=use_cache,
-                output_attentions=wants_weights,
-                places=steps_to_keep if is_last and not needs_all else None,
-            )
+            options = {
+                "rotary": rotary,
+                "state": None if state is None else state[1 + index],
+                "use_cache": use_cache,
+                "output_attentions": wants_weights,
+                "places": steps_to_keep if is_last and not needs_all else None,
+            }
+            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)
             hidden_states.append(x)
             results.append(aux)
         if needs_all:
@@ -255,6 +256,16 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
         mean = _mean(terms)
         return None if mean is None else mean / self.config.hidden_size
+
+    def _block(
+        self, index: int, x: torch.Tensor, mask: torch.Tensor, kernel: torch.Tensor | None, options: dict[str, Any]
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Return what a block gives; kernel (B, n, n) or None is that of times, and options are of `EncoderBlock`."""
+        score_bias = None if kernel is None else self.time_weights[index](kernel)
+        read: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
+            x, mask, self.config.causal, score_bias=score_bias, **options
+        )
+        return read
 
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None

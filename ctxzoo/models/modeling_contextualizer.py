@@ -63,6 +63,7 @@ class ContextualizerPreTrainedModel(TextPreTrainedModel):
 
     config: ContextualizerConfig
     base_model_prefix = "contextualizer"
+    supports_gradient_checkpointing = True
 
 
 class ContextualizerModel(ContextualizerPreTrainedModel):

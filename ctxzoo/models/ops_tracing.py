@@ -22,7 +22,7 @@ def refuse_jit_trace(name: str) -> None:
     Raises:
         NotImplementedError: it does.
     """
-    if torch.jit.is_tracing():
+    if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
         raise NotImplementedError(
             f"torch.jit.trace of {name} would keep the sizes of the example, and be wrong at others; use "
             "torch.export.export(model, (), batch, dynamic_shapes=...), which does not"

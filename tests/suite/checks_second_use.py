@@ -12,7 +12,7 @@ from torch import nn
 
 from tests.suite.checks_gradients import STEP, direction_like, padding_rows
 from tests.suite.marks import through_heads
-from tests.suite.subjects import BEYOND_ANY_OUTPUT, Subject, named_tensors
+from tests.suite.subjects import BEYOND_ANY_OUTPUT, Subject, gradients, named_tensors
 
 RECURRENT = (nn.LSTM, nn.GRU)
 REFUSALS = re.compile("no second derivatives|is not implemented")  # ours, and torch's own
@@ -49,6 +49,32 @@ class SecondUseChecks:
     def test_tracing_for_torchscript_is_refused(self, subject: Subject) -> None:
         with pytest.raises(NotImplementedError, match=r"keep the sizes of the example, .* use torch\.export\.export"):
             torch.jit.trace(subject.model(), example_kwarg_inputs=subject.batch())
+
+    @through_heads
+    def test_gradient_checkpointing_changes_no_gradient_or_is_refused(self, subject: Subject) -> None:
+        """With dropout: what is computed again drops the same."""
+        model, batch = subject.model(dtype=torch.float64).train(), subject.batch(dtype=torch.float64, labels=True)
+        if not model.supports_gradient_checkpointing:
+            with pytest.raises(ValueError, match=f"{type(model).__name__} does not support .* checkpointing"):
+                model.gradient_checkpointing_enable()
+            return
+
+        def results() -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+            torch.manual_seed(7)
+            value = subject.scalar(model(**batch))
+            found = gradients(value, model)
+            return found, value.detach()
+
+        expected, value = results()
+        model.gradient_checkpointing_enable()
+        found, again = results()
+        assert torch.equal(again, value)
+        for name, x in expected.items():
+            torch.testing.assert_close(
+                found[name], x, rtol=1e-9, atol=1e-12, msg=lambda text, name=name: f"{name}: {text}"
+            )
+        with pytest.raises(ValueError, match="use_reentrant=True is not supported"):
+            model.gradient_checkpointing_enable({"use_reentrant": True})
 
     @through_heads
     def test_second_derivatives_equal_differences_or_are_refused(self, subject: Subject) -> None:

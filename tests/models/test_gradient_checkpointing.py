@@ -1,0 +1,57 @@
+"""Gradient checkpointing: how much memory of a training step it saves at 2,048 words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.modeling_context_encoder import (
+    ContextEncoderForCausalLM,
+    ContextEncoderForSequenceClassification,
+    ContextEncoderForTokenClassification,
+)
+from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
+
+LENGTH = 2048
+ENCODER = {"vocab_size": 50, "word_dim": 32, "hidden_size": 32, "num_heads": 2, "num_layers": 4}
+
+
+def peak_bytes(model: Any, batch: dict[str, torch.Tensor]) -> int:
+    """The most memory that a training step holds beside model and batch."""
+    model.train()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        model(**batch).loss.backward()
+    now = most = 0
+    events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model_class", "config"),
+    [
+        (ContextEncoderForSequenceClassification, ContextEncoderConfig(**ENCODER, attention="dot")),
+        (ContextEncoderForTokenClassification, ContextEncoderConfig(**ENCODER, attention="ikan", kernel="direct")),
+        (ContextEncoderForCausalLM, ContextEncoderConfig(**ENCODER, attention="esa", causal=True)),
+        (ContextEncoderForSequenceClassification, ContextEncoderConfig(**ENCODER, attention="hsa")),
+        (ContextualizerForSequenceClassification, ContextualizerConfig(vocab_size=50, word_dim=32)),
+    ],
+    ids=["dot", "ikan", "esa", "hsa", "contextualizer"],
+)
+def test_a_step_at_2048_words_needs_at_most_six_tenths(model_class: Any, config: Any) -> None:
+    torch.manual_seed(0)
+    model = model_class(config)
+    ids = torch.randint(1, 50, (1, LENGTH))
+    labels = torch.tensor([1]) if model_class.__name__.endswith("SequenceClassification") else ids % 2
+    batch = {"input_ids": ids, "labels": labels}
+    without = peak_bytes(model, batch)
+    model.gradient_checkpointing_enable()
+    assert peak_bytes(model, batch) <= 0.6 * without
