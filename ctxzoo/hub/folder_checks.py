@@ -133,7 +133,10 @@ def head_class(architecture: Architecture, content: dict[str, Any], folder: Path
         if named == [model_class.__name__]:
             return model_class
     known = ", ".join(cls.__name__ for cls in architecture.model_classes.values())
-    raise CheckpointFolderError(f"{folder / CONFIG}: architectures is {named}; expected one of {known}")
+    raise CheckpointFolderError(
+        f"{folder / CONFIG}: architectures is {named}; expected one of {known}. A model of a "
+        "class of your own is loaded in Python, with its from_pretrained"
+    )
 
 
 def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:

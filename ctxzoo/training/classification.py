@@ -67,7 +67,7 @@ class ClassificationTask(ZooTask):
     Scores: those of `ClassificationScores`, without smoothing.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`; `label_fields` gives the config the names of the labels.
         label_names: labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
             head is for other labels, or for these in another order, which a warning tells.
@@ -87,6 +87,7 @@ class ClassificationTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         label_names: Sequence[str] | None = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-3,
@@ -104,6 +105,7 @@ class ClassificationTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

@@ -18,7 +18,7 @@ class NextItemTask(ZooTask):
     """Trains and scores a model that predicts each thing of a sequence from those before it, all of them in one pass.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
         ties: where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
 
@@ -32,6 +32,7 @@ class NextItemTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-3,
         weight_decay: float = 0.0,
@@ -44,6 +45,7 @@ class NextItemTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

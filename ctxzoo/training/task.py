@@ -87,13 +87,15 @@ class ZooTask(lightning.LightningModule, ABC):
     Args:
         model_config: a config as a plain dict with its `model_type`.
         pretrained: a checkpoint folder or Hub id instead.
+        model: A model that is there already instead, such as one of a class of your own (docs/change_a_model.md). It is
+            no hyperparameter: `load_from_checkpoint` takes it again.
         optimiser: adadelta, adam, adamw or sgd.
         learning_rate, weight_decay, warmup_steps, momentum: of the optimiser; see `build_optimiser`.
         decay_steps: steps until the rate is zero; None keeps it constant.
         halve_after: epochs in a row without a better `monitor` after which the rate is halved; 0: never.
 
     Raises:
-        ValueError: not exactly one of model_config and pretrained.
+        ValueError: not exactly one of model_config, pretrained and model.
         NonFiniteLossError: in training, naming step, learning rate and examples.
     """
 
@@ -106,6 +108,7 @@ class ZooTask(lightning.LightningModule, ABC):
         model_config: dict[str, Any] | None,
         pretrained: str | None,
         *,
+        model: Any = None,
         optimiser: OptimiserName,
         learning_rate: float,
         weight_decay: float,
@@ -115,8 +118,8 @@ class ZooTask(lightning.LightningModule, ABC):
         momentum: float | None = None,
     ) -> None:
         super().__init__()
-        self.save_hyperparameters()  # those of the subclass as well
-        self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained)
+        self.save_hyperparameters(ignore=["model"])  # those of the subclass as well
+        self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained, model)
         self.model.train()
         self.test_split = "test"  # the split that test_step's batches come from
         self.scores = torch.nn.ModuleDict({stage: self.new_scores() for stage in STAGES})
@@ -242,16 +245,22 @@ class ZooTask(lightning.LightningModule, ABC):
 
 
 def build_model(
-    auto_class: Any, model_config: dict[str, Any] | None, pretrained: str | None, load: Callable[[str], Any]
+    auto_class: Any,
+    model_config: dict[str, Any] | None,
+    pretrained: str | None,
+    load: Callable[[str], Any],
+    model: Any = None,
 ) -> Any:
-    """Return the model that a task trains: a new one of its config, or what `load` gives for a checkpoint.
+    """Return the model that a task trains: a new one of its config, what `load` gives for a checkpoint, or `model`.
 
     Raises:
         OSError: there is no such checkpoint.
-        ValueError: not exactly one of model_config and pretrained; see also `load`.
+        ValueError: not exactly one of model_config, pretrained and model; see also `load`.
     """
-    if (model_config is None) == (pretrained is None):
-        raise ValueError("give either model_config or pretrained")
+    if sum(one is not None for one in (model_config, pretrained, model)) != 1:
+        raise ValueError("give either model_config or pretrained, or a model")
+    if model is not None:
+        return model
     if pretrained is None:
         return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
     refuse_missing_path(pretrained, "checkpoint")

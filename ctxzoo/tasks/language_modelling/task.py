@@ -62,7 +62,7 @@ class LanguageModellingTask(ZooTask):
     of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
 
     Raises:
@@ -79,6 +79,7 @@ class LanguageModellingTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 2e-3,
         weight_decay: float = 0.0,
@@ -90,6 +91,7 @@ class LanguageModellingTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

@@ -68,7 +68,7 @@ class PolyphonicMusicTask(ZooTask):
     `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
         divide_by: the rate is divided by it after each epoch whose validation is worse than that of each of the three
             before, see `DivideOnRise`; 1: never.
@@ -89,6 +89,7 @@ class PolyphonicMusicTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 2e-3,
         weight_decay: float = 0.0,
@@ -113,6 +114,7 @@ class PolyphonicMusicTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

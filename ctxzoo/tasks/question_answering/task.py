@@ -28,7 +28,8 @@ class QuestionAnsweringTask(ZooTask):
     they are scored by `nll` alone.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see `ZooTask`.
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see
+            `ZooTask`.
 
     Raises:
         ValueError, NonFiniteLossError: see `ZooTask`; the latter names the questions of the batch.
@@ -42,6 +43,7 @@ class QuestionAnsweringTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adadelta",
         learning_rate: float = 0.5,
         weight_decay: float = 0.0,
@@ -51,6 +53,7 @@ class QuestionAnsweringTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

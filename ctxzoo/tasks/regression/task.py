@@ -42,7 +42,7 @@ class RegressionTask(ZooTask):
     squared error of the scaled target over the rows that have one; scores are in its unit.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
 
     Raises:
@@ -59,6 +59,7 @@ class RegressionTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-2,
         weight_decay: float = 0.0,
@@ -70,6 +71,7 @@ class RegressionTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

@@ -56,7 +56,7 @@ class VotePredictionTask(ZooTask):
     A batch holds what `VoteDataModule` gives. What the trust network reads are votes of the training, in every split.
 
     Args:
-        model_config, pretrained, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
+        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
             halve_after: see `ZooTask`.
         text_learning_rate: of what reads texts, where that is to have another rate; points of single bills, which are
             in one batch of an epoch each, need higher ones.
@@ -74,6 +74,7 @@ class VotePredictionTask(ZooTask):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         optimiser: OptimiserName = "adam",
         learning_rate: float = 1e-3,
         text_learning_rate: float | None = None,
@@ -86,6 +87,7 @@ class VotePredictionTask(ZooTask):
         super().__init__(
             model_config,
             pretrained,
+            model=model,
             optimiser=optimiser,
             learning_rate=learning_rate,
             weight_decay=weight_decay,

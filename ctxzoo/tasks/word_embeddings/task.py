@@ -61,18 +61,19 @@ class WordPredictionTask(lightning.LightningModule):
         model_config: dict[str, Any] | None = None,
         pretrained: str | None = None,
         *,
+        model: Any = None,
         training: dict[str, Any],
         data: dict[str, Any] | None = None,
         total_words: int = 0,
     ) -> None:
         super().__init__()
         # Trainings from before there was `pretrained` are still resumed: their checkpoints do not name it.
-        self.save_hyperparameters(ignore=["pretrained"] if pretrained is None else [])
+        self.save_hyperparameters(ignore=["model", *(["pretrained"] if pretrained is None else [])])
         # DistributedDataParallel knows no gradients that are sparse by themselves; they are summed here.
         self.automatic_optimization = False
         self.settings = WordEmbeddingTraining(**training)
         load = WordEmbeddingForMaskedLM.from_pretrained
-        self.model = build_model(AutoModelForMaskedLM, model_config, pretrained, load)
+        self.model = build_model(AutoModelForMaskedLM, model_config, pretrained, load, model)
         self.model.set_sparse_gradients(True)
         self.model.train()
         self._untrained_loss = untrained_loss(self.model, self.settings.negative_samples)
