@@ -20,9 +20,10 @@ from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problems
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.pipes import KINDS, pipes_as_files
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
+from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
 
 if TYPE_CHECKING:
     from ctxzoo.cli.inspection import Part
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _quieten()
     try:
         how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
-        with reading_notes(**how) as notes:
+        with pipes_as_files(options), reading_notes(**how) as notes:
             try:
                 status: int = options.command(options)
             finally:
@@ -103,6 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--split", default="test", help="default: test; of a file of texts: train; of a SQuAD file by its name"
     )
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
+    sub.add_argument("--format", choices=KINDS, help=FORMAT)
     sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     sub.add_argument("--batch_size", type=positive, default=128)

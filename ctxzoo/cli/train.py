@@ -7,8 +7,9 @@ import logging
 import sys
 from typing import Any
 
+from ctxzoo.data.pipes import KINDS
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import NO_HEADER, SKIP_BAD, TaskCommands, positive
+from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, TaskCommands, positive
 
 INTERRUPTED = 130
 STOPPED = "stopped; the same command with --resume keeps what is finished and goes on with the rest"
@@ -61,6 +62,7 @@ def _add_options(sub: argparse.ArgumentParser) -> None:
     add(data, "validation", "file of its own to choose the best epoch by; default: drawn from --data")
     add(data, "test", "file of its own to score at the end; default: drawn from --data")
     add(data, "data_dir", "folder of datasets as <namespace>/<name>; default: $CTXZOO_DATA")
+    add(data, "format", FORMAT, choices=KINDS)
     add(data, "no_header", NO_HEADER, action="store_true")
     add(data, "skip_bad", SKIP_BAD, action="store_true")
     model = sub.add_argument_group("model and settings")

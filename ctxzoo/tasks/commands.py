@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ctxzoo.data.row_stream import RowStream
 
 NO_HEADER = "the first line of .csv and .tsv files is a row; columns are then numbered from 0, as --text_column 1 says"
+FORMAT = "of data that comes through a pipe, whose name does not say it; default: as its content shows"
 SKIP_BAD = "leave bad files, rows and documents out, and say how many and which"  # of every command that reads data
 
 

@@ -1,0 +1,74 @@
+"""A pipe, such as `<(zcat rows.csv.gz)`, as a file: what trains and scores reads its data more than once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+OPTIONS = ("data", "validation", "test", "dataset", "texts", "known", "vectors")  # of all commands, that name data
+BY_CONTENT = "vectors"  # its readers look into a file, not at its name
+KINDS = ("csv", "tsv", "jsonl", "json", "parquet", "txt", "conll", "conllu", "mid")
+MARKS = {b"PAR1": "parquet", b"MThd": "mid"}  # first bytes
+GZIP = b"\x1f\x8b"
+PEEK = 1 << 20  # bytes in which the first line is looked for
+
+
+@contextmanager
+def pipes_as_files(options: argparse.Namespace) -> Iterator[None]:
+    """Replace every pipe among the options that name data by a file with its content, which is there in the block.
+
+    Args:
+        options: Of a command; `format` says what a pipe of text holds, since its name does not.
+
+    Raises:
+        ValueError: What a pipe holds can be seen neither from `format` nor from its content.
+    """
+    with tempfile.TemporaryDirectory(prefix="ctxzoo-pipe-") as folder:
+        for option in OPTIONS:
+            value = getattr(options, option, None)
+            if isinstance(value, (str, Path)) and _is_pipe(value):
+                kind = "" if option == BY_CONTENT else getattr(options, "format", None)
+                setattr(options, option, str(_written_down(Path(value), Path(folder) / option, kind)))
+        yield
+
+
+def _is_pipe(value: str | Path) -> bool:
+    try:
+        mode = os.stat(value).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _written_down(pipe: Path, folder: Path, kind: str | None) -> Path:
+    folder.mkdir()
+    whole = folder / "pipe"
+    with pipe.open("rb") as content, whole.open("wb") as file:
+        shutil.copyfileobj(content, file)
+    with whole.open("rb") as file:
+        begin = file.read(PEEK)
+    kind = kind if kind is not None else _kind_of(begin, pipe)
+    ending = f".{kind}" if kind else ""
+    return whole.rename(whole.with_name(f"pipe{ending}{'.gz' if kind and begin.startswith(GZIP) else ''}"))
+
+
+def _kind_of(begin: bytes, pipe: Path) -> str:
+    for mark, kind in MARKS.items():
+        if begin.startswith(mark):
+            return kind
+    if begin.lstrip().startswith(b"{"):
+        try:
+            json.loads(begin.lstrip().split(b"\n")[0])
+        except ValueError:
+            return "json"
+        return "jsonl" if b"\n" in begin.strip() else "json"
+    raise ValueError(
+        f"{pipe} is a pipe, whose name does not say what it holds; give --format, one of {', '.join(KINDS)}"
+    )

@@ -1,0 +1,80 @@
+"""What trains and scores reads a pipe as it reads the file that went into it."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ctxzoo.cli.main import main
+from ctxzoo.data.pipes import pipes_as_files
+from tests.support.own_data import write_reviews
+
+
+@contextmanager
+def piped(pipe: Path, content: bytes) -> Iterator[str]:
+    """Give a named pipe into which the content goes, once."""
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(content), daemon=True)
+    writer.start()
+    yield str(pipe)
+    writer.join(timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("content", "told", "name"),
+    [
+        (b"text,label\na,b\n", "csv", "pipe.csv"),
+        (gzip.compress(b"text\tlabel\n"), "tsv", "pipe.tsv.gz"),
+        (b"PAR1...", None, "pipe.parquet"),
+        (b"MThd...", None, "pipe.mid"),
+        (b'{"text": "a"}\n{"text": "b"}\n', None, "pipe.jsonl"),
+        (b'{\n "data": []\n}', None, "pipe.json"),
+        (b'{"data": []}', None, "pipe.json"),
+    ],
+)
+def test_a_pipe_becomes_a_file_of_its_kind(tmp_path: Path, content: bytes, told: str | None, name: str) -> None:
+    with piped(tmp_path / "63", content) as pipe:
+        options = argparse.Namespace(data=pipe, test=None, format=told)
+        with pipes_as_files(options):
+            file = Path(options.data)
+            assert (file.name, file.read_bytes()) == (name, content)
+        assert not file.exists()
+
+
+def test_what_is_no_pipe_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n")
+    options = argparse.Namespace(data=str(tmp_path / "a.csv"), dataset="sample", test=None, vectors=str(tmp_path))
+    before = dict(vars(options))
+    with pipes_as_files(options):
+        assert vars(options) == before
+
+
+def test_training_and_scoring_read_a_pipe_as_the_file_or_ask_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_reviews(tmp_path / "reviews.csv", 40)
+    content = (tmp_path / "reviews.csv").read_bytes()
+    command = ["train", "text-classification", "--tiny", "--data"]
+    with piped(tmp_path / "62", content) as pipe:
+        assert main([*command, pipe]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "62 is a pipe, whose name does not say what it holds; give --format, one of csv, tsv" in line
+    with piped(tmp_path / "63", content) as pipe:
+        assert main([*command, pipe, "--format", "csv"]) == 0
+    assert "pipe.csv: 40 " in capsys.readouterr().out
+
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    score = ["evaluate", str(checkpoint), "--split", "train", "--dataset"]
+    assert main([*score, "reviews.csv"]) == 0
+    scores = capsys.readouterr().out.partition("metric")[2]
+    with piped(tmp_path / "64", content) as pipe:
+        assert main([*score, pipe, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.partition("metric")[2] == scores
