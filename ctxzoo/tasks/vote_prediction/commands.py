@@ -76,7 +76,7 @@ class VotePredictionCommands(TaskCommands):
         source = own["known"]
         known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
-            header = (columns.bill, columns.text)
+            header = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
             answers = VoteAnswers(model, columns, texts=texts, known=known)
             say_written(options, f"{answer_file(options, answers, columns=header)} predictions")
             return

@@ -134,7 +134,7 @@ class VoteAnswers:
         if rows and not {columns.bill, columns.text} & rows[0].keys():
             raise TextFormatError(
                 f"{stream.name}: neither a column {columns.bill!r} of bills nor {columns.text!r} of their texts; there "
-                f"are {list(rows[0])}"
+                f"are {list(rows[0])} (or set `no_header`, where that is a row)"
             )
         found: list[tuple[Bill, str | None] | None] = []
         for row in rows:

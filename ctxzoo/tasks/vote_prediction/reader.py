@@ -305,7 +305,7 @@ def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
         if name not in table.column_names:
             raise TextFormatError(
                 f"{where}: no column {name!r}; there are {table.column_names}. Name those of legislators, bills and "
-                "votes; a file without a line of names needs one on top"
+                "votes (or set `no_header`, where that is a row)"
             )
     kept = np.ones(table.num_rows, bool)
     found: dict[str, Any] = {}

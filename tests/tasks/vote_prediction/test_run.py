@@ -247,6 +247,10 @@ def test_a_file_of_votes_is_answered_row_by_row(
     rows.to_csv(tmp_path / "test.csv", index=False)
     scores = scores_of(one, str(tmp_path / "test.csv"), known=train)
     assert 100 * right.mean() == pytest.approx(scores["accuracy"], abs=1e-4)
+    rows.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    told = ["--file", str(tmp_path / "bare.csv"), "--known", train, "--output", str(answers)]
+    assert main(["predict", str(one.spec.checkpoint), *told]) == 2
+    assert "neither a column 'bill' of bills nor 'text'" in capsys.readouterr().err
     assert main(["predict", str(one.spec.checkpoint), "--file", train]) == 2
     assert "row 0: this model reads what a bill says, and there is no column 'text'" in capsys.readouterr().err
 
