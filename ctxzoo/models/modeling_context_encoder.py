@@ -29,7 +29,7 @@ from .ops_context_encoder_losses import squared_error
 from .ops_context_encoder_positions import kept_places, step_positions
 from .ops_context_encoder_timestamps import check_timestamps
 from .ops_losses import IGNORED, token_classification_loss
-from .ops_masking import masked_mean
+from .ops_masking import boolean_mask, masked_mean
 from .ops_names import rows_of_names
 from .ops_text_checks import word_mask
 
@@ -543,7 +543,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
         Raises:
             ValueError: prompts with padding.
         """
-        if attention_mask is not None and not bool(attention_mask.all()):
+        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
             raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
         inputs = {"state": state, "use_cache": use_cache, "logits_to_keep": logits_to_keep}
         if state is not None:

@@ -61,6 +61,74 @@ def test_property_9_both_directions_of_one_layer_are_torchs() -> None:
     torch.testing.assert_close(found_state, expected_state)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("layers", "bidirectional"), [(2, False), (1, True)])
+def test_weights_come_from_torchs_layer_and_go_back(bias: bool, layers: int, bidirectional: bool) -> None:
+    shape = {"bias": bias, "batch_first": True, "bidirectional": bidirectional, "dtype": torch.float64}
+    theirs, x = nn.LSTM(4, 5, layers, **shape), example()
+    ours = BetaLSTM.from_lstm(theirs)
+    torch.testing.assert_close(ours(x), theirs(x))
+    back = ours.to_lstm()
+    torch.testing.assert_close(back(x), theirs(x))
+    assert torch.equal(BetaLSTM.from_lstm(back)(x)[0], ours(x)[0])
+    drawn = BetaLSTM.from_lstm(theirs, "noisin")
+    torch.testing.assert_close(drawn.eval()(x), theirs(x))
+    assert not torch.allclose(drawn.train()(x)[0], theirs(x)[0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BetaLSTM(4, 5, proj_size=3), "proj_size=3: the states of a BetaLSTM are not projected; set 0"),
+        (lambda: BetaLSTM.from_lstm(nn.LSTM(4, 5, proj_size=3)), "proj_size=3: the states of a BetaLSTM are not"),
+        (lambda: BetaLSTM.from_lstm(nn.LSTM(4, 5, 2, dropout=0.5)), r"dropout=0\.5, which a BetaLSTM drops otherwise"),
+        (lambda: BetaLSTM.from_lstm(nn.LSTM(4, 5, 2, bidirectional=True)), "2 layers of two directions: those of nn.L"),
+        (
+            lambda: BetaLSTM.from_lstm(nn.LSTM(4, 5), "bibeta5"),
+            r"cell 'bibeta5' has other gates than nn\.LSTM; expected",
+        ),
+        (lambda: BetaLSTM(4, 5, cell="beta").to_lstm(), "cell 'beta', .*: expected lstm or noisin, and rates of 0"),
+        (lambda: BetaLSTM(4, 5, cell="lstm", dropout=0.5).to_lstm(), r"dropout=0\.5, .*: expected lstm or noisin"),
+        (
+            lambda: BetaLSTM(4, 5, 2, cell="noisin", bidirectional=True).to_lstm(),
+            "2 layers of two directions: those of nn",
+        ),
+    ],
+)
+def test_layers_that_are_none_of_the_other_kind_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("cell", ["lstm", "bibeta5"])
+def test_a_layer_without_bias_is_one_whose_bias_is_0(cell: str) -> None:
+    without, x = BetaLSTM(4, 5, 2, cell=cell, bias=False, dtype=torch.float64).eval(), example(7, 3)
+    assert [name for name, _ in without.named_parameters() if "bias" in name] == []
+    zero = BetaLSTM(4, 5, 2, cell=cell, device="cpu").double().eval()
+    zero.load_state_dict({name: torch.zeros_like(y) for name, y in zero.state_dict().items()} | without.state_dict())
+    assert torch.equal(without(x)[0], zero(x)[0])
+
+
+def test_weights_may_be_normed_pruned_or_an_argument() -> None:
+    layer, x = BetaLSTM(4, 5, cell="bibeta5", dtype=torch.float64).eval(), example(7, 3)
+    expected = layer(x)[0]
+    doubled = {name: 2 * weight for name, weight in layer.named_parameters()}
+    found = torch.func.functional_call(layer, doubled, (x,))[0]
+    again = BetaLSTM(4, 5, cell="bibeta5", dtype=torch.float64).eval()
+    again.load_state_dict(doubled)
+    assert torch.equal(found, again(x)[0])
+    assert not torch.equal(found, expected)
+    normed = nn.utils.parametrizations.weight_norm(again, "weight_hh_l0")
+    torch.testing.assert_close(normed(x)[0], found)
+    normed(x)[0].sum().backward()
+    assert normed.parametrizations.weight_hh_l0.original0.grad is not None
+    nn.utils.prune.l1_unstructured(layer, "weight_ih_l0", amount=0.5)
+    assert (layer.weight_ih_l0 == 0).double().mean() == 0.5
+    assert not torch.equal(layer(x)[0], expected)
+    nn.utils.prune.remove(layer, "weight_ih_l0")
+    assert layer(x)[0].isfinite().all()
+
+
 @pytest.mark.parametrize(
     ("cell", "size", "parameters"),
     [
