@@ -129,7 +129,7 @@ class BetaLSTM(nn.Module):
                 "set lstm.dropout = 0, and give dropout= here"
             )
         _refuse_mixed(lstm.num_layers, lstm.bidirectional)
-        weight = lstm.weight_ih_l0
+        weight: Any = lstm.weight_ih_l0
         made = cls(
             lstm.input_size,
             lstm.hidden_size,

@@ -131,7 +131,7 @@ class _ClosedFormAttention(torch.autograd.Function):
                 weights = second_order_weights(keys, query, factor, mask)
             direct = weights * grad.unsqueeze(1)  # a g
             del weights
-            to_projected, to_weight, to_gate = torch.empty_like(keys), 0.0, 0.0
+            to_projected, to_weight, to_gate = torch.empty_like(keys), torch.zeros_like(factor), torch.zeros_like(query)
             for start in range(0, length, at_a_time):
                 words = slice(start, start + at_a_time)
                 to_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
