@@ -1,0 +1,216 @@
+"""The second use: what `train` read, `evaluate`, `predict` and `explain` read too, whatever shape the file has.
+
+One small training of each problem, from a file as people have them: identifiers of digits with zeros in front, dates,
+quotes, commas and accents in texts, numbers above a million. Then every other shape of the same rows must give the same
+scores and answers, and the lines that the training prints must run as they are printed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxzoo.cli.main import main
+from tests.support.file_shapes import TABLES, Row, write_shape
+
+pytestmark = pytest.mark.slow
+
+WORDS = ("lamp", "chair", "café", "radio", "kettle", "window", "river")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """How one problem is trained and used a second time.
+
+    Attributes:
+        name: What `ctxzoo train` calls it.
+        rows: Makes the rows of the file.
+        options: Arguments that say where in the rows what stands, for every command.
+        train_options: Further ones of the training.
+        shapes: Those in which its readers take the rows.
+        write: Writes one of them.
+        files: Whether `predict` reads files of rows.
+        answered: Columns of an answer that are compared.
+    """
+
+    name: str
+    rows: Callable[[], list[dict[str, Any]]]
+    options: Sequence[str] = ()
+    train_options: Sequence[str] = ()
+    evaluate_options: Sequence[str] = ()
+    shapes: Sequence[str] = TABLES
+    write: Callable[[str, Sequence[Row], Path], Path] = write_shape
+    predict_options: Sequence[str] = ()
+    unlike: frozenset[str] = field(default_factory=frozenset)  # columns of an answer that are the user's own
+
+
+def texts() -> list[dict[str, Any]]:
+    return [
+        {
+            "ticket": f"{number:03d}",
+            "body": f'the {WORDS[number % 7]}, "{("good", "bad")[number % 2]}" said No. {number}: très {WORDS[number % 5]}',
+            "queue": ("001", "007")[number % 2],
+        }
+        for number in range(40)
+    ]
+
+
+def lines() -> list[dict[str, Any]]:
+    return [
+        {"text": f"the {WORDS[number % 7]} of {WORDS[number % 5]} saw a {WORDS[number % 3]} , it said"}
+        for number in range(60)
+    ]
+
+
+def events() -> list[dict[str, Any]]:
+    return [
+        {
+            "customer": f"{user:04d}",
+            "product": f"{10 * (1 + (user + step) % 6):03d}",
+            "date": f"2026-03-{1 + step:02d} 08:{user:02d}:00",
+        }
+        for user in range(40)
+        for step in range(2 + user % 4)
+    ]
+
+
+def houses() -> list[dict[str, Any]]:
+    return [
+        {"income": 900_000.0 + 35_000 * (number * 7 % 40), "rooms": float(number % 9), "price": 1.5e6 + 2e5 * (number % 9)}
+        for number in range(40)
+    ]
+
+
+def votes() -> list[dict[str, Any]]:
+    return [
+        {
+            "legislator": f"{member:03d}",
+            "bill": f"{bill:02d}",
+            "vote": ("Yea", "Nay")[(member + bill) % 2],
+            "text": f"a bill on {WORDS[bill % 7]}, and the {WORDS[bill % 5]} of state",
+        }
+        for bill in range(30)
+        for member in range(6)
+    ]
+
+
+def questions() -> list[dict[str, Any]]:
+    rows = []
+    for number in range(40):
+        name, year = f"{WORDS[number % 7]}ville{number}", str(1900 + number)
+        context = f"In {year}, the town of {name} was “founded” by the river."
+        rows.append(
+            {
+                "id": f"{number:05d}",
+                "title": f"town {number // 2}",
+                "context": context,
+                "question": f"When was {name} founded?",
+                "answers": {"text": [year], "answer_start": [3]},
+            }
+        )
+    return rows
+
+
+def tags() -> list[dict[str, Any]]:
+    return [
+        {
+            "tokens": ["Anna", "saw", "#", WORDS[number % 7], f"{number:03d}"],
+            "pos_tags": ["NAME", "VERB", "SIGN", "NOUN", "007"],
+        }
+        for number in range(40)
+    ]
+
+
+def pieces() -> list[dict[str, Any]]:
+    return [{"notes": [[30 + (number + step) % 9, 50 + step % 5] for step in range(12)]} for number in range(30)]
+
+
+def write_questions(shape: str, rows: Sequence[Row], folder: Path) -> Path:
+    if shape in ("jsonl", "parquet", "folder"):
+        return write_shape(shape, rows, folder)
+    paragraphs = [
+        {
+            "context": row["context"],
+            "qas": [
+                {
+                    "id": int(row["id"]) if shape == "numbers" else row["id"],
+                    "question": row["question"],
+                    "answers": [
+                        {"text": text, "answer_start": start}
+                        for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True)
+                    ],
+                }
+            ],
+        }
+        for row in rows
+    ]
+    data = [{"title": row["title"], "paragraphs": [part]} for row, part in zip(rows, paragraphs, strict=True)]
+    path = folder / "rows.json"
+    content = json.dumps({"version": "1.1", "data": data}, indent=2)
+    content = content.replace("\n", "\r\n") if shape == "crlf" else content
+    path.write_bytes(content.encode("utf-8-sig" if shape == "bom" else "utf-8"))
+    return path
+
+
+def write_tags(shape: str, rows: Sequence[Row], folder: Path) -> Path:
+    if shape in ("jsonl", "parquet"):
+        return write_shape(shape, rows, folder)
+    separator, end = "\t" if shape == "tsv" else " ", "\r\n" if shape == "crlf" else "\n"
+    blocks = [
+        end.join(f"{word}{separator}{tag}" for word, tag in zip(row["tokens"], row["pos_tags"], strict=True))
+        for row in rows
+    ]
+    content = (2 * end).join(blocks) + end
+    place = folder / "rows" if shape == "folder" else folder
+    place.mkdir(exist_ok=True)
+    path = place / ("train.conll" if shape == "folder" else "rows.tsv" if shape == "tsv" else "rows.conll")
+    path.write_bytes(content.encode("utf-8-sig" if shape == "bom" else "utf-8"))
+    return place if shape == "folder" else path
+
+
+def write_lines(shape: str, rows: Sequence[Row], folder: Path) -> Path:
+    if shape not in ("txt", "txt_crlf", "txt_bom"):
+        return write_shape(shape, rows, folder)
+    end = "\r\n" if shape == "txt_crlf" else "\n"
+    path = folder / "rows.txt"
+    text = "".join(row["text"] + end for row in rows)
+    path.write_bytes(text.encode("utf-8-sig" if shape == "txt_bom" else "utf-8"))
+    return path
+
+
+OF_EVENTS = ("--user_column", "customer", "--item_column", "product", "--time_column", "date")
+EVENT_SHAPES = tuple(shape for shape in TABLES if shape != "jsonl")
+PROBLEMS = (
+    Problem("text-classification", texts, ("--text_column", "body"), evaluate_options=("--label_column", "queue")),
+    Problem("regression", houses, (), ("--target_column", "price"), evaluate_options=("--target_column", "price")),
+    Problem("session-recommendation", events, OF_EVENTS, shapes=EVENT_SHAPES),
+    Problem("next-event", events, OF_EVENTS, shapes=EVENT_SHAPES),
+    Problem("vote-prediction", votes),
+    Problem(
+        "question-answering",
+        questions,
+        shapes=("json", "numbers", "crlf", "bom", "jsonl", "parquet", "folder"),
+        write=write_questions,
+    ),
+    Problem(
+        "token-classification",
+        tags,
+        shapes=("conll", "tsv", "crlf", "bom", "jsonl", "parquet", "folder"),
+        write=write_tags,
+    ),
+    Problem("polyphonic-music", pieces, shapes=("jsonl", "parquet", "folder")),
+    Problem(
+        "language-modelling",
+        lines,
+        shapes=("txt", "txt_crlf", "txt_bom", *TABLES),
+        write=write_lines,
+    ),
+    Problem("word-embeddings", lines, shapes=("txt", "txt_crlf", "txt_bom", "folder"), write=write_lines),
+)
