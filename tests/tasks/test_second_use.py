@@ -11,7 +11,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +33,19 @@ class Problem:
         name: What `ctxzoo train` calls it.
         rows: Makes the rows of the file.
         options: Arguments that say where in the rows what stands, for every command.
-        train_options: Further ones of the training.
-        shapes: Those in which its readers take the rows.
+        evaluate_options: Further ones of `evaluate`.
+        shapes: Those in which its readers take the rows; the first is the one of the training.
+        refused: Those of them that are refused in one line after a training from the first.
         write: Writes one of them.
-        files: Whether `predict` reads files of rows.
-        answered: Columns of an answer that are compared.
     """
 
     name: str
     rows: Callable[[], list[dict[str, Any]]]
     options: Sequence[str] = ()
-    train_options: Sequence[str] = ()
     evaluate_options: Sequence[str] = ()
     shapes: Sequence[str] = TABLES
+    refused: Sequence[str] = ()
     write: Callable[[str, Sequence[Row], Path], Path] = write_shape
-    predict_options: Sequence[str] = ()
-    unlike: frozenset[str] = field(default_factory=frozenset)  # columns of an answer that are the user's own
 
 
 def texts() -> list[dict[str, Any]]:
@@ -83,7 +80,11 @@ def events() -> list[dict[str, Any]]:
 
 def houses() -> list[dict[str, Any]]:
     return [
-        {"income": 900_000.0 + 35_000 * (number * 7 % 40), "rooms": float(number % 9), "price": 1.5e6 + 2e5 * (number % 9)}
+        {
+            "income": 900_000.0 + 35_000 * (number * 7 % 40),
+            "rooms": float(number % 9),
+            "price": 1.5e6 + 2e5 * (number % 9),
+        }
         for number in range(40)
     ]
 
@@ -189,7 +190,7 @@ OF_EVENTS = ("--user_column", "customer", "--item_column", "product", "--time_co
 EVENT_SHAPES = tuple(shape for shape in TABLES if shape != "jsonl")
 PROBLEMS = (
     Problem("text-classification", texts, ("--text_column", "body"), evaluate_options=("--label_column", "queue")),
-    Problem("regression", houses, (), ("--target_column", "price"), evaluate_options=("--target_column", "price")),
+    Problem("regression", houses, evaluate_options=("--target_column", "price"), refused=("headless",)),
     Problem("session-recommendation", events, OF_EVENTS, shapes=EVENT_SHAPES),
     Problem("next-event", events, OF_EVENTS, shapes=EVENT_SHAPES),
     Problem("vote-prediction", votes),
@@ -214,3 +215,98 @@ PROBLEMS = (
     ),
     Problem("word-embeddings", lines, shapes=("txt", "txt_crlf", "txt_bom", "folder"), write=write_lines),
 )
+
+
+class Used:
+    """A checkpoint, the file that it was trained on, and what the commands say of them."""
+
+    def __init__(self, problem: Problem, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.problem, self.capsys = problem, capsys
+        self.rows = problem.rows()
+        place = folder / "first"
+        place.mkdir()
+        self.first = problem.write(problem.shapes[0], self.rows, place)
+        options = (*problem.options, *problem.evaluate_options)
+        runs = ("--output_dir", str(folder / "runs"), "--tiny", "--threads", "1", "--accelerator", "cpu")
+        self.printed = self.run("train", problem.name, "--data", str(self.first), *options, *runs)
+        self.checkpoint = re.findall(r"ctxzoo predict (\S+)", self.printed)[0]
+
+    def run(self, *arguments: str) -> str:
+        """Run a command, and return what it printed; a refusal is an error here."""
+        status = main([*arguments])
+        printed = self.capsys.readouterr()
+        assert status == 0, printed.err
+        return printed.out
+
+    def scores(self, file: Path, shape: str) -> dict[str, float]:
+        """Return what `evaluate` says of the rows of a file."""
+        out = file.parent / "scores.json"
+        options = self.named(shape, (*self.problem.options, *self.problem.evaluate_options))
+        self.run(
+            "evaluate", self.checkpoint, "--dataset", str(file), "--split", "train", "--output", str(out), *options
+        )
+        scores: dict[str, float] = json.loads(out.read_text())["metrics"]
+        return scores
+
+    def answers(self, file: Path, shape: str) -> list[dict[str, Any]]:
+        """Return what `predict` adds to the rows of a file, its numbers rounded: batches change their last digits."""
+        out = file.parent / "answers.jsonl"
+        options = self.named(shape, self.problem.options)
+        self.run("predict", self.checkpoint, "--file", str(file), "--output", str(out), *options)
+        own = {*self.rows[0], "remark", *map(str, range(9))} - {"id"}
+        found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        return [rounded({key: value for key, value in row.items() if key not in own}) for row in found]
+
+    def named(self, shape: str, options: Sequence[str]) -> list[str]:
+        """Return options whose columns are called as those of a shape: by their numbers where there is no header."""
+        if shape != "headless":
+            return [*options]
+        columns = [*self.rows[0]]
+        return ["--no_header", *(str(columns.index(word)) if word in columns else word for word in options)]
+
+
+def rounded(value: Any) -> Any:
+    """Return a value, its numbers rounded to three digits."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return round(value, 3) if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_every_shape_of_a_file_gives_the_scores_and_answers_of_the_first(
+    problem: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used = Used(problem, tmp_path, capsys)
+    scores, answers = used.scores(used.first, problem.shapes[0]), used.answers(used.first, problem.shapes[0])
+    assert answers
+    wrong = {}
+    for shape in problem.shapes[1:]:
+        folder = tmp_path / shape
+        folder.mkdir()
+        file = problem.write(shape, used.rows, folder)
+        if shape in problem.refused:
+            assert main(["predict", used.checkpoint, "--file", str(file), *used.named(shape, problem.options)]) == 2
+            assert len(capsys.readouterr().err.splitlines()) == 1
+            continue
+        try:
+            assert used.scores(file, shape) == pytest.approx(scores, rel=1e-4)
+            assert used.answers(file, shape) == answers
+        except AssertionError as error:
+            wrong[shape] = str(error)[:600]
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_the_lines_that_a_training_prints_run(
+    problem: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = Used(problem, tmp_path, capsys)
+    monkeypatch.chdir(tmp_path)
+    command = next(line for line in used.printed.splitlines() if line.strip().startswith("ctxzoo predict"))
+    assert used.run(*shlex.split(command)[1:]).strip()
+    snippet = used.printed.partition("or in Python:\n")[2]
+    if snippet:
+        exec("\n".join(line[4:] for line in snippet.splitlines() if line.startswith("    ")), {})
+        assert capsys.readouterr().out.strip()
