@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +58,7 @@ class OwnTraining(ABC):
         lower_is_better: of that score.
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
             tokenizer and the weights of the checkpoint decide is not among them.
-        predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed.
+        predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed; {test} is the file of test rows.
         called: how a pipeline of the problem is called; of one without a pipeline empty.
     """
 
@@ -72,9 +73,14 @@ class OwnTraining(ABC):
     predicted: ClassVar[str]
     called: ClassVar[str] = ""
 
-    def predict_options(self, checkpoint: Path) -> str:
-        """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed."""
-        return self.predicted
+    def predict_options(self, checkpoint: Path, test: Path) -> str:
+        """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed.
+
+        Args:
+            checkpoint: Its folder.
+            test: File of the rows of test, which problems whose checkpoints read files name.
+        """
+        return self.predicted.format(test=shlex.quote(str(test)))
 
     @abstractmethod
     def variants(self, architecture: str) -> Sequence[str]:

@@ -109,7 +109,7 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
-    _print_end(training, request, run, result, is_new=kept is None)
+    _print_end(training, request, run, result, splits, is_new=kept is None)
     if kept is None and before is not None:
         print(_compared(training, run, result, *before))
     return result
@@ -154,7 +154,9 @@ def _compared(training: OwnTraining, run: Run, result: RunResult, before: RunRes
     )
 
 
-def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result: RunResult, *, is_new: bool) -> None:
+def _print_end(
+    training: OwnTraining, request: TrainingRequest, run: Run, result: RunResult, splits: OwnSplits, *, is_new: bool
+) -> None:
     if not is_new:
         print("this training was finished before; its results are kept")
     if not (is_new and isinstance(run, ZooRun)):  # which has printed it
@@ -163,7 +165,7 @@ def _print_end(training: OwnTraining, request: TrainingRequest, run: Run, result
     for line in training.beside(request, run, result):
         print(line)
     checkpoint = run.spec.checkpoint
-    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predict_options(checkpoint)}")
+    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predict_options(checkpoint, splits.folder / 'test.parquet')}")
     if training.card.pipeline_class is not None:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
 

@@ -128,8 +128,8 @@ def questions() -> list[dict[str, Any]]:
 def tags() -> list[dict[str, Any]]:
     return [
         {
-            "tokens": ["Anna", "saw", "#", WORDS[number % 7], f"{number:03d}"],
-            "pos_tags": ["NAME", "VERB", "SIGN", "NOUN", "007"],
+            "tokens": ["Anna", "&", "saw", "#", WORDS[number % 7], f"{number:03d}"],
+            "pos_tags": ["NAME", "SIGN", "VERB", "SIGN", "NOUN", "007"],
         }
         for number in range(40)
     ]
@@ -140,7 +140,7 @@ def pieces() -> list[dict[str, Any]]:
 
 
 def write_questions(shape: str, rows: Sequence[Row], folder: Path) -> Path:
-    if shape in ("jsonl", "parquet", "folder"):
+    if shape == "folder":
         return write_shape(shape, rows, folder)
     paragraphs = [
         {
@@ -205,7 +205,7 @@ PROBLEMS = (
     Problem(
         "question-answering",
         questions,
-        shapes=("json", "numbers", "crlf", "bom", "jsonl", "parquet", "folder"),
+        shapes=("json", "numbers", "crlf", "bom", "folder"),
         write=write_questions,
     ),
     Problem(

@@ -40,7 +40,7 @@ class NextEventTraining(ZooTraining):
     objective = "recall_at_1"
     kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"max_length"}
 
-    def predict_options(self, checkpoint: Path) -> str:
+    def predict_options(self, checkpoint: Path, test: Path) -> str:
         return f"--history {typed_history(checkpoint, BETWEEN, (f' {AT} 0', f' {AT} 3600'))}"
 
     def variants(self, architecture: str) -> Sequence[str]:

@@ -32,7 +32,7 @@ class MusicTraining(ZooTraining):
     space = SEARCH_SPACE
     objective = "nll"
     lower_is_better = True
-    predicted = "--file beginning.mid --output continued.mid"
+    predicted = "--file {test} --row 0 --output continued.mid"
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(BetaLstmConfig.variants)

@@ -41,7 +41,7 @@ class RegressionTraining(ZooTraining):
     space = SEARCH_SPACE
     objective = "rmse"
     lower_is_better = True
-    predicted = "--file rows.csv --output predicted.json"
+    predicted = "--file {test} --output predicted.csv"
 
     def variants(self, architecture: str) -> Sequence[str]:
         return tuple(ATTENTIONS)

@@ -39,7 +39,7 @@ class SessionTraining(ZooTraining):
     objective = RUN["best_by"]
     kept_with_checkpoint = ZooTraining.kept_with_checkpoint | {"max_length"}
 
-    def predict_options(self, checkpoint: Path) -> str:
+    def predict_options(self, checkpoint: Path, test: Path) -> str:
         return f"--history {typed_history(checkpoint, BETWEEN, ('', ''))}"
 
     def variants(self, architecture: str) -> Sequence[str]:

@@ -35,7 +35,7 @@ class VoteTraining(ZooTraining):
     objective = "log_likelihood"
     predicted = '--text "what the bill says"'
 
-    def predict_options(self, checkpoint: Path) -> str:
+    def predict_options(self, checkpoint: Path, test: Path) -> str:
         model: Any = load_saved_model(str(checkpoint))[0]
         if model.reads_new_bills:
             return self.predicted

@@ -69,7 +69,7 @@ def test_music_of_ones_own_goes_the_whole_way(
     assert main(["train", "polyphonic-music", "--data", "own.jsonl", "--tiny"]) == 0
     said = capsys.readouterr().out
     assert "own.jsonl: 20 pieces: 16 train, 2 validation, 2 test (" in said
-    assert "--file beginning.mid --output continued.mid" in said
+    assert "/test.parquet --row 0 --output continued.mid" in said
     assert "pipeline" not in said
     (checkpoint,) = Path("runs").rglob("checkpoint")
     command = ["predict", str(checkpoint), "--file", "own.jsonl", "--output", "more.mid", "--steps", "3"]

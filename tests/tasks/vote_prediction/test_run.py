@@ -260,7 +260,7 @@ def test_the_line_that_a_training_prints_runs(finished: tuple[VoteRun, RunResult
     config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])
     VoteBaselineForVotePrediction(config).save_pretrained(tmp_path)
     for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].spec.checkpoint, "--text")):
-        options = VoteTraining().predict_options(checkpoint)
+        options = VoteTraining().predict_options(checkpoint, tmp_path)
         assert options.startswith(start)
         assert main(["predict", str(checkpoint), *shlex.split(options)]) == 0
 
