@@ -58,7 +58,8 @@ class OwnTraining(ABC):
         lower_is_better: of that score.
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
             tokenizer and the weights of the checkpoint decide is not among them.
-        predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed; {test} is the file of test rows.
+        predicted: arguments of `ctxzoo predict` behind the checkpoint, as they are typed; {test} stands for the file of
+            test rows.
         called: how a pipeline of the problem is called; of one without a pipeline empty.
     """
 

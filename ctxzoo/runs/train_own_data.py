@@ -165,7 +165,8 @@ def _print_end(
     for line in training.beside(request, run, result):
         print(line)
     checkpoint = run.spec.checkpoint
-    print(f"use it:\n    ctxzoo predict {checkpoint} {training.predict_options(checkpoint, splits.folder / 'test.parquet')}")
+    predicted = training.predict_options(checkpoint, splits.folder / "test.parquet")
+    print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
     if training.card.pipeline_class is not None:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
 

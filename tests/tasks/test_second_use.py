@@ -115,7 +115,7 @@ def questions() -> list[dict[str, Any]]:
         context = f"In {year}, the town of {name} was “founded” by the river."
         rows.append(
             {
-                "id": f"{number:05d}",
+                "id": str(1000 + number),
                 "title": f"town {number // 2}",
                 "context": context,
                 "question": f"When was {name} founded?",
@@ -193,14 +193,14 @@ def write_lines(shape: str, rows: Sequence[Row], folder: Path) -> Path:
 
 
 OF_EVENTS = ("--user_column", "customer", "--item_column", "product", "--time_column", "date")
-EVENT_SHAPES = tuple(shape for shape in TABLES if shape != "jsonl")
+COLUMN_SHAPES = tuple(shape for shape in TABLES if shape != "jsonl")
 PROBLEMS = (
     Problem(
         "text-classification", texts, options=("--text_column", "body"), evaluate_options=("--label_column", "queue")
     ),
-    Problem("regression", houses, evaluate_options=("--target_column", "price")),
-    Problem("session-recommendation", events, options=OF_EVENTS, shapes=EVENT_SHAPES),
-    Problem("next-event", events, options=OF_EVENTS, shapes=EVENT_SHAPES),
+    Problem("regression", houses, evaluate_options=("--target_column", "price"), shapes=COLUMN_SHAPES),
+    Problem("session-recommendation", events, options=OF_EVENTS, shapes=COLUMN_SHAPES),
+    Problem("next-event", events, options=OF_EVENTS, shapes=COLUMN_SHAPES),
     Problem("vote-prediction", votes),
     Problem(
         "question-answering",

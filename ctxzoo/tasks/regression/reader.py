@@ -101,7 +101,7 @@ def read_rows(
         ValueError: there is no such configuration.
     """
     return check_rows(
-        load_rows(dataset, data_dir, config_name),
+        load_rows(dataset, data_dir, config_name, feature_columns or ()),
         target_column,
         feature_columns,
         group_column,
@@ -109,17 +109,23 @@ def read_rows(
     )
 
 
-def load_rows(dataset: str, data_dir: str | None = None, config_name: str | None = None) -> dict[str, datasets.Dataset]:
-    """Return the splits of a dataset; arguments and errors as in `read_rows`."""
+def load_rows(
+    dataset: str, data_dir: str | None = None, config_name: str | None = None, columns: Sequence[str] = ()
+) -> dict[str, datasets.Dataset]:
+    """Return the splits of a dataset; arguments and errors as in `read_rows` and `read_number_table`."""
     if config_name is not None and (dataset == SAMPLE or Path(resolve_dataset(dataset, data_dir)).is_file()):
         raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
     if dataset == SAMPLE:
         return dict(sample_rows())
-    return load_tables(dataset, data_dir, NUMBER_FILES, read_number_table, config_name)[0]
+    return load_tables(dataset, data_dir, NUMBER_FILES, lambda path: read_number_table(path, columns), config_name)[0]
 
 
-def read_number_table(path: Path) -> pa.Table:
+def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     """Return the rows of a file of columns; those of numbers alone are numbers, others text.
+
+    Args:
+        path: The file.
+        columns: Names that the columns get from the left where the file has no header; see `read_delimited`.
 
     Raises:
         DatasetFileError: another kind of file, or one that cannot be read.
@@ -130,7 +136,7 @@ def read_number_table(path: Path) -> pa.Table:
         raise DatasetFileError(f"{path} is no {', '.join(NUMBER_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
         return read_parquet(path)
-    table = table_of_objects(read_json_lines(path)) if kind == ".jsonl" else read_delimited(path)
+    table = table_of_objects(read_json_lines(path)) if kind == ".jsonl" else read_delimited(path, columns)
     return with_numbers(table, table.column_names)
 
 

@@ -185,7 +185,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if self._rows:
             return
         try:
-            rows = split_rows(self.loaded().splits)
+            rows = split_rows(self.loaded().splits, needs_test=self.known_labels is None)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.word_vectors is not None:

@@ -257,13 +257,18 @@ def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
 TENTHS = 10  # parts of `train`; one of them is validation, another test where there is no test split
 
 
-def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows]]:
+def split_rows(splits: dict[str, datasets.Dataset], *, needs_test: bool = True) -> dict[str, tuple[str, Rows]]:
     """Return the name of each split to the split in which its rows are, and these rows, ascending.
 
     Splits that are there stay as they are. Without `test`, `train` is cut by its column `file`: files count in the
     order of their first sentences, and of each ten the ninth is `validation`, the tenth `test`: no document is in two
     splits, and where files are sorted by category each split has some of each. With `test` but without `validation`,
     the last tenth of the sentences of `train` is that. Nothing is drawn, so that splits are always the same.
+
+    Args:
+        splits: Name to sentences.
+        needs_test: Whether a `train` from which no test can be cut is an error, default: True; otherwise it stays
+            whole.
 
     Raises:
         ValueError: without `test`, there is no `train`, no column `file`, or fewer than ten files; without
@@ -282,12 +287,16 @@ def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows
         rows = np.arange(len(train))
         return {**own, "train": ("train", rows[:-held]), "validation": ("train", rows[-held:])}
     if DOCUMENT not in train.column_names:
+        if not needs_test:
+            return own
         raise ValueError(
             f"there is no test split, only {sorted(splits)}, and no column {DOCUMENT!r} by which to cut one from train"
         )
     files: dict[str, int] = {}
     part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[DOCUMENT][:]])
     if len(files) < TENTHS:
+        if not needs_test:
+            return own
         raise ValueError(f"the train split has {len(files)} files; expected {TENTHS} or more to cut test from")
     names = {TENTHS - 2: "validation", TENTHS - 1: "test"}
     cut = {name: ("train", np.flatnonzero(part == number)) for number, name in names.items()}
