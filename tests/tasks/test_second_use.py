@@ -264,7 +264,7 @@ class Used:
         out = file.parent / "answers.jsonl"
         options = self.named(shape, self.problem.options)
         self.run("predict", self.checkpoint, "--file", str(file), "--output", str(out), *options)
-        own = {*self.rows[0], "remark", *map(str, range(9))} - {"id"}
+        own = {*self.rows[0], "tags", "remark", *map(str, range(9))} - {"id"}
         found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         return [rounded({key: value for key, value in row.items() if key not in own}) for row in found]
 

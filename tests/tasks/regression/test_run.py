@@ -249,6 +249,7 @@ def test_times_and_incomes_are_features(
     assert main(["train", "regression", "--data", "own.csv", "--tiny"]) == 0
     (checkpoint,) = Path("runs").rglob("checkpoint")
     assert main(["evaluate", str(checkpoint), "--dataset", "own.csv", "--split", "train"]) == 0
+    capsys.readouterr()
     (tmp_path / "own.csv").write_text("\n".join([*lines, "1e35,0,0"]))
     assert main(["train", "regression", "--data", "own.csv", "--tiny"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
