@@ -107,7 +107,7 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
         column = table.column(name)
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
-        for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good):
+        for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good).tolist():
             is_good[row] = False
             place = f"{where}, row {row}"
             leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))

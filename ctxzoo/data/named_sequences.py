@@ -165,7 +165,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
             self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in self._sequences[split])
             where = f"split {split!r}"
             note(where, f"{self.things} that the model does not know, left out of what is read", self.left_out[split])
-            note(where, f"rows with no second of the {self.things}, in which nothing is predicted", lengths.count(1))
+            note(where, f"rows with one of the {self.things} alone, in which nothing is predicted", lengths.count(1))
 
     def batches(self, split: str, *, training: bool) -> Any:
         pieces = self.sequences(split)

@@ -69,9 +69,9 @@ def with_unknown_targets(
     """
     found = dict(scores)
     if unknown and are_misses:
-        for name in scores.keys() - {"nll"}:
-            found[f"{name}_known"] = scores[name]
-            found[name] = scores[name] * (targets - unknown) / targets
+        for name, value in scores.items():
+            if name != "nll":
+                found |= {name: value * (targets - unknown) / targets, f"{name}_known": value}
     return {**found, "targets": targets, "unknown_targets": unknown}
 
 
