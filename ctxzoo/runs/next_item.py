@@ -35,7 +35,7 @@ class NextItemRun(ZooRun):
     Attributes:
         names_argument: The argument of the DataModule that says which things there are.
         counts_unknown: Whether a target that is not in the training is a miss, as it is for a user; the published
-            results, as those of the papers, are over known targets alone.
+            results are over known targets alone.
     """
 
     names_argument: ClassVar[str]

@@ -55,7 +55,7 @@ def evaluate(
 
     Every item of every session but the first is to be predicted. Those that the model does not know, by their names,
     are misses, and so are those before which it knows none; from the history of the others unknown items are left out.
-    Results of recipes, as those of the papers, are over known targets alone: `recall_at_20_known` and so on.
+    Results of recipes are over known targets alone: `recall_at_20_known` and so on.
 
     Args:
         checkpoint: folder or Hub id, or a model.
