@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling, random_parts, regression_dataset
@@ -240,3 +244,27 @@ def test_the_real_sets() -> None:
         data.setup()
         assert tuple(len(data.rows(split)) for split in ("train", "validation", "test")) == (train, validation, test)
         assert data.features.shape == (train + validation + test, width)
+
+
+NUMBERS = st.one_of(st.floats(-1e30, 1e30), st.integers(-(2**53), 2**53), st.booleans())
+ROWS = st.integers(2, 4).flatmap(lambda width: st.lists(st.lists(NUMBERS, min_size=width, max_size=width), min_size=1))
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(ROWS, st.sampled_from(["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.csv.gz"]))
+def test_numbers_are_those_that_pandas_wrote(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[Any]], name: str
+) -> None:
+    path = tmp_path_factory.mktemp("files") / name
+    frame = pd.DataFrame({f"c{place}": [float(row[place]) for row in rows] for place in range(len(rows[0]))})
+    whole = [float(row[0]).is_integer() and abs(float(row[0])) < 2**53 for row in rows]
+    if all(whole):
+        frame["c0"] = frame["c0"].astype("int64")
+    if name == "a.parquet":
+        frame.to_parquet(path)
+    elif name == "a.jsonl":
+        path.write_text("\n".join(map(json.dumps, frame.to_dict("records"))))
+    else:
+        frame.to_csv(path, index=False, sep="\t" if name == "a.tsv" else ",")
+    found = read_rows(str(path)).splits["train"]
+    assert np.column_stack([found.features, found.targets]).tolist() == frame.astype("float64").values.tolist()
