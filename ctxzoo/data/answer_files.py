@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from ctxzoo.data.files import atomic_file
+from ctxzoo.data.files import atomic_file, is_written_into
 from ctxzoo.data.row_stream import SEPARATORS, Row
 
 OUTPUTS = (".csv", ".tsv", ".jsonl", ".json")
@@ -67,8 +67,9 @@ def write_answers(
     Args:
         chunks: The rows.
         answer: Gives the answers to the rows of a chunk, in their order; None for a row that is left out.
-        output: A .csv, .tsv, .jsonl or .json file, which is there when it is whole; None: the standard output.
-        kind: What is written to the standard output, "csv", "tsv" or "jsonl".
+        output: A .csv, .tsv, .jsonl or .json file, which is there when it is whole; a pipe or device; None: the
+            standard output.
+        kind: What is written where no name says it, "csv", "tsv" or "jsonl".
 
     Returns:
         The number of rows.
@@ -78,7 +79,7 @@ def write_answers(
             of its own.
         OSError: The file cannot be written.
     """
-    kind = kind if output is None else check_answer_file(output)
+    kind = (output and check_answer_file(output)) or kind
     progress = _Progress()
     with _opened(output) as file:
         write = _WRITERS[kind](file)
@@ -93,12 +94,14 @@ def write_answers(
 
 
 def check_answer_file(output: Path) -> str:
-    """Return the kind that the name of a file of answers says.
+    """Return the kind that the name of a file of answers says; none, "", that of a pipe or device.
 
     Raises:
-        ValueError: It says none.
+        ValueError: The name of a file says none.
     """
     kind = output.suffix.lower()
+    if kind not in OUTPUTS and is_written_into(output):
+        return ""
     if kind not in OUTPUTS:
         raise ValueError(f"--output {output}: expected a name that ends in {', '.join(OUTPUTS[:-1])} or {OUTPUTS[-1]}")
     return kind.removeprefix(".")

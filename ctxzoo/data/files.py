@@ -48,7 +48,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file to write")
-    if _is_written_into(path):
+    if is_written_into(path):
         with tempfile.TemporaryDirectory() as folder:
             temporary = Path(folder) / "content"
             yield temporary
@@ -73,7 +73,8 @@ def temporary_names(name: str) -> str:
     return f".{glob.escape(name[:NAME_KEPT])}.*.tmp"
 
 
-def _is_written_into(path: Path) -> bool:
+def is_written_into(path: Path) -> bool:
+    """Return whether `path` is there and no regular file by itself: a pipe, a device, an open file of this process."""
     try:
         return not stat.S_ISREG(path.stat().st_mode) or _descriptor(path) is not None
     except FileNotFoundError:

@@ -244,8 +244,12 @@ def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> N
         what: As "3 labels".
         also: Other files that were written.
     """
-    files = [str(file) for file in (options.output, *also) if file is not None]
-    print(f"{what}: {', '.join(files)}" if files else what, file=sys.stdout if files else sys.stderr)
+    from ctxzoo.data.files import is_written_into
+
+    files = [file for file in (options.output, *also) if file is not None]
+    is_mixed = not files or any(is_written_into(file) for file in files)  # as in --output /dev/stdout
+    line = f"{what}: {', '.join(map(str, files))}" if files else what
+    print(line, file=sys.stderr if is_mixed else sys.stdout)
 
 
 def positive(text: str) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.cli.main import main
+from ctxzoo.data.answer_files import Answer, write_answers
 from ctxzoo.data.pipes import pipes_as_files
 from tests.support.own_data import write_reviews
 
@@ -46,6 +47,27 @@ def test_a_pipe_becomes_a_file_of_its_kind(tmp_path: Path, content: bytes, told:
             file = Path(options.data)
             assert (file.name, file.read_bytes()) == (name, content)
         assert not file.exists()
+
+
+def test_answers_go_into_a_pipe_or_an_open_file(tmp_path: Path) -> None:
+    """As in `--output >(gzip > answers.csv.gz)` and `--output /dev/stdout`."""
+    rows = [{"text": "a"}, {"text": "b"}]
+
+    def answers(rows: list[dict[str, str]]) -> list[Answer]:
+        return [Answer({"label": "x"}, [{"label": "x"}], "x") for _ in rows]
+
+    pipe = tmp_path / "63"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert write_answers([rows], answers, pipe, kind="csv") == 2
+    reader.join(timeout=20)
+    with (tmp_path / "log").open("wb") as file:
+        write_answers([rows], answers, Path(f"/proc/self/fd/{file.fileno()}"), kind="csv")
+    assert read == [(tmp_path / "log").read_text()] == ["text,label\na,x\nb,x\n"]
+    with pytest.raises(ValueError, match=r"expected a name that ends in \.csv"):
+        write_answers([rows], answers, tmp_path / "answers")
 
 
 def test_what_is_no_pipe_stays_as_it_is(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ class PolyphonicMusicCommands(TaskCommands):
         elif options.output is not None:
             write_midi([*notes["prompt"], *notes["continuation"]], options.output, grid)
         if picture is not None:
-            draw_roll(*map(roll_of_notes, notes.values()), picture)
+            prompt, continuation = map(roll_of_notes, notes.values())
+            draw_roll(prompt, continuation, picture)
         said = f"{len(notes['continuation'])} steps behind {len(notes['prompt'])}"
         say_written(options, said, picture)
 

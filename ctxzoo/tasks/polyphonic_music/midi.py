@@ -220,7 +220,7 @@ class _Clock:
     def at(self, tick: int) -> float:
         last = bisect_right(self.ticks, tick) - 1
         # Multiplied first: half a step stays a half, which moves to the later border.
-        return self.steps[last] + (tick - self.ticks[last]) * self.speeds[last] / self.divisor
+        return self.steps[last] + float((tick - self.ticks[last]) * self.speeds[last] / self.divisor)
 
 
 def _check_gaps(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
