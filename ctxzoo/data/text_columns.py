@@ -94,7 +94,7 @@ class TextsOfRows:
         texts: list[str | None] = []
         for row in rows:
             parts = [row.get(name) for name in self.names]
-            told = [part or "" if len(parts) > 1 else part for part in parts]
+            told: list[Any] = [part or "" if len(parts) > 1 else part for part in parts]
             if not all(isinstance(part, str) for part in told) or not any(map(str.strip, told)):
                 shown = ", ".join(
                     f"{str(part)[:40]!r} in {name!r}" for name, part in zip(self.names, parts, strict=True)

@@ -129,7 +129,7 @@ def known_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
 
 def with_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
     """Return a card that names this licence of the weights and these languages; None and none leave what is there."""
-    found = ModelCard(card, ignore_metadata_errors=True)
+    found: Any = ModelCard(card, ignore_metadata_errors=True)
     if licence is not None:
         found.data.license = licence
     if language:

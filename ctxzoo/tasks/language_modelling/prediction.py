@@ -47,7 +47,7 @@ class Continuations:
         """Return the answers to rows, in their order; None for a row without a text."""
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
-        found = []
+        found: list[Answer | None] = []
         for number, text in enumerate(texts, start=begin):
             if text is None:
                 found.append(None)
