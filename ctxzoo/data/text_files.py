@@ -1,4 +1,4 @@
-"""Reading files of text: UTF-8, packed or not, one text a line, a JSON object on each line; errors name the line."""
+"""Reading files of text: UTF-8, packed or not, their lines, a JSON object on a line; errors name the line."""
 
 from __future__ import annotations
 
@@ -93,35 +93,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"{name!r} stands there twice")
         content[name] = value
     return content
-
-
-def read_text_lines(file: Path) -> list[str]:
-    """Return the texts of a file: one a line, or in a .jsonl file the field `text` of the object on each line.
-
-    Raises:
-        FileNotFoundError: no such file.
-        DatasetFileError: not UTF-8, or a line is not JSON or no object.
-        ValueError: a file of another kind, no text at all, a line that is empty, or an object without a text.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(f"no file {str(file)!r}; expected one text a line, or a .jsonl file")
-    kind = file_kind(file)
-    if kind in NOT_LINES:
-        raise ValueError(f"{file} is a {kind} file; expected one text a line, or a .jsonl file")
-    lines = file_lines(file)
-    if not lines:
-        raise ValueError(f"{file} holds no text")
-    texts = []
-    for number, line in enumerate(lines, start=1):
-        where = f"{file}, line {number}"
-        if not line.strip():
-            raise ValueError(f"{where} is empty; remove it, every line is one text")
-        texts.append(_text_of(line, where) if kind == ".jsonl" else line)
-    return texts
-
-
-def _text_of(line: str, where: str) -> str:
-    text = json_object(line, where).get("text")
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(f'{where} is {line[:80]!r}; expected an object with the text in "text"')
-    return text

@@ -19,7 +19,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, with_numbers, with_times
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import file_lines, read_text_lines
+from ctxzoo.data.text_files import file_lines
 
 PROPERTY = settings(max_examples=50, deadline=None, derandomize=True)
 CHARACTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
@@ -106,7 +106,7 @@ def test_a_carriage_return_in_a_text_is_no_end_of_it(
     texts = [text.strip("\r\ufeff") or "x" for text in texts]
     for end in ("\n", "\r\n"):
         path.write_bytes((end.join(texts) + end).encode())
-        assert read_text_lines(path) == texts
+        assert file_lines(path) == texts
 
 
 def test_lines_of_old_files_end_with_carriage_returns(tmp_path: Path) -> None:

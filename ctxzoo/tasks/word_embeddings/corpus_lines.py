@@ -11,10 +11,10 @@ import datasets
 import pyarrow as pa
 
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.text_files import PACKED
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 
 BLOCK = 1 << 20  # bytes
-PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,6 @@ import datasets
 import pytest
 
 from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
-from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import read_text_lines
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.evaluation import evaluate, evaluate_ensemble
@@ -136,33 +133,3 @@ def test_text_of_unknown_words_alone_is_given_a_label(checkpoint: str) -> None:
     alone, *_ = predictions = classify_texts(*load_saved_model(checkpoint), ["zz yy", "w1 w2 w3", "w1"], batch_size=3)
     assert len(predictions) == 3
     assert 0 < alone["score"] <= 1
-
-
-def test_lines_and_json_lines(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes('\ufeffeins zwei\r\n{"text": 1}\nd\u2028rei\n'.encode())
-    assert read_text_lines(tmp_path / "a.txt") == ["eins zwei", '{"text": 1}', "d\u2028rei"]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text, "label": 3}) + "\n" for text in ("a\nb", "ä")))
-    assert read_text_lines(tmp_path / "a.jsonl") == ["a\nb", "ä"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "error", "message"),
-    [
-        ("a.txt", b"", ValueError, "holds no text"),
-        ("a.txt", b"one\n\ntwo\n", ValueError, "line 2 is empty; remove it"),
-        ("a.txt", b"\xff", DatasetFileError, "not UTF-8 text at byte 0"),
-        ("a.jsonl", b'{"text": "a"}\n{', DatasetFileError, "line 2 is not JSON"),
-        ("a.csv", b"text,label\na,b\n", ValueError, "a.csv is a .csv file; expected one text a line, or a .jsonl file"),
-        ("a.jsonl", b'["a"]', ValueError, r"""line 1 is '\["a"\]'; expected an object such as"""),
-        ("a.jsonl", b'{"text": " "}', ValueError, "expected an object with the text"),
-    ],
-)
-def test_damaged_files(tmp_path: Path, name: str, content: bytes, error: type[Exception], message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(error, match=message):
-        read_text_lines(tmp_path / name)
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no file '.*absent\.txt'; expected one text a line"):
-        read_text_lines(tmp_path / "absent.txt")
