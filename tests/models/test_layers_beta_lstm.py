@@ -374,3 +374,15 @@ def test_bad_input_is_named() -> None:
             ours(*arguments)
     with pytest.raises(ValueError, match="cell 'lstm' has no Gamma variables"):
         layer("lstm").encode(x).divergence()
+
+
+def test_a_second_derivative_is_refused_below_a_plain_sum_too() -> None:
+    """What comes from above needs no gradient there, and the second derivative would be 0 in silence."""
+    layer, x = BetaLSTM(4, 5, cell="lstm", dtype=torch.float64), example().requires_grad_()
+    with pytest.raises(RuntimeError, match=r"BetaLSTM has no second derivatives: .* create_graph=True"):
+        torch.autograd.grad(layer(x)[0].sum(), x, create_graph=True)
+
+
+def test_a_layer_is_not_traced_for_torchscript() -> None:
+    with pytest.raises(NotImplementedError, match=r"torch\.jit\.trace of BetaLSTM would keep the sizes of the example"):
+        torch.jit.trace(BetaLSTM(4, 5, dtype=torch.float64).eval(), example())
