@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import parametrizations, prune
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequence
 
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
@@ -118,14 +119,14 @@ def test_weights_may_be_normed_pruned_or_an_argument() -> None:
     again.load_state_dict(doubled)
     assert torch.equal(found, again(x)[0])
     assert not torch.equal(found, expected)
-    normed = nn.utils.parametrizations.weight_norm(again, "weight_hh_l0")
+    normed = parametrizations.weight_norm(again, "weight_hh_l0")
     torch.testing.assert_close(normed(x)[0], found)
     normed(x)[0].sum().backward()
     assert normed.parametrizations.weight_hh_l0.original0.grad is not None
-    nn.utils.prune.l1_unstructured(layer, "weight_ih_l0", amount=0.5)
+    prune.l1_unstructured(layer, "weight_ih_l0", amount=0.5)
     assert (layer.weight_ih_l0 == 0).double().mean() == 0.5
     assert not torch.equal(layer(x)[0], expected)
-    nn.utils.prune.remove(layer, "weight_ih_l0")
+    prune.remove(layer, "weight_ih_l0")
     assert layer(x)[0].isfinite().all()
 
 
