@@ -30,6 +30,7 @@ from ctxzoo.data.notices import on_one_line
 SHOWN = 5  # parts that are listed for a person
 LISTED = 1000  # in a JSON file
 LEFT_OUT = "left out as bad"
+ADVICE = " (or set `skip_bad`)"  # of errors, which has been followed where a part is left out
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ def leave_out(where: str, error: Exception) -> None:
     notes = current_notes()
     if not notes.skip_bad:
         raise error
-    notes.left_out[where] = on_one_line(error)
+    notes.left_out[where] = on_one_line(error).replace(ADVICE, "")
 
 
 def note(where: str, what: str, number: int) -> None:

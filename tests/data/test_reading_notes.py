@@ -11,7 +11,7 @@ from ctxzoo.data.reading_notes import LEFT_OUT, current_notes, leave_out, note, 
 
 
 def test_a_bad_part_is_an_error_unless_it_is_skipped() -> None:
-    error = ValueError("votes.csv, row 7: no vote")
+    error = ValueError("votes.csv, row 7: no vote (or set `skip_bad`)")
     for block in (nullcontext(), reading_notes()):
         with block, pytest.raises(ValueError, match="row 7"):
             leave_out("row 7", error)
