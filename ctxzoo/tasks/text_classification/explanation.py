@@ -15,8 +15,7 @@ from transformers import PreTrainedModel
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.tokenization_word import WordTokenizer
 
-# Points of the integral from empty vectors to those of the words. With 16 the parts of no published classifier miss
-# its logits by more than 3 percent, and 32 find the same words (benchmarks/explanations.py).
+# Points of the integral from empty vectors to those of the words; benchmarks/explanations.py says what it misses.
 POINTS = 16
 MOST_POSITIONS = 8192  # ids that are read at once; memory grows with them
 
@@ -160,7 +159,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     tensors = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt", verbose=False)
     tensors = tensors.to(model.device)
     with torch.no_grad():
-        logits = model(**tensors).logits[0].double().cpu()
+        logits = model(**tensors).logits[0].cpu().double()
         linear, linear_bias = _linear_part(model, tensors, num_labels=len(logits))
     network, without_words = _network_part(model, tensors)
     linear, network = (_of_words(values, spans, len(offsets)) for values in (linear, network))
@@ -193,7 +192,7 @@ def _linear_part(model: Any, tensors: Any, num_labels: int) -> tuple[Array, Arra
     if wide is None:
         return np.zeros((num_labels, tensors["input_ids"].size(1))), np.zeros(num_labels)
     added = wide.contributions(tensors["input_ids"], tensors["attention_mask"].bool())[0]
-    return added.T.double().cpu().numpy(), wide.bias.double().cpu().numpy()
+    return added.T.cpu().double().numpy(), wide.bias.cpu().double().numpy()
 
 
 def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
@@ -204,7 +203,7 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
     """
     points, point_weights = np.polynomial.legendre.leggauss(POINTS)
     factors = torch.tensor([0.0, *(points + 1) / 2], device=model.device)
-    weights = torch.tensor([0.0, *point_weights / 2], dtype=torch.float64, device=model.device)
+    weights = torch.tensor([0.0, *point_weights / 2], dtype=torch.float64)
     length = tensors["input_ids"].size(1)
     at_once = max(1, MOST_POSITIONS // length)
     total, without_words = None, None
@@ -216,20 +215,20 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
             with _scaled_words(model, some) as entered:
                 logits = model(**rows).logits
             ((vectors, scaled),) = entered
-            of_labels = [
-                torch.autograd.grad(logit, scaled, retain_graph=True, materialize_grads=True)[0]
-                for logit in logits.sum(dim=0)
-            ]
-            gradients = torch.stack(of_labels).double()  # (labels, points, n, d)
-            added = ((gradients * their_weights[:, None, None]).sum(dim=1) * vectors[0]).sum(dim=-1)
+            of_labels = []
+            for logit in logits.sum(dim=0):
+                (gradient,) = torch.autograd.grad(logit, scaled, retain_graph=True, materialize_grads=True)
+                mean = torch.einsum("p,pnd->nd", their_weights, gradient.cpu().double())  # p points, n ids
+                of_labels.append((mean * vectors[0].cpu()).sum(dim=-1))
+            added = torch.stack(of_labels)
             total = added if total is None else total + added
             without_words = logits[0].detach() if without_words is None else without_words
     assert total is not None
     assert without_words is not None
     # The network of a model with a linear part reads the words alone, so positions of n-grams may be missing.
     of_positions = np.zeros((len(total), length))
-    of_positions[:, : total.size(1)] = total.cpu().numpy()
-    return of_positions, without_words.double().cpu().numpy()
+    of_positions[:, : total.size(1)] = total.numpy()
+    return of_positions, without_words.cpu().double().numpy()
 
 
 @contextmanager
@@ -268,7 +267,7 @@ def _attention(model: Any, tensors: Any, known: Sequence[int], num_words: int) -
     if not hasattr(model, "token_weights"):
         return None
     with torch.no_grad():
-        weights = model.token_weights(**tensors)[0, :, : len(known)].double().cpu().numpy()
+        weights = model.token_weights(**tensors)[0, :, : len(known)].cpu().double().numpy()
     found = np.zeros((len(weights), num_words))
     found[:, known] = weights
     return found
