@@ -9,6 +9,8 @@ import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.layers_context_encoder_density import SpectralDensity
+from ctxzoo.models.layers_context_encoder_kernels import KernelAttention
 from ctxzoo.models.layers_context_encoder_time import BehaviourOffsets
 from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
 from tests.support.mistakes import changed, drop, put
@@ -55,7 +57,9 @@ class ContextEncoderCase(TextCase):
             "causal": ContextEncoderConfig(**{**SIZES, "num_layers": 2}, position="rotary", causal=True),
             "mikan": ContextEncoderConfig(**LEARNED, attention="mikan", p_norm=1.8, magnitude_dropout=0.1),
             "ikan": ContextEncoderConfig(**LEARNED, attention="ikan", kernel="direct", p_norm=3.0, position="learned"),
-            "ika": ContextEncoderConfig(**LEARNED, attention="ika", stationary=True, causal=True, num_eval_samples=2),
+            "ika": ContextEncoderConfig(
+                **LEARNED, attention="ika", stationary=True, causal=True, num_eval_samples=2, kernel_gate=True
+            ),
             "esa": ContextEncoderConfig(
                 **SIZES, attention="esa", feature_map="learned", p_norm=3.0, causal=True, chunk_size=3, num_features=8
             ),
@@ -82,6 +86,13 @@ class ContextEncoderCase(TextCase):
             for module in model.modules():
                 if isinstance(module, HigherOrderAttention) and module.strengths is not None:
                     module.strengths.fill_(0.7)  # contexts have no gradient at 0
+                if isinstance(module, KernelAttention) and module.gate is not None:
+                    module.gate.fill_(0.5)
+                if isinstance(module, SpectralDensity):  # what starts at 0 hides what it is made of
+                    for layer in (module.mean, module.log_deviation):
+                        torch.nn.init.normal_(layer.weight, std=0.3)
+                    if module.copula_strength is not None:
+                        module.copula_strength.fill_(0.7)
                 if isinstance(module, BehaviourOffsets):
                     torch.nn.init.normal_(module.heads.weight, std=0.3)  # nor has what behaviour is read from
         return model
