@@ -240,7 +240,7 @@ def test_predict_refuses(
         ('{"data": []}', "holds no question"),
         (
             '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 1}]}]}]}',
-            "qas[0]: 'id' is 1; expected text",
+            "qas[0] (id '1'): no key 'question'; found id",
         ),
         (
             '{"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q"},'
@@ -371,7 +371,7 @@ def test_predict_labels(classifier: tuple[str, str], tmp_path: Path, capsys: pyt
         (["evaluate", "--dataset", "sample", "--squad_version", "1.1"], "--squad_version: for question-answering"),
         (["evaluate", "--dataset", "sample", "--threshold", "0"], "does text-classification; it takes --text_column"),
         (["evaluate", "--dataset", "sample", "--fold", "1"], "fold=1 without folds"),
-        (["evaluate", "--dataset", "sample"], "the model's labels are"),
+        (["evaluate", "--dataset", "sample"], "label 'negative', which the model does not have"),
     ],
 )
 def test_classifier_refuses(
