@@ -3,6 +3,7 @@
 import torch
 
 from .ops_integers import as_integers
+from .ops_masking import boolean_mask
 
 
 def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
@@ -44,8 +45,4 @@ def word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch
         raise ValueError(
             f"attention_mask of shape {tuple(attention_mask.shape)} does not fit words of shape {tuple(shape)}"
         )
-    if not (torch.compiler.is_compiling() or attention_mask.is_cuda):
-        odd = attention_mask[(attention_mask != 0) & (attention_mask != 1)]
-        if odd.numel():
-            raise ValueError(f"attention_mask holds {odd[0].item()}; expected 1 at words and 0 at padding")
-    return attention_mask.bool()
+    return boolean_mask(attention_mask)

@@ -15,8 +15,8 @@ from .layers_beta_lstm_gates import Encoding, State, reversed_steps
 from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale
 from .ops_beta_lstm_steps import recurrent_steps
 from .ops_dropout import dropout
-from .ops_masking import refuse_gaps
-from .ops_tracing import without_autocast
+from .ops_masking import boolean_mask, refuse_gaps
+from .ops_tracing import refuse_jit_trace, without_autocast
 
 GateSampling = Literal["auto", "mean", "sample"]
 GumbelNoise = Literal["step", "mask_kept", "sequence"]
@@ -33,9 +33,12 @@ class BetaLSTM(nn.Module):
         hidden_size: H.
         num_layers: layers, each over the whole sequence.
         cell: one of `CELLS`; see `BetaLstmConfig`.
+        bias: whether there is one.
         batch_first: tensors are (B, n, ...), not (n, B, ...).
         bidirectional: a second stack reads from the end.
         dropout: rate of locked dropout behind each layer, the last included: one mask for all steps of a sequence.
+        proj_size: 0; states are not projected.
+        device, dtype: of the parameters; default: those of torch.
         weight_dropout: rate at which recurrent weights are left out for a whole sequence.
         gate_eps: added to the parameters of the gates' distributions, and to Gamma draws.
         gate_sampling: "sample": gates are drawn; "mean": they take their means; "auto": drawn in training only. The
@@ -45,7 +48,7 @@ class BetaLSTM(nn.Module):
 
     Raises:
         ValueError: an unknown cell, a size below 1, a rate outside [0, 1), eps outside (0, 1), shapes that are not
-            above 0 or of another number.
+            above 0 or of another number, a projection.
     """
 
     def __init__(
@@ -55,9 +58,13 @@ class BetaLSTM(nn.Module):
         num_layers: int = 1,
         *,
         cell: str = "bibeta5",
+        bias: bool = True,
         batch_first: bool = False,
         bidirectional: bool = False,
         dropout: float = 0.0,
+        proj_size: int = 0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
         weight_dropout: float = 0.0,
         gate_eps: float = 1e-3,
         gate_sampling: GateSampling = "auto",
@@ -65,6 +72,8 @@ class BetaLSTM(nn.Module):
         gamma_prior: float | Sequence[float] = 0.5,
     ) -> None:
         super().__init__()
+        if proj_size:
+            raise ValueError(f"proj_size={proj_size}: the states of a BetaLSTM are not projected; set 0")
         _check_choice("cell", cell, tuple(CELLS))
         _check_choice("gate_sampling", gate_sampling, get_args(GateSampling))
         _check_choice("gumbel_noise", gumbel_noise, get_args(GumbelNoise))
@@ -83,9 +92,14 @@ class BetaLSTM(nn.Module):
         for layer in range(num_layers):
             width = hidden_size if layer else input_size
             for end in self.ends:
-                self.register_parameter(f"weight_ih_l{layer}{end}", nn.Parameter(torch.empty(rows, width)))
-                self.register_parameter(f"weight_hh_l{layer}{end}", nn.Parameter(torch.empty(rows, hidden_size)))
-                self.register_parameter(f"bias_l{layer}{end}", nn.Parameter(torch.empty(rows)))
+                shapes = {
+                    "weight_ih": (rows, width),
+                    "weight_hh": (rows, hidden_size),
+                    "bias": (rows,) if bias else None,
+                }
+                for name, shape in shapes.items():
+                    empty = None if shape is None else nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+                    self.register_parameter(f"{name}_l{layer}{end}", empty)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -93,6 +107,82 @@ class BetaLSTM(nn.Module):
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
+
+    @classmethod
+    def from_lstm(cls, lstm: nn.LSTM, cell: str = "lstm", **options: Any) -> "BetaLSTM":
+        """Return a layer that goes on from the weights of an `nn.LSTM`; with the cell "lstm" it gives the same numbers.
+
+        Args:
+            lstm: the layer.
+            cell: one of `CELLS` with the gates of an LSTM: lstm or noisin, the same in evaluation.
+            options: further arguments of `BetaLSTM`.
+
+        Raises:
+            ValueError: a cell whose gates have other blocks; projected states, dropout, which `nn.LSTM` does otherwise,
+                or several layers of two directions, which it mixes.
+        """
+        if cell not in ("lstm", "noisin"):
+            raise ValueError(f"cell {cell!r} has other gates than nn.LSTM; expected lstm or noisin")
+        if lstm.dropout:
+            raise ValueError(
+                f"an nn.LSTM with dropout={lstm.dropout}, which a BetaLSTM drops otherwise (one mask for all steps): "
+                "set lstm.dropout = 0, and give dropout= here"
+            )
+        _refuse_mixed(lstm.num_layers, lstm.bidirectional)
+        weight: Any = lstm.weight_ih_l0
+        made = cls(
+            lstm.input_size,
+            lstm.hidden_size,
+            lstm.num_layers,
+            cell=cell,
+            bias=lstm.bias,
+            batch_first=lstm.batch_first,
+            bidirectional=lstm.bidirectional,
+            proj_size=lstm.proj_size,
+            device=weight.device,
+            dtype=weight.dtype,
+            **options,
+        )
+        with torch.no_grad():
+            for name, parameter in made.named_parameters():
+                kind, _, end = name.partition("_l")
+                sources = ("bias_ih", "bias_hh") if kind == "bias" else (kind,)
+                i, f, g, o = sum(getattr(lstm, f"{each}_l{end}") for each in sources).chunk(4)
+                parameter.copy_(torch.cat([f, i, o, g]))
+        return made.train(lstm.training)
+
+    def to_lstm(self) -> nn.LSTM:
+        """Return an `nn.LSTM` that gives what this layer does without draws; its second bias is 0.
+
+        Raises:
+            ValueError: a cell that is no LSTM without draws; dropout; or several layers of two directions.
+        """
+        if self.cell not in ("lstm", "noisin") or self.dropout or self.weight_dropout:
+            raise ValueError(
+                f"cell {self.cell!r}, dropout={self.dropout}, weight_dropout={self.weight_dropout}: expected lstm or "
+                "noisin, and rates of 0, as nn.LSTM has no others"
+            )
+        _refuse_mixed(self.num_layers, self.bidirectional)
+        weight: Any = self.weight_ih_l0
+        made = nn.LSTM(
+            self.input_size,
+            self.hidden_size,
+            self.num_layers,
+            bias=self.bias_l0 is not None,
+            batch_first=self.batch_first,
+            bidirectional=self.bidirectional,
+            device=weight.device,
+            dtype=weight.dtype,
+        )
+        with torch.no_grad():
+            for name, parameter in made.named_parameters():
+                kind, _, end = name.partition("_l")
+                if kind == "bias_hh":
+                    parameter.zero_()
+                    continue
+                f, i, o, g = getattr(self, f"{kind.replace('bias_ih', 'bias')}_l{end}").chunk(4)
+                parameter.copy_(torch.cat([i, f, g, o]))
+        return made.train(self.training)
 
     @property
     def draws(self) -> bool:
@@ -151,6 +241,7 @@ class BetaLSTM(nn.Module):
 
     def encode(self, x: torch.Tensor, state: State | None = None, mask: torch.Tensor | None = None) -> Encoding:
         """Read x (B, n, I) and return all that is known of it; see `forward` for state, mask and errors."""
+        refuse_jit_trace("BetaLSTM")
         mask, lengths = self._check_input(x, state, mask)
         if mask is not None:
             # Not a product: what a caller has left at padding may be no number.
@@ -193,9 +284,8 @@ class BetaLSTM(nn.Module):
         self, x: torch.Tensor, suffix: str, lengths: torch.Tensor | None, state: State | None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Run a layer from left to right; return its output (B, n, H), last h and c, and the gates' pre-activations."""
-        weight_ih, weight_hh, bias = (
-            self.get_parameter(f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias")
-        )
+        # Attributes: in place of parameters there may be tensors, of weights that are normed, pruned, or an argument.
+        weight_ih, weight_hh, bias = (getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias"))
         size, kind = self.hidden_size, x.dtype
         inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # for all steps at once
         wide = torch.promote_types(inputs.dtype, torch.float32)
@@ -253,7 +343,7 @@ class BetaLSTM(nn.Module):
             return None, None
         if mask.shape != x.shape[:2]:
             raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {tuple(x.shape[:2])}, (batch, steps)")
-        mask = mask.bool()
+        mask = boolean_mask(mask, "mask")
         refuse_gaps(mask)
         return mask, mask.sum(dim=1)
 
@@ -264,6 +354,14 @@ def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | No
         return steps[-1] if steps.size(0) else initial
     both = torch.cat([initial.unsqueeze(0), steps])
     return both.gather(0, lengths.view(1, -1, 1).expand(1, -1, both.size(2))).squeeze(0)
+
+
+def _refuse_mixed(num_layers: int, bidirectional: bool) -> None:
+    if num_layers > 1 and bidirectional:
+        raise ValueError(
+            f"{num_layers} layers of two directions: those of nn.LSTM read both directions below, those of a BetaLSTM "
+            "their own; the weights of one are none of the other"
+        )
 
 
 def _check_choice(name: str, given: Any, known: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_beta_lstm_losses import label_losses
 from .ops_losses import IGNORED, token_classification_loss
-from .ops_masking import refuse_gaps
+from .ops_masking import boolean_mask, refuse_gaps
 from .ops_text_checks import word_mask
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
@@ -368,7 +368,7 @@ class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
         Raises:
             ValueError: prompts with padding.
         """
-        if attention_mask is not None and not bool(attention_mask.all()):
+        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
             raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
         inputs = {"state": state, "use_cache": use_cache}
         if state is not None:

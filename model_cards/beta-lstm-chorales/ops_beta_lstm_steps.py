@@ -20,6 +20,7 @@ from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 from .ops_beta_lstm_triton import available
 from .ops_beta_lstm_triton import backward_steps as fused_backward
 from .ops_beta_lstm_triton import forward_steps as fused_forward
+from .ops_gradients import without_second_derivative
 from .ops_tracing import is_exporting
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
@@ -97,7 +98,7 @@ class _Steps(torch.autograd.Function):
         return states[1:], memories[1:], blocks[:, :, : cell.blocks]
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("BetaLSTM")
     def backward(
         ctx: Any, of_states: torch.Tensor | None, of_memories: torch.Tensor | None, of_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:

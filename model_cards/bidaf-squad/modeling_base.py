@@ -1,7 +1,9 @@
 """`ZooPreTrainedModel`: complete weight initialisation, strict loading, and saving with the auto_map of every head."""
 
+import logging
 import os
 import re
+import sys
 from typing import Any, ClassVar
 
 import torch
@@ -10,6 +12,9 @@ from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
 from .configuration_base import ZooConfig
+from .ops_tracing import refuse_jit_trace
+
+logger = logging.getLogger(__name__)
 
 LARGEST_MODEL = 2**32  # most numbers in the weights of a model; 16 GiB in single precision
 
@@ -66,8 +71,41 @@ class ZooPreTrainedModel(PreTrainedModel):
         """Return whether to output a `ModelOutput`, not a tuple: as requested, or as the config says."""
         return bool(self.config.return_dict) if requested is None else requested
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the parameters; the default type where none is left, as in a quantised model."""
+        return next((x.dtype for x in self.parameters() if x.is_floating_point()), torch.get_default_dtype())
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the parameters; the CPU where none is left, as in a quantised model."""
+        return next((x.device for x in self.parameters()), torch.device("cpu"))
+
+    def _set_gradient_checkpointing(self, enable: bool = True, *args: Any, **options: Any) -> None:
+        """Set what transformers sets, where the model does as it is told.
+
+        Raises:
+            ValueError: `use_reentrant=True`, which loses the gradient of what blocks give beside their steps; or
+                another `every_n_layers` than 1.
+        """
+        function = options.get("gradient_checkpointing_func", args[0] if args else None)
+        if enable and getattr(function, "keywords", {}).get("use_reentrant", False):
+            raise ValueError("gradient checkpointing with use_reentrant=True is not supported; expected False")
+        if enable and options.get("every_n_layers", 1) != 1:
+            raise ValueError(f"every_n_layers={options['every_n_layers']} is not supported; expected 1, every layer")
+        super()._set_gradient_checkpointing(enable, *args, **options)
+
+    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse what torch calls in place of `forward` while `torch.jit.trace` traces."""
+        refuse_jit_trace(type(self).__name__)
+        return super()._slow_forward(*args, **kwargs)
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        start = vars(module).get("start")  # of a linear layer of `make_linear`
+        if start is not None:
+            start(module)
+            return
         reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
         if reset is not None:
             reset()
@@ -79,11 +117,12 @@ class ZooPreTrainedModel(PreTrainedModel):
         """Return the model of a checkpoint, as in transformers, but with errors in place of random weights.
 
         Frozen parameters stay frozen. Only safetensors files are read, unless `use_safetensors=False` requests a
-        pickled one.
+        pickled one. What a class of a user's own saved, derived from this one, loads as that class.
 
         Raises:
             OSError: a file is missing, or the weights are damaged; the message names the folder.
-            ValueError: the file holds weights, but none of this model.
+            ValueError: the file holds weights, but none of this model; a class of a user's own saved it, which is not
+                imported.
         """
         source = pretrained_model_name_or_path
         wants_info = kwargs.pop("output_loading_info", False)
@@ -101,6 +140,9 @@ class ZooPreTrainedModel(PreTrainedModel):
             raise OSError(
                 f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
             ) from error
+        own = cls._class_that_saved(model.config)
+        if own is not None:
+            return own.from_pretrained(source, *args, output_loading_info=wants_info, **kwargs)
         # With the checkpoint of another model every name is unexpected and every weight newly drawn; transformers only
         # warns of it.
         expected = set(model.state_dict()) - set(model._keys_to_ignore_on_save or ())
@@ -113,11 +155,56 @@ class ZooPreTrainedModel(PreTrainedModel):
             model.get_parameter(name).requires_grad_(False)
         return (model, info) if wants_info else model
 
+    @classmethod
+    def _class_that_saved(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
+        """Return the class of a user's own that saved a checkpoint where this one would take its place; None: no such.
+
+        Raises:
+            ValueError: it is not imported.
+        """
+        ours = {_class_name(reference) for reference in cls.zoo_auto_map.values()}
+        name = next(iter(config.architectures or ()), None)
+        if not ours or name is None or name in {cls.__name__, *ours}:
+            return None
+        replaced = {
+            cls.zoo_auto_map.get(auto) for auto, one in (config.auto_map or {}).items() if _class_name(one) == name
+        }
+        if not replaced:  # saved without its module: any head
+            replaced = {reference for auto, reference in cls.zoo_auto_map.items() if auto != "AutoModel"}
+        if _reference(cls) not in replaced:
+            return None  # the base model below a head, say
+        derived = [cls]
+        for one in derived:
+            derived += one.__subclasses__()
+        found = next((one for one in reversed(derived) if one.__name__ == name), None)
+        if found is None:
+            raise ValueError(
+                f"the checkpoint was saved by {name}, a class of its own, for which {cls.__name__} would be another "
+                "model; import the module of that class first"
+            )
+        return found
+
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
-        """Save the model as in transformers; the auto_map names every head, and the files of pipelines come along."""
+        """Save the model as in transformers; the auto_map names every head, and the files of pipelines come along.
+
+        Of a class that is derived from one of ours the module is saved too, and the auto_map names it in the place of
+        ours: with ctxzoo installed the folder loads as that class with `trust_remote_code=True`. Where there is no
+        module to save (a class of a notebook or of `__main__`, or a module with a name of ours), the folder gets no
+        auto_map, and a warning says so.
+        """
         if self.zoo_auto_map:
             previous = getattr(self.config, "auto_map", None) or {}
             self.config.auto_map = {**previous, **self.zoo_auto_map}
+        own_class, auto_class = type(self), type(self)._auto_class
+        if self.zoo_auto_map and _reference(own_class) not in self.zoo_auto_map.values() and not self._has_own_module():
+            logger.warning(
+                "%s is a class of its own without a module that can be saved: the checkpoint has no code, and no "
+                "auto_map of a model; load it with %s.from_pretrained",
+                own_class.__name__,
+                own_class.__name__,
+            )
+            self.config.auto_map = {}
+            own_class._auto_class = None  # transformers would copy the code of the class that this one is derived from
         pipelines = self._pipelines()
         if pipelines:
             self.config.custom_pipelines = {
@@ -127,7 +214,17 @@ class ZooPreTrainedModel(PreTrainedModel):
             os.makedirs(save_directory, exist_ok=True)
             for cls in pipelines.values():
                 custom_object_save(cls, save_directory)
-        super().save_pretrained(save_directory, *args, **kwargs)
+        try:
+            super().save_pretrained(save_directory, *args, **kwargs)
+        finally:
+            own_class._auto_class = auto_class
+
+    def _has_own_module(self) -> bool:
+        """Return whether the class stands in a file that can be saved beside ours."""
+        module = sys.modules.get(type(self).__module__)
+        ours = {reference.partition(".")[0] for reference in self.zoo_auto_map.values()}
+        name = type(self).__module__.rpartition(".")[2]
+        return name != "__main__" and getattr(module, "__file__", None) is not None and name not in ours
 
     def _pipelines(self) -> dict[str, type[Any]]:
         """Return the pipelines to save with this model, by task: the registered ones and those of its checkpoint.
@@ -142,3 +239,13 @@ class ZooPreTrainedModel(PreTrainedModel):
                     entry["impl"], self.config.name_or_path, revision=getattr(self.config, "_commit_hash", None)
                 )
         return pipelines
+
+
+def _reference(cls: type[Any]) -> str:
+    """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
+    return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+
+
+def _class_name(reference: Any) -> str:
+    """Return the name of the class that an entry of an auto_map names."""
+    return str(reference).rpartition(".")[2]

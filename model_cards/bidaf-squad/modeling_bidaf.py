@@ -27,7 +27,7 @@ from .layers_bidaf import (
 from .layers_recurrent import MaskedBiRNN
 from .modeling_base import ZooPreTrainedModel
 from .ops_integers import as_integers
-from .ops_masking import mask_logits
+from .ops_masking import boolean_mask, mask_logits
 
 
 @dataclass
@@ -406,7 +406,7 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
         return torch.ones_like(ids, dtype=torch.bool)
     if attention_mask.shape != ids.shape:
         raise ValueError(f"mask of shape {tuple(attention_mask.shape)} does not fit {name} of shape {tuple(ids.shape)}")
-    mask = attention_mask.bool()
+    mask = boolean_mask(attention_mask, f"the mask of {name}")
     if not (torch.compiler.is_compiling() or mask.is_cuda):
         # With padding in front or inside, the recurrent layers would read other positions than the attention does.
         wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)

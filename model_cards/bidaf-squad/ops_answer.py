@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch.nn import functional as F
 
+from .ops_masking import boolean_mask
+
 
 class SpanLogits(Protocol):
     """What the output of an extractive reader holds; position 0 of the context stands for "no answer".
@@ -74,11 +76,11 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
 
     Args:
         outputs: outputs of a batch, see `span_log_probabilities`.
-        attention_mask: (B, C), nonzero at real words.
+        attention_mask: (B, C), 1 at real words, 0 elsewhere.
         max_length: longest answer in words.
 
     Raises:
-        ValueError: the mask's shape differs from the logits', or max_length is below 1.
+        ValueError: the mask's shape differs from the logits', it holds other numbers, or max_length is below 1.
     """
     start, end, no_answer = span_log_probabilities(outputs)
     if attention_mask.shape != start.shape:
@@ -87,7 +89,7 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
         )
     if max_length < 1:
         raise ValueError(f"max_length must be at least 1 word, got {max_length}")
-    starts, ends, scores = best_spans(start, end, attention_mask.bool(), max_length)
+    starts, ends, scores = best_spans(start, end, boolean_mask(attention_mask), max_length)
     return AnswerSpans(starts, ends, scores, no_answer)
 
 

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import torch
 from torch.nn import functional as F
 
+from .ops_gradients import without_second_derivative
+
 
 def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Reverse the first `lengths[b]` steps of row b; padding stays where it is.
@@ -109,6 +111,7 @@ class _GruSteps(torch.autograd.Function):
         return states
 
     @staticmethod
+    @without_second_derivative("a GRU on the CPU")
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
         weight, states, gates, new, recurrent_new = ctx.saved_tensors
         groups, length, batch, size = states.shape

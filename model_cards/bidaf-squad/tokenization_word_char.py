@@ -291,9 +291,14 @@ class WordCharTokenizer(ZooTokenizer):
             cut.append(_Words([text[begin:end] for begin, end in offsets], offsets))
         return cut
 
-    def _add_tokens(self, *args: Any, **kwargs: Any) -> int:
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        known = self._tokenizer.get_vocab()
+        for token in (str(token) for token in new_tokens if str(token) not in known):
+            words = [word for word, _ in word_pre_tokenizer().pre_tokenize_str(token)]
+            if words != [token]:
+                raise ValueError(f"cannot add {token!r}: a text gives no such word, it is cut into {words}; add words")
         self._cache = None
-        added: int = super()._add_tokens(*args, **kwargs)
+        added: int = super()._add_tokens(new_tokens, special_tokens)
         return added
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int:

@@ -175,11 +175,16 @@ class ZooConfig(PreTrainedConfig):
 
 def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
     """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
-    if field.type is float or float in get_args(field.type):
+    if _may_be_fraction(field.type):
         if not abs(value) <= LARGEST_FLOAT:
             raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
     elif abs(value) > largest:
         raise ValueError(f"{field.name} must be at most {largest:,}, got {value}")
+
+
+def _may_be_fraction(kind: Any) -> bool:
+    """Return whether a type, such as `list[float] | None`, has a float in it at any depth."""
+    return kind is float or any(map(_may_be_fraction, get_args(kind)))
 
 
 def _check_num_labels(number: Any) -> None:

@@ -9,7 +9,8 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 
-from .ops_second_order_attention import second_order_attention, second_order_weights
+from .ops_checkpointing import call_checkpointed
+from .ops_second_order_attention import Implementation, second_order_attention, second_order_weights
 
 # The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
 _BLOCK = 2**24
@@ -24,6 +25,8 @@ class Contextualizer(nn.Module):
         num_steps: K.
         recurrent: whether all steps share one (U, V, W); otherwise each has its own.
     """
+
+    gradient_checkpointing = False
 
     def __init__(self, width: int, rank: int, num_steps: int, recurrent: bool) -> None:
         super().__init__()
@@ -63,17 +66,25 @@ class Contextualizer(nn.Module):
         if context.dim() == 3:
             x, mask = x.unsqueeze(1), mask.unsqueeze(1)
         contexts, weights = [], []
-        projected = F.linear(x, self.token_factors[0])
+        frugal = self.gradient_checkpointing and self.training
+        shared = F.linear(x, self.token_factors[0]) if self.recurrent and not frugal else None
+        plain = x.dim() != 3 or x.size(1) == 0 or torch.compiler.is_compiling()
+        how: Implementation = "recompute" if frugal and not (plain or x.is_cuda) else "auto"
         for step in range(self.num_steps):
             copy = 0 if self.recurrent else step
-            if copy > 0:
-                projected = F.linear(x, self.token_factors[copy])
-            gate = F.linear(context, self.context_factors[copy])
-            factor = self.feature_factors[copy]
-            if with_weights:
-                weights.append(second_order_weights(projected, gate, factor, mask))
-            context = second_order_attention(x, projected, gate, factor, mask)
+
+            def corrected(
+                x: torch.Tensor, context: torch.Tensor, projected: torch.Tensor | None, copy: int = copy
+            ) -> tuple[torch.Tensor, torch.Tensor | None]:
+                projected = F.linear(x, self.token_factors[copy]) if projected is None else projected
+                gate, factor = F.linear(context, self.context_factors[copy]), self.feature_factors[copy]
+                found = second_order_weights(projected, gate, factor, mask) if with_weights else None
+                return second_order_attention(x, projected, gate, factor, mask, how), found
+
+            context, found = call_checkpointed(self, corrected, x, context, shared)
             contexts.append(context)
+            if found is not None:
+                weights.append(found)
         return contexts, weights
 
 
@@ -109,14 +120,20 @@ class TokenwiseContextualizer(Contextualizer):
         y = x
         for step in range(self.num_steps):
             copy = 0 if self.recurrent else step
-            projected = F.linear(y, self.token_factors[copy])
-            gates = F.linear(y, self.context_factors[copy])
-            factor = self.feature_factors[copy]
-            if with_weights:
-                means.append(self._mean_weights(projected, gates, factor, mask))
-            y = self._attend(y if self.values == "previous" else x, projected, gates, factor, mask)
-            y = y * mask.unsqueeze(-1)
+
+            def corrected(
+                x: torch.Tensor, y: torch.Tensor, copy: int = copy
+            ) -> tuple[torch.Tensor, torch.Tensor | None]:
+                projected = F.linear(y, self.token_factors[copy])
+                gates, factor = F.linear(y, self.context_factors[copy]), self.feature_factors[copy]
+                mean = self._mean_weights(projected, gates, factor, mask) if with_weights else None
+                values = y if self.values == "previous" else x
+                return self._attend(values, projected, gates, factor, mask) * mask.unsqueeze(-1), mean
+
+            y, mean = call_checkpointed(self, corrected, x, y)
             tokens.append(y)
+            if mean is not None:
+                means.append(mean)
         return tokens, means
 
     def _attend(

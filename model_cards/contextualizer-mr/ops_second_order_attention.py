@@ -12,12 +12,14 @@ from typing import Any, Literal
 
 import torch
 
+from .ops_gradients import without_second_derivative
 from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
 # Above this many logits the weights of one step, kept for the backward pass, take more than a gigabyte.
 _RECOMPUTE_ABOVE = 2**28
+_WORDS = 256  # read at a time in the backward pass that keeps nothing
 
 
 def second_order_attention(
@@ -118,20 +120,26 @@ class _ClosedFormAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
             keys, query, factor = _common(projected, gate, weight)
+            length = max(1, x.size(1))
+            at_a_time = length if weights is not None else _WORDS
             if weights is None:
                 weights = second_order_weights(keys, query, factor, mask)
             direct = weights * grad.unsqueeze(1)  # a g
-            to_logits = (x - out.unsqueeze(1)).mul_(direct).to(keys.dtype)
-            product = keys * query.unsqueeze(1)
-            to_weight = to_logits.flatten(0, 1).T @ product.flatten(0, 1)
-            to_product = to_logits @ factor
-            to_gate = (to_product * keys).sum(dim=1)
-            to_projected = to_product.mul_(query.unsqueeze(1))
+            del weights
+            to_projected, to_weight, to_gate = torch.empty_like(keys), torch.zeros_like(factor), torch.zeros_like(query)
+            for start in range(0, length, at_a_time):
+                words = slice(start, start + at_a_time)
+                to_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
+                product = keys[:, words] * query.unsqueeze(1)
+                to_weight = to_weight + to_logits.flatten(0, 1).T @ product.flatten(0, 1)
+                to_product = to_logits @ factor
+                to_gate = to_gate + torch.mul(to_product, keys[:, words], out=product).sum(dim=1)
+                torch.mul(to_product, query.unsqueeze(1), out=to_projected[:, words])
         return (
             direct.to(x.dtype),
             to_projected.to(projected.dtype),
@@ -154,7 +162,7 @@ class _FusedAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None

@@ -29,7 +29,7 @@ class ContextModelOutput(ModelOutput):
         features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
         context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
         hidden_states: tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
-        attentions: on request, one (B, n, m) for each step: how much each feature of each token counts; with several
+        attentions: on request, one (B, n, m) for each step: the weight of each feature of each token; with several
             starts, or token-wise over the contexts, their mean.
     """
 
@@ -63,6 +63,7 @@ class ContextualizerPreTrainedModel(TextPreTrainedModel):
 
     config: ContextualizerConfig
     base_model_prefix = "contextualizer"
+    supports_gradient_checkpointing = True
 
 
 class ContextualizerModel(ContextualizerPreTrainedModel):
@@ -179,7 +180,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         self.contextualizer.steps.feature_factors.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return how much each word counts in each step, (B, K, n): the mean over features; each row sums to 1."""
+        """Return the attention to each word in each step, (B, K, n): the mean over features; each row sums to 1."""
         outputs = self.contextualizer(
             input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True
         )

@@ -13,11 +13,12 @@ class SessionConfig(ZooConfig):
 
     Args:
         num_items: items that there are; their ids are 1..num_items, and 0 is padding.
-        item_names: of the items 1..num_items, in this order; None: an item is called by its id.
+        item_names: The names of the items 1..num_items, in this order; None: they are called "1", "2" and so on.
         embedding_size: E, numbers of an item vector.
         hidden_size: H, units of the state.
         embedding_dropout: rate of dropout on item vectors.
         pooled_dropout: rate of dropout on what the scores of the items are computed from.
+        max_history: The last items of a session that a recommendation reads at most: as many as those of the training.
     """
 
     nominal_sizes = MappingProxyType({"num_items": 1980})
@@ -28,6 +29,7 @@ class SessionConfig(ZooConfig):
     hidden_size: int = 100
     embedding_dropout: float | int = 0.25
     pooled_dropout: float | int = 0.5
+    max_history: int = 100
     pad_token_id: int = 0
 
     def validate_items(self) -> None:
@@ -48,13 +50,17 @@ class SessionConfig(ZooConfig):
             raise ValueError(f"item_names: two items have the name {twice!r}; names must differ")
 
     def validate_sizes(self) -> None:
-        self.check_counts("embedding_size", "hidden_size")
+        self.check_counts("embedding_size", "hidden_size", "max_history")
 
     def validate_rates(self) -> None:
         for name in ("embedding_dropout", "pooled_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
 
-    def name_of(self, item: int) -> str:
-        """Return the name of an item 1..num_items."""
-        return str(item) if self.item_names is None else self.item_names[item - 1]
+    def names(self) -> list[str]:
+        """Return the names of the items 1..num_items."""
+        return self.item_names or [str(item) for item in range(1, self.num_items + 1)]
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the item in row 1..num_items of the table."""
+        return str(row) if self.item_names is None else self.item_names[row - 1]

@@ -8,7 +8,8 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_session import GlorotLinear, StepAttention, weighted_sums
+from .layers_linear import linear_weight
+from .layers_session import StepAttention, glorot_linear, weighted_sums
 from .ops_dropout import dropout
 from .ops_hcrnn import CellWeights, normal_divergence
 from .ops_masking import masked_softmax
@@ -43,9 +44,9 @@ class GlobalContext(nn.Module):
 
     def __init__(self, size: int, num_topics: int, rate: float) -> None:
         super().__init__()
-        self.query = GlorotLinear(size, size)
-        self.mean = GlorotLinear(size, num_topics)
-        self.deviation = GlorotLinear(size, num_topics)
+        self.query = glorot_linear(size, size)
+        self.mean = glorot_linear(size, num_topics)
+        self.deviation = glorot_linear(size, num_topics)
         self.rate = rate
 
     def forward(self, sums: torch.Tensor) -> Topics:
@@ -212,10 +213,10 @@ class Readout(nn.Module):
     def __init__(self, item_size: int, hidden_size: int, with_global: bool) -> None:
         super().__init__()
         self.local = StepAttention(hidden_size)
-        self.context: GlorotLinear | None = None
+        self.context: nn.Linear | None = None
         if with_global:
-            self.context = GlorotLinear(item_size, hidden_size, bias=False)  # G_1
-            self.last_context = GlorotLinear(item_size, hidden_size, bias=False)  # G_2
+            self.context = glorot_linear(item_size, hidden_size, bias=False)  # G_1
+            self.last_context = glorot_linear(item_size, hidden_size, bias=False)  # G_2
 
     def forward(
         self,
@@ -237,7 +238,7 @@ class Readout(nn.Module):
         if self.context is None:
             return torch.cat([local, last], dim=-1), (weights,)
         # G_1 is applied to the end, where there are fewer numbers: (G_1 c) . q = c . (G_1^T q).
-        query = self.last_context(last_context) @ self.context.weight
+        query = self.last_context(last_context) @ linear_weight(self.context)
         scores = (contexts * predictions.to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
         summed, of_contexts = predictions.sums(scores, states)
         return torch.cat([summed, local, last], dim=-1), (weights, of_contexts)

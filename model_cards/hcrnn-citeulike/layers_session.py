@@ -4,19 +4,16 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
+from .layers_linear import make_linear
 from .ops_dropout import dropout
 from .ops_masking import mask_logits, masked_softmax
 
 DEVIATION = 0.1  # of the table of items at the start
 
 
-class GlorotLinear(nn.Linear):
-    """A linear layer that starts uniform after Glorot and Bengio (2010), with a bias of 0."""
-
-    def reset_parameters(self) -> None:
-        init.xavier_uniform_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+def glorot_linear(in_features: int, out_features: int, bias: bool = True) -> nn.Linear:
+    """Return a linear layer that starts uniform after Glorot and Bengio (2010), with a bias of 0."""
+    return make_linear(in_features, out_features, init.xavier_uniform_, bias=bias)
 
 
 class ItemTable(nn.Embedding):
@@ -43,9 +40,9 @@ class StepAttention(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.state = GlorotLinear(size, size, bias=False)  # W_e
-        self.last = GlorotLinear(size, size, bias=False)  # W_d
-        self.score = GlorotLinear(size, 1, bias=False)  # v
+        self.state = glorot_linear(size, size, bias=False)  # W_e
+        self.last = glorot_linear(size, size, bias=False)  # W_d
+        self.score = glorot_linear(size, 1, bias=False)  # v
 
     def forward(
         self, states: torch.Tensor, last: torch.Tensor, seen: torch.Tensor
@@ -85,7 +82,7 @@ class BilinearScores(nn.Module):
 
     def __init__(self, item_size: int, size: int, rate: float) -> None:
         super().__init__()
-        self.bilinear = GlorotLinear(size, item_size, bias=False)  # B
+        self.bilinear = glorot_linear(size, item_size, bias=False)  # B
         self.rate = rate
 
     def forward(self, rep: torch.Tensor, table: torch.Tensor) -> torch.Tensor:

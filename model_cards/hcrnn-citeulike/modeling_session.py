@@ -11,8 +11,10 @@ from transformers.utils import ModelOutput
 from .configuration_session import SessionConfig
 from .layers_session import ItemTable, without_padding
 from .modeling_base import ZooPreTrainedModel
-from .ops_names import ids_of_names
+from .ops_names import rows_of_names
 from .ops_session import next_item_loss, next_items
+
+TOP = 10  # items that are recommended where nobody says how many
 
 
 @dataclass
@@ -126,25 +128,27 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
     def ids_of(self, history: Sequence[str | int]) -> list[int]:
-        """Return the ids of items, given by name or id.
+        """Return the `input_ids` of items, which are called as in the data of the training; 10 and "10" are one name.
 
         Raises:
             ValueError: no items, or one that the model does not know.
         """
-        return ids_of_names(history, self.config.num_items, self.config.name_of, "item")
+        return [row + 1 for row in rows_of_names(history, self.config.names(), "item")]
 
     @torch.no_grad()
     def recommend(
-        self, history: Sequence[str | int], k: int = 10, *, only_new: bool = False
+        self, history: Sequence[str | int], k: int | None = None, *, only_new: bool = False
     ) -> list[tuple[str, float]]:
         """Return the k items that are likeliest to come after a history, the likeliest first.
 
-        The model is in evaluation mode while it reads.
+        The model is in evaluation mode while it reads the last `max_history` items, as many as predictions of its
+        training saw at most.
 
         Args:
-            history: items in the order of time: names, or ids from 1; one or more.
-            k: number of items, at most as many as there are.
-            only_new: leave out the items of the history.
+            history: Names of items in the order of time, one or more; 10, as a number of any kind, is the item called
+                "10". Items of a config without names are called "1" to `num_items`.
+            k: Number of items; default: 10, or all that can be recommended where they are fewer.
+            only_new: Whether to leave out the items of the whole history.
 
         Returns:
             (name, probability) of each; probabilities are those among all items.
@@ -154,12 +158,16 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         """
         config, ids = self.config, self.ids_of(history)
         left = config.num_items - (len(set(ids)) if only_new else 0)
+        if left == 0:
+            raise ValueError(f"the history has all {config.num_items} items, so that only_new=True leaves none")
+        k = min(TOP, left) if k is None else k
         if not 1 <= k <= left:
             raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")
         was_training = self.training
         self.eval()
         try:
-            logits = self(input_ids=torch.tensor([ids], device=self.device), return_dict=True).logits[0]
+            read = torch.tensor([ids[-config.max_history :]], device=self.device)
+            logits = self(input_ids=read, return_dict=True).logits[0]
         finally:
             self.train(was_training)
         probabilities = logits.softmax(dim=0)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .ops_gradients import without_second_derivative
 from .ops_tracing import is_exporting
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
@@ -246,7 +247,7 @@ class _TopicScores(torch.autograd.Function):
         return scores
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
+    @without_second_derivative("the HCRNN's topic scores")
     def backward(ctx: Any, of_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         theta, projected, hidden, vector = ctx.saved_tensors
         if ctx.gradients is not None:

@@ -72,11 +72,6 @@ class LamaConfig(TextClassifierConfig):
         states = (self.num_heads + 2 * self.append_pooled) * self.state_size
         return states + self.linear_mean * self.hidden_size
 
-    @property
-    def decides_beyond_attention(self) -> bool:
-        """Whether tokens also count in parts of a document's vector that are no sums by the weights of the heads."""
-        return self.append_pooled or self.linear_mean or super().decides_beyond_attention
-
     def validate_sizes(self) -> None:
         self.check_counts("recurrent_size", "num_heads", "rank")
         if self.classifier_size < 0:

@@ -12,7 +12,7 @@ from .ops_masking import masked_softmax
 
 
 class LowRankAttention(nn.Module):
-    """Attention weights A (B, m, n): how much each word counts for each of m heads.
+    """Attention weights A (B, m, n): the weight of each word for each of m heads.
 
     f_t = (P^T c) * (Q^T u_t), summed over the k members of each head                        (3.10, 3.11)
     f_t = tanh(f_t), then divided by its length over the m heads

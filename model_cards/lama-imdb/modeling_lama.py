@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_lama import LamaConfig
 from .layers_lama import LowRankAttention
-from .layers_linear import DEVIATION, NormalLinear, text_classifier
+from .layers_linear import DEVIATION, normal_linear, text_classifier
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
@@ -49,7 +49,7 @@ class LamaModel(LamaPreTrainedModel):
         width = config.state_size
         self.embeddings = self.text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size, cell="gru")
-        self.word_projection = NormalLinear(width, width) if config.word_projection else None
+        self.word_projection = normal_linear(width, width) if config.word_projection else None
         self.attention = LowRankAttention(
             width,
             config.num_heads,
@@ -184,7 +184,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         last.bias.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return A, how much each word counts for each head, (B, m, n); each row sums to 1."""
+        """Return A, the attention of each head to each word, (B, m, n); each row sums to 1."""
         outputs = self.lama(input_ids, attention_mask=attention_mask, output_attentions=True, return_dict=True)
         weights: torch.Tensor = outputs.attentions[0]
         return weights

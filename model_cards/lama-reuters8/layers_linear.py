@@ -1,4 +1,8 @@
-"""Linear layers: one that starts small and normal (Mehta et al. 2019), and classifiers of the vector of a text."""
+"""Linear layers: how they start, and classifiers of the vector of a text."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -9,13 +13,45 @@ from .ops_dropout import dropout
 DEVIATION = 0.1
 
 
-class NormalLinear(nn.Linear):
-    """A linear layer whose weights and bias start from N(0, 0.1^2)."""
+Fill = Callable[[torch.Tensor], Any]
 
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight, std=DEVIATION)
-        if self.bias is not None:
-            init.normal_(self.bias, std=DEVIATION)
+
+def make_linear(
+    in_features: int, out_features: int, fill_weight: Fill, fill_bias: Fill = init.zeros_, *, bias: bool = True
+) -> nn.Linear:
+    """Return a linear layer that starts as it is told to, now and where a model's weights are initialised.
+
+    It is an `nn.Linear` and no subclass, which torch's dynamic quantisation would pass over.
+
+    Args:
+        in_features, out_features: sizes.
+        fill_weight, fill_bias: of its parameters, by `transformers.initialization`.
+        bias: whether it has one.
+    """
+    layer: Any = nn.Linear(in_features, out_features, bias=bias, device="meta")
+    layer = layer.to_empty(device=torch.get_default_device())
+    layer.start = partial(_start, fill_weight=fill_weight, fill_bias=fill_bias)
+    layer.start(layer)
+    made: nn.Linear = layer
+    return made
+
+
+def _start(layer: nn.Linear, fill_weight: Fill, fill_bias: Fill) -> None:
+    fill_weight(layer.weight)
+    if layer.bias is not None:
+        fill_bias(layer.bias)
+
+
+def linear_weight(layer: Any) -> torch.Tensor:
+    """Return the weight (out, in) of a linear layer, also of one that torch has quantised, which packs it."""
+    weight: torch.Tensor = layer.weight if isinstance(layer.weight, torch.Tensor) else layer.weight().dequantize()
+    return weight
+
+
+def normal_linear(in_features: int, out_features: int, bias: bool = True) -> nn.Linear:
+    """Return a linear layer whose weights and bias start from N(0, 0.1^2) (Mehta et al. 2019)."""
+    fill = partial(init.normal_, std=DEVIATION)
+    return make_linear(in_features, out_features, fill, fill, bias=bias)
 
 
 class MlpClassifier(nn.Module):

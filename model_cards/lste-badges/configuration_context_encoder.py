@@ -46,7 +46,9 @@ class ContextEncoderConfig(TextClassifierConfig):
         magnitude_dropout_form: on the importance of keys (keys), or on the matrix of the sums of both (authors).
         num_features: M, frequencies of a learned kernel, or features of esa; None: 64, or as many as esa takes.
         copula: how the heads of mikan are joined.
-        kl_lambda: weight of the divergence of the frequencies from their prior.
+        kernel_gate: A learned kernel starts as dot products, exactly with p_norm 2: each head has a gate, 0 at the
+            start, from the RBF kernel to its own; see `KernelAttention`.
+        kl_lambda: weight of the divergence of the frequencies from their prior, in nats of one of their numbers.
         copula_lambda: weight of the term of the authors' copula.
         prior_scale: s0, standard deviation of the prior.
         noise_seed: seed of the noise with which frequencies are drawn in evaluation.
@@ -88,7 +90,8 @@ class ContextEncoderConfig(TextClassifierConfig):
         num_components: A of lste, parts whose power varies over time in a way of its own.
         num_frequencies: M of each of them.
         behaviour_conditioned: lste depends on the events of the row: those up to each step where the config is causal.
-        event_names: of the events 1..vocab_size - 1, in this order; None: an event is called by its id.
+        event_names: The names of the events 1..vocab_size - 1, in this order; None: they are called "1", "2" and so on.
+        max_history: The last events of a history that `next_events` reads at most: as many as those of the training.
         feature_names: of the I numbers of a row of a regression; None: they have none.
         target_name: of what a regression predicts.
         feature_offsets, feature_scales: of the rows of a regression: it reads (value - offset) / scale; None: 0 and 1.
@@ -142,6 +145,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     magnitude_dropout_form: Literal["keys", "authors"] = "keys"
     num_features: int | None = None
     copula: Literal["gaussian", "authors"] = "gaussian"
+    kernel_gate: bool = False
     kl_lambda: float | int = 0.1
     copula_lambda: float | int = 1.0
     prior_scale: float | int = 0.1
@@ -185,6 +189,7 @@ class ContextEncoderConfig(TextClassifierConfig):
     num_frequencies: int = 16
     behaviour_conditioned: bool = True
     event_names: list[str] | None = None
+    max_history: int = 100
     feature_names: list[str] | None = None
     target_name: str = "target"
     feature_offsets: list[float] | None = None
@@ -215,17 +220,17 @@ class ContextEncoderConfig(TextClassifierConfig):
         return self.word_dim if self.vocab_size else self.input_size
 
     @property
-    def decides_beyond_attention(self) -> bool:
-        return True  # every block adds what a step was before
-
-    @property
     def reads_time(self) -> bool:
         """Whether the models read `timestamps`."""
         return self.position in ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")
 
-    def name_of(self, event: int) -> str:
-        """Return the name of an event 1..vocab_size - 1."""
-        return str(event) if self.event_names is None else self.event_names[event - 1]
+    def names(self) -> list[str]:
+        """Return the names of the events 1..vocab_size - 1."""
+        return self.event_names or [str(event) for event in range(1, self.vocab_size)]
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the event in row 1..vocab_size - 1 of the table."""
+        return str(row) if self.event_names is None else self.event_names[row - 1]
 
     def validate_words(self) -> None:
         if self.vocab_size:
@@ -282,8 +287,9 @@ class ContextEncoderConfig(TextClassifierConfig):
         """Check that every event has one name of its own, where they have names.
 
         Raises:
-            ValueError: another number of names, an empty name, or one that two events have.
+            ValueError: another number of names, an empty name, or one that two events have; no event to read.
         """
+        self.check_counts("max_history")
         names = self.event_names
         if names is None:
             return
@@ -367,6 +373,11 @@ class ContextEncoderConfig(TextClassifierConfig):
         for name in ("kl_lambda", "copula_lambda", "noise_seed"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        if self.kernel_gate and self.attention not in ("ika", "ikan", "mikan"):
+            raise ValueError(
+                f"kernel_gate=True with attention={self.attention!r}, which learns no kernel; expected ika, ikan or "
+                "mikan"
+            )
         if self.attention == "mikan" and self.kernel == "direct":
             raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")
         if self.num_features is not None and self.num_features < 1:

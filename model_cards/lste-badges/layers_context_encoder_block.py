@@ -1,32 +1,23 @@
 """The blocks of the ContextEncoder: several heads of one kind of attention, and a network for each step."""
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
+from .layers_linear import make_linear
 from .ops_context_encoder_positions import rotate
 from .ops_dropout import dropout
 
 DEVIATION = 0.02
 
 
-class SmallLinear(nn.Linear):
-    """A linear layer whose weights start from N(0, deviation^2), and its bias from 0.
-
-    Args:
-        deviation: standard deviation.
-    """
-
-    def __init__(self, in_features: int, out_features: int, deviation: float = DEVIATION, bias: bool = True) -> None:
-        self.deviation = deviation
-        super().__init__(in_features, out_features, bias=bias)
-
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight, std=self.deviation)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+def small_linear(in_features: int, out_features: int, deviation: float = DEVIATION, bias: bool = True) -> nn.Linear:
+    """Return a linear layer whose weights start from N(0, deviation^2), and its bias from 0."""
+    return make_linear(in_features, out_features, partial(init.normal_, std=deviation), bias=bias)
 
 
 class MultiHeadAttention(nn.Module):
@@ -42,11 +33,11 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, hidden_size: int, num_heads: int, attention: Attention, deviation: float = DEVIATION) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.query = SmallLinear(hidden_size, hidden_size)
-        self.key = SmallLinear(hidden_size, hidden_size)
-        self.value = SmallLinear(hidden_size, hidden_size)
+        self.query = small_linear(hidden_size, hidden_size)
+        self.key = small_linear(hidden_size, hidden_size)
+        self.value = small_linear(hidden_size, hidden_size)
         self.attention = attention
-        self.output = SmallLinear(hidden_size, hidden_size, deviation)
+        self.output = small_linear(hidden_size, hidden_size, deviation)
 
     def forward(
         self,
@@ -112,8 +103,8 @@ class EncoderBlock(nn.Module):
         self.attention_norm = nn.LayerNorm(hidden_size)
         self.attention = attention
         self.inner_norm = nn.LayerNorm(hidden_size)
-        self.inner = SmallLinear(hidden_size, inner_size)
-        self.outer = SmallLinear(inner_size, hidden_size, deviation)
+        self.inner = small_linear(hidden_size, inner_size)
+        self.outer = small_linear(inner_size, hidden_size, deviation)
         self.dropout = dropout
 
     def forward(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,20 +10,19 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_linear import make_linear
 from .ops_context_encoder_density import SLOPE, copula_factor, frequency_divergence, join_heads, odd_network
+from .ops_context_encoder_kernels import map_in_type
 
 LOG_DEVIATIONS = (-10.0, 5.0)  # bounds of the logarithm of a standard deviation
+APART = 0.1  # how far the two frequencies of a pair start from each other, in their own standard deviations
 LARGEST_DRAW = 2.0  # of the authors' copula, which clips there
 LARGEST_FRACTION = 1 - 2.0**-20  # of a quasi-random point, whose normal quantile is finite
 
 
-class KaimingLinear(nn.Linear):
-    """A linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
-
-    def reset_parameters(self) -> None:
-        init.kaiming_uniform_(self.weight, a=SLOPE)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+def kaiming_linear(in_features: int, out_features: int) -> nn.Linear:
+    """Return a linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
+    return make_linear(in_features, out_features, partial(init.kaiming_uniform_, a=SLOPE))
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Frequencies:
         first: w1, (B, h, n, M, d).
         second: w2, likewise; None for a stationary kernel.
         divergence: (B, n) of their density from the prior, in nats.
-        copula_term: (B, n) the authors' term, -sum U log(U + 1e-5); None without their copula.
+        copula_term: (B, n) the authors' term, -sum U log(U + 1e-5), the mean over draws; None without their copula.
     """
 
     first: torch.Tensor
@@ -48,6 +48,11 @@ class SpectralDensity(nn.Module):
     u = lrelu(m W1 + b1), mu = u W2 + b2, log std = u W3 + b3 + log s0; noise z+ = mu + std e+ and z- = -mu + std e-,
     M / 2 of each, which makes the density even, as a real kernel needs; w = c_h sign(z) net(|z|) with a learned
     positive factor c_h of each head. In evaluation e is a quasi-random sample that is saved with the model.
+
+    W2, W3 and the strength of the Gaussian copula start at 0, and the networks at the identity, those of w2 a little
+    beside it: then w is normal with its intended variance, the kernel that of `DirectKernel` at its start, and the
+    divergence from the prior exactly 0. The copula has its own strength, a number of each dimension by which the
+    products of the heads are multiplied: with C at 0 instead t would be 0, and at t = 0 the gradient of t t' is 0 too.
 
     Args:
         num_heads: h.
@@ -91,55 +96,67 @@ class SpectralDensity(nn.Module):
         self.prior_scale = prior_scale
         self.noise_seed = noise_seed
         size = head_size
-        self.summary = KaimingLinear(2 * size, size)
-        self.mean = KaimingLinear(size, size)
-        self.log_deviation = KaimingLinear(size, size)
+        self.summary = kaiming_linear(2 * size, size)
+        self.mean = kaiming_linear(size, size)
+        self.log_deviation = kaiming_linear(size, size)
         nets = 1 if stationary else 2
-        self.nets = nn.ModuleList(nn.ModuleList(KaimingLinear(size, size) for _ in range(3)) for _ in range(nets))
-        self.directions = KaimingLinear(size, size) if copula != "none" else None
+        self.nets: Any = nn.ModuleList(nn.ModuleList(kaiming_linear(size, size) for _ in range(3)) for _ in range(nets))
+        self.directions = kaiming_linear(size, size) if copula != "none" else None
+        self.copula_strength = nn.Parameter(torch.empty(size)) if copula == "gaussian" else None
         self.log_factor = nn.Parameter(torch.empty(num_heads))
         self.register_buffer("evaluation_noise", torch.empty(2, num_heads, num_eval_samples * self.pairs, size))
         self.reset_parameters()
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Draw the noise of evaluation, and set the factors such that w has its variance with the prior's noise.
-
-        The layers have been filled before.
-        """
+        """Start at the prior, with normal frequencies of the start's variance; draw the noise of evaluation."""
+        for layer in (self.mean, self.log_deviation):
+            init.zeros_(layer.weight)
+            init.zeros_(layer.bias)
+        if self.copula_strength is not None:
+            init.zeros_(self.copula_strength)
+        for net in self.nets:
+            for layer in net:
+                init.eye_(layer.weight)
+                init.zeros_(layer.bias)
         if self.log_factor.is_meta:
             return
+        for net in self.nets[1:]:
+            weight = net[-1].weight
+            init.copy_(weight, weight + APART / math.sqrt(weight.size(0)) * torch.randn_like(weight))
         init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
         z = self.prior_scale * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
-        drawn = torch.stack([odd_network(z, _maps(net)) for net in self.nets])
+        drawn = torch.stack([odd_network(z, net) for net in self.nets])
         spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
 
-    def forward(self, summary: torch.Tensor) -> Frequencies:
+    def forward(self, summary: torch.Tensor, noise: torch.Tensor | None = None) -> Frequencies:
         """Return frequencies, drawn anew in training.
 
         Args:
             summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
+            noise: e+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
         """
-        u = F.leaky_relu(_wide(self.summary, summary), SLOPE)
-        mean = _wide(self.mean, u)
-        log_deviation = (_wide(self.log_deviation, u) + math.log(self.prior_scale)).clamp(*LOG_DEVIATIONS)
-        noise = self._noise(summary)  # (2, B or 1, h, 1, K, d)
+        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)
+        mean = map_in_type(self.mean, u)
+        log_deviation = (map_in_type(self.log_deviation, u) + math.log(self.prior_scale)).clamp(*LOG_DEVIATIONS)
+        noise = self.draw_noise(summary) if noise is None else noise  # (2, B or 1, h, 1, K, d)
         factor, copula_term = None, None
         if self.directions is not None:
-            factor = copula_factor(_wide(self.directions, u).tanh(), unit_rows=self.copula == "gaussian")
+            strength = None if self.copula_strength is None else self.copula_strength.to(u.dtype)
+            factor = copula_factor(map_in_type(self.directions, u).tanh(), strength)
             if self.copula == "gaussian":
                 noise = torch.stack([join_heads(factor, each) for each in noise])
             else:
                 scales = factor.sum(dim=-1).permute(0, 3, 1, 2).unsqueeze(-2)  # (B, h, n, 1, d)
                 noise = (scales * noise).clamp(-LARGEST_DRAW, LARGEST_DRAW)
                 uniform = torch.special.ndtr(noise)
-                copula_term = -(uniform * (uniform + 1e-5).log()).sum(dim=(0, 2, 4, 5))
+                copula_term = -(uniform * (uniform + 1e-5).log()).mean(dim=(0, 4)).sum(dim=(1, 3))
                 factor = None
         spread = log_deviation.exp().unsqueeze(-2) * noise
         z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)
         factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)
-        frequencies = [factors * odd_network(z, _maps(net)) for net in self.nets]
+        frequencies = [factors * odd_network(z, net) for net in self.nets]
         return Frequencies(
             first=frequencies[0],
             second=frequencies[1] if len(frequencies) > 1 else None,
@@ -147,7 +164,7 @@ class SpectralDensity(nn.Module):
             copula_term=copula_term,
         )
 
-    def _noise(self, summary: torch.Tensor) -> torch.Tensor:
+    def draw_noise(self, summary: torch.Tensor) -> torch.Tensor:
         """Return e+ and e-, (2, B, h, 1, K, d) in training, (2, 1, h, 1, K, d) in evaluation."""
         if not self.training:
             return self.evaluation_noise.to(summary.dtype)[:, None, :, None]
@@ -169,12 +186,3 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
     quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
     return quantiles.permute(2, 0, 1, 3).contiguous()
-
-
-def _wide(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
-    """Return what a linear layer makes of x, in the type of x, whatever that of its weights."""
-    return F.linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype))
-
-
-def _maps(net: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(layer.weight, layer.bias) for layer in net.children() if isinstance(layer, nn.Linear)]

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
-from .layers_context_encoder_density import SpectralDensity
+from .layers_context_encoder_density import APART, SpectralDensity
 from .ops_context_encoder_density import frequency_features, log_squared_product
 from .ops_context_encoder_kernels import (
     at_least_single,
@@ -26,8 +27,8 @@ from .ops_context_encoder_pairwise import fused_attention, squared_product_atten
 from .ops_dropout import dropout
 from .ops_tracing import without_autocast
 
+POSITIONS = 64  # of a causal layer, whose frequencies are in memory at a time
 NUM_FEATURES = 64  # M of a learned kernel, as in the authors' code
-APART = 0.1  # how far the two frequencies of a pair start from each other, in their own standard deviations
 
 
 class DotAttention(Attention):
@@ -241,6 +242,8 @@ class KernelAttention(Attention):
         magnitude_dropout_form: keys: on that of each key; authors: on the matrix of the sums of both magnitudes, by
             which that of the query does not cancel in training.
         memory_length: keys that a state holds at most; 0: all.
+        gated_heads: Heads with a gate g of their own, 0 at the start: the logarithm of the similarity is then
+            (1 - g) log rbf + g log kappa, which with p = 2 starts as dot products exactly; 0: no gates.
 
     Raises:
         ValueError: p_norm of 0, below, or infinite.
@@ -256,9 +259,11 @@ class KernelAttention(Attention):
         magnitude_dropout: float = 0.0,
         magnitude_dropout_form: str = "keys",
         memory_length: int = 0,
+        gated_heads: int = 0,
     ) -> None:
         super().__init__()
         check_importance(p_norm)
+        self.gate = nn.Parameter(torch.empty(gated_heads)) if gated_heads else None
         self.kernel: Any = kernel
         self.scale = scale
         self.p_norm = float(p_norm)
@@ -266,6 +271,11 @@ class KernelAttention(Attention):
         self.magnitude_dropout = magnitude_dropout
         self.magnitude_dropout_form = magnitude_dropout_form
         self.memory_length = memory_length
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.gate is not None:
+            init.zeros_(self.gate)
 
     @classmethod
     def from_config(cls, config: Any, layer_index: int) -> Attention:
@@ -281,6 +291,7 @@ class KernelAttention(Attention):
             "magnitude_dropout": config.magnitude_dropout,
             "magnitude_dropout_form": config.magnitude_dropout_form,
             "memory_length": config.memory_length,
+            "gated_heads": config.num_heads if config.kernel_gate else 0,
         }
         if config.attention == "rbf":
             return KernelAttention(RbfKernel(scale), **importance)
@@ -322,10 +333,10 @@ class KernelAttention(Attention):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             importance = self.magnitude(wide_key)
             output, aux = None, AttentionAux()
-            if score_bias is None and not self.drops:
+            if score_bias is None and not self.drops and self.gate is None:
                 output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
             if output is None or output_attentions:
-                log_similarity = self.kernel(wide_query, wide_key)
+                log_similarity = self.through_gate(self.kernel(wide_query, wide_key), wide_query, wide_key)
                 visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
                 listed, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
                 # Weights on request do not change the output, not even its rounding.
@@ -340,6 +351,13 @@ class KernelAttention(Attention):
     def drops(self) -> bool:
         """Whether weights or importance are dropped."""
         return self.training and (self.dropout > 0 or self.magnitude_dropout > 0)
+
+    def through_gate(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return (1 - g) log rbf + g log kappa, (B, h, queries, keys); log kappa itself where there are no gates."""
+        if self.gate is None:
+            return log_kernel
+        start = rbf_log_kernel(query, key, self.scale)
+        return torch.lerp(start, log_kernel, self.gate.to(start.dtype).view(-1, 1, 1))
 
     def magnitude(self, x: torch.Tensor) -> torch.Tensor:
         """Return ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
@@ -417,30 +435,31 @@ class ImplicitKernelAttention(KernelAttention):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             if causal:
                 summary, sums, count = running_means(wide_query, wide_key, mask, sums, count)
-                drawn = self.kernel(summary)
-                first, second = drawn.first, drawn.second
+                of_queries, features, divergence, copula_term = self._position_features(wide_query, wide_key, summary)
             else:
                 query_mask = mask if query.size(2) == key.size(2) else None
-                drawn = self.kernel(masked_means(wide_query, wide_key, query_mask, mask))
-                first, second = drawn.first.squeeze(2), None if drawn.second is None else drawn.second.squeeze(2)
-            features, importance = frequency_features(wide_key, first, second), self.magnitude(wide_key)
-            divergence = _mean_over_positions(drawn.divergence, mask if causal else None)
-            copula_term = drawn.copula_term
+                summary = masked_means(wide_query, wide_key, query_mask, mask)
+                wide_query = chosen(wide_query, places, 2)
+                of_queries, features, divergence, copula_term = self._features(wide_query, wide_key, summary, None)
+            importance = self.magnitude(wide_key)
+            divergence = _mean_over_positions(divergence, mask if causal else None)
             if copula_term is not None:
                 copula_term = _mean_over_positions(copula_term, mask if causal else None)
             # All with the keys along the same dimension.
             of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
+            if self.gate is not None:
+                of_keys = (*of_keys, wide_key)
             if state is not None:
                 of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
-            features, importance, value, seen = of_keys
+            features, importance, value, seen, *ungated = of_keys
+            wide_key = ungated[0] if ungated else wide_key
             mask = seen.squeeze(1)
-            wide_query = chosen(wide_query, places, 2)
-            of_queries = frequency_features(wide_query, first, second)
             output, aux = None, AttentionAux()
-            if not causal and score_bias is None and not self.drops:
+            if not causal and score_bias is None and not self.drops and self.gate is None:
                 output = squared_product_attention(of_queries, features, importance, value, mask)
             if output is None or output_attentions:
-                log_similarity = log_squared_product(of_queries, features)
+                log_kernel = log_squared_product(of_queries, features)
+                log_similarity = self.through_gate(log_kernel, wide_query, wide_key)
                 visible = visible_keys(mask, wide_query.size(2), features.size(2), causal, query.device)
                 listed, aux = self.weigh(log_similarity, wide_query, importance, value, visible, score_bias)
                 output = listed if output is None else output
@@ -453,6 +472,37 @@ class ImplicitKernelAttention(KernelAttention):
             last = slice(-self.memory_length, None) if self.memory_length else slice(None)
             aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
         return output, aux
+
+    def _features(
+        self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor, noise: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Return features of queries and keys, (B, h, n, 2 M), the divergence and the copula's term, (B, n)."""
+        drawn = self.kernel(summary, noise)
+        pair = (drawn.first, drawn.second)
+        if summary.size(2) == 1:  # of the example, not of its positions
+            pair = (drawn.first.squeeze(2), None if drawn.second is None else drawn.second.squeeze(2))
+        of_queries, of_keys = frequency_features(query, *pair), frequency_features(key, *pair)
+        return of_queries, of_keys, drawn.divergence, drawn.copula_term
+
+    def _position_features(
+        self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Return what `_features` does of positions with summaries of their own, (B, h, n, 2 d).
+
+        A position has M d frequencies of each head. They are made for `POSITIONS` at a time, and made again in the
+        backward pass, so that memory holds those of so many positions alone.
+        """
+        noise, number = self.kernel.draw_noise(summary), query.size(2)
+        if torch.compiler.is_compiling() or number <= POSITIONS:
+            return self._features(query, key, summary, noise)
+        parts = []
+        for start in range(0, number, POSITIONS):
+            part = slice(start, start + POSITIONS)
+            of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
+            parts.append(checkpoint(self._features, *of_part, use_reentrant=False, preserve_rng_state=False))
+        of_queries, of_keys, divergence, copula_term = zip(*parts, strict=True)
+        terms = None if copula_term[0] is None else torch.cat(copula_term, dim=1)
+        return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1), terms
 
 
 def masked_means(

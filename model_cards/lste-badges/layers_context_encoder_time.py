@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
+from .layers_linear import make_linear
 from .ops_context_encoder_kernels import at_least_single
 from .ops_context_encoder_time import (
     MOST_LOG_ENVELOPE,
@@ -248,19 +249,11 @@ class BehaviourOffsets(nn.Module):
     def __init__(self, size: int, num_components: int) -> None:
         super().__init__()
         self.hidden = nn.Linear(size, BEHAVIOUR_SIZE)
-        self.heads = ZeroLinear(BEHAVIOUR_SIZE, 5 * num_components)
+        self.heads = make_linear(BEHAVIOUR_SIZE, 5 * num_components, init.zeros_)
 
     def forward(self, summary: torch.Tensor) -> torch.Tensor:
         """Return (..., 5 A) in [-2, 2], parameter by parameter, of summaries (..., E)."""
         return LARGEST_OFFSET * torch.tanh(self.heads(torch.tanh(self.hidden(summary))))
-
-
-class ZeroLinear(nn.Linear):
-    """A linear layer that starts at 0."""
-
-    def reset_parameters(self) -> None:
-        init.zeros_(self.weight)
-        init.zeros_(self.bias)
 
 
 def log_frequency_range(span: float) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Attention of higher order as a layer: some heads attend pairwise, the others to pairs of keys."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -8,7 +9,8 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
-from .layers_context_encoder_block import DEVIATION, SmallLinear
+from .layers_context_encoder_block import DEVIATION, small_linear
+from .layers_linear import make_linear
 from .ops_context_encoder_kernels import at_least_single, attend, visible_keys
 from .ops_context_encoder_linear import default_num_features, draw_projection, feature_map, feature_values
 from .ops_context_encoder_pairwise import fused_attention
@@ -34,15 +36,12 @@ ORDER_TYPES = (*EXACT_TYPES, "contextual", "factorised", "anova", "area", "conte
 Result = tuple[torch.Tensor, torch.Tensor | None]
 
 
-class OneLinear(nn.Linear):
-    """A linear map that starts next to the constant 1: weights from N(0, 0.02^2), a bias of 1.
+def one_linear(in_features: int, out_features: int) -> nn.Linear:
+    """Return a linear map that starts next to the constant 1: weights from N(0, 0.02^2), a bias of 1.
 
     Second keys and values of 1 make attention to pairs attention to single keys.
     """
-
-    def reset_parameters(self) -> None:
-        init.normal_(self.weight, std=DEVIATION)
-        init.ones_(self.bias)
+    return make_linear(in_features, out_features, partial(init.normal_, std=DEVIATION), init.ones_)
 
 
 class HigherOrderAttention(Attention):
@@ -146,19 +145,19 @@ class HigherOrderAttention(Attention):
         width = higher * head_size
         num_further = {"trilinear": 1, "volume": 1, "contextual": 1, "factorised": order - 2}.get(order_type, 0)
         num_values = int(value_order == 2) if order_type == "contextual" else num_further
-        self.second_keys = nn.ModuleList(OneLinear(hidden_size, width) for _ in range(num_further))
+        self.second_keys = nn.ModuleList(one_linear(hidden_size, width) for _ in range(num_further))
         self.second_norms = nn.ModuleList(norm() for _ in range(num_further))
-        self.second_values = nn.ModuleList(OneLinear(hidden_size, width) for _ in range(num_values))
+        self.second_values = nn.ModuleList(one_linear(hidden_size, width) for _ in range(num_values))
         self.summary_key: nn.Linear | None = None
         if order_type == "contextual" and context == "attention":
-            self.summary_key = SmallLinear(hidden_size, width, bias=False)  # it would cancel in the softmax
+            self.summary_key = small_linear(hidden_size, width, bias=False)  # it would cancel in the softmax
         self.strengths: nn.Parameter | None = None  # lambda
         if order_type in ("contextual", "anova"):
             self.strengths = nn.Parameter(torch.empty(higher, 1 if order_type == "contextual" else anova_order - 1))
         self.context_maps = nn.ModuleList()
         self.gates: nn.Parameter | None = None
         if order_type == "context_aware":
-            self.context_maps.extend(SmallLinear(hidden_size, width, bias=False) for _ in range(2))
+            self.context_maps.extend(small_linear(hidden_size, width, bias=False) for _ in range(2))
             self.gates = nn.Parameter(torch.empty(2, 2, higher, head_size))
         drawn = order_type == "factorised" and feature_map == "favor"
         self.num_features = num_features or default_num_features(head_size)
@@ -433,10 +432,10 @@ class HigherOrderAttention(Attention):
 
     def _by_head(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
         # Where autocast is off, what it computed before may have fewer digits than the weights.
-        mapped: torch.Tensor = (
-            layer(x.to(layer.weight.dtype)).unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
-        )
-        return mapped
+        weight = layer.weight
+        mapped: Any = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
+        heads: torch.Tensor = mapped.unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
+        return heads
 
     def _features(self, x: torch.Tensor, is_query: bool) -> torch.Tensor:
         """Return features that are not negative, (B, h, n, M)."""

@@ -34,10 +34,14 @@ class WideScores(nn.Module):
 
     def forward(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the scores (B, L) of texts with input_ids (B, n) where the boolean mask (B, n) is true."""
+        # No matrix product: in mixed precision it would round, and the scores are sums of hundreds of numbers.
+        return self.contributions(input_ids, mask).sum(dim=1) + self.bias
+
+    def contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
         values = tfidf(input_ids, mask, self.inverse_document_frequency, self.group_starts)
         rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)
-        # No matrix product: in mixed precision it would round, and the scores are sums of hundreds of numbers.
-        return (values.unsqueeze(-1) * rows).sum(dim=1) + self.bias
+        return values.unsqueeze(-1) * rows
 
     @torch.no_grad()
     def start(self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:

@@ -16,7 +16,7 @@ from transformers.utils import ModelOutput
 
 from .configuration_context_encoder import ContextEncoderConfig
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen
-from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, SmallLinear
+from .layers_context_encoder_block import DEVIATION, EncoderBlock, MultiHeadAttention, small_linear
 from .layers_context_encoder_build import build_attention
 from .layers_context_encoder_input import Positions
 from .layers_context_encoder_rows import RowContext
@@ -24,15 +24,18 @@ from .layers_context_encoder_time_position import IN_SCORES, TimeWeight, build_t
 from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
+from .ops_checkpointing import call_checkpointed
 from .ops_context_encoder_losses import squared_error
 from .ops_context_encoder_positions import kept_places, step_positions
+from .ops_context_encoder_timestamps import check_timestamps
 from .ops_losses import IGNORED, token_classification_loss
-from .ops_masking import masked_mean
-from .ops_names import ids_of_names
+from .ops_masking import boolean_mask, masked_mean
+from .ops_names import rows_of_names
 from .ops_text_checks import word_mask
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
 EncoderState = tuple[AttentionState, ...]
+TOP = 10  # events that are predicted where nobody says how many
 
 
 @dataclass
@@ -42,8 +45,9 @@ class ContextEncoderModelOutput(ModelOutput):
     Attributes:
         last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding; with `steps_to_keep` those alone.
         pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
-        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, the sum over the layers.
-        copula_term: (B,) the term of the authors' copula, likewise.
+        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers
+            of a frequency, those of all layers and heads: num_layers * hidden_size.
+        copula_term: (B,) the term of the authors' copula, the mean over the same numbers and over draws.
         clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
             guard decides about, the mean over the layers.
         state: where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
@@ -97,6 +101,7 @@ class ContextEncoderPreTrainedModel(TextPreTrainedModel):
     config: ContextEncoderConfig
     base_model_prefix = "encoder"
     logged_outputs = ("clamped",)
+    supports_gradient_checkpointing = True
     _is_stateful = True
 
     def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:
@@ -116,6 +121,8 @@ class ContextEncoderPreTrainedModel(TextPreTrainedModel):
 
 class ContextEncoderModel(ContextEncoderPreTrainedModel):
     """The encoder: pre-norm blocks of attention and a network, over words or over rows of numbers."""
+
+    gradient_checkpointing = False
 
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
@@ -213,19 +220,16 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         rotary = self.positions.rotary(positions)
         for attention in self.attentions:
             attention.begin_pass()
-        for index, block in enumerate(self.blocks):
+        for index in range(len(self.blocks)):
             is_last = index == len(self.blocks) - 1
-            x, aux = block(
-                x,
-                mask,
-                self.config.causal,
-                rotary=rotary,
-                score_bias=None if kernel is None else self.time_weights[index](kernel),
-                state=None if state is None else state[1 + index],
-                use_cache=use_cache,
-                output_attentions=wants_weights,
-                places=steps_to_keep if is_last and not needs_all else None,
-            )
+            options = {
+                "rotary": rotary,
+                "state": None if state is None else state[1 + index],
+                "use_cache": use_cache,
+                "output_attentions": wants_weights,
+                "places": steps_to_keep if is_last and not needs_all else None,
+            }
+            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)
             hidden_states.append(x)
             results.append(aux)
         if needs_all:
@@ -234,8 +238,8 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
         output = ContextEncoderModelOutput(
             last_hidden_state=last,
             pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
-            kl=_sum([aux.divergence for aux in results]),
-            copula_term=_sum([aux.copula_term for aux in results]),
+            kl=self._per_number([aux.divergence for aux in results]),
+            copula_term=self._per_number([aux.copula_term for aux in results]),
             clamped=_mean([aux.clamped for aux in results]),
             state=_encoder_state(mask, read, results) if use_cache else None,
             attentions=_each([aux.weights for aux in results]),
@@ -247,6 +251,21 @@ class ContextEncoderModel(ContextEncoderPreTrainedModel):
             hidden_states=tuple(hidden_states) if wants_steps else None,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def _per_number(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+        """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
+        mean = _mean(terms)
+        return None if mean is None else mean / self.config.hidden_size
+
+    def _block(
+        self, index: int, x: torch.Tensor, mask: torch.Tensor, kernel: torch.Tensor | None, options: dict[str, Any]
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Return what a block gives; kernel (B, n, n) or None is that of times, and options are of `EncoderBlock`."""
+        score_bias = None if kernel is None else self.time_weights[index](kernel)
+        read: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
+            x, mask, self.config.causal, score_bias=score_bias, **options
+        )
+        return read
 
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
@@ -275,7 +294,7 @@ class ContextEncoderForSequenceClassification(ContextEncoderPreTrainedModel, Tex
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.classifier = SmallLinear(config.hidden_size, config.num_labels)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def scores(self, outputs: Any) -> torch.Tensor:
@@ -375,7 +394,7 @@ class ContextEncoderForTokenClassification(ContextEncoderStepsPreTrainedModel):
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.classifier = SmallLinear(config.hidden_size, config.num_labels)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -492,7 +511,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.lm_head: nn.Linear = SmallLinear(config.hidden_size, config.num_words)
+        self.lm_head: nn.Linear = small_linear(config.hidden_size, config.num_words)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -524,7 +543,7 @@ class ContextEncoderForCausalLM(ContextEncoderNextStepPreTrainedModel, Generatio
         Raises:
             ValueError: prompts with padding.
         """
-        if attention_mask is not None and not bool(attention_mask.all()):
+        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
             raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
         inputs = {"state": state, "use_cache": use_cache, "logits_to_keep": logits_to_keep}
         if state is not None:
@@ -545,9 +564,9 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
     def __init__(self, config: ContextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = ContextEncoderModel(config)
-        self.to_events: SmallLinear | None = None
+        self.to_events: nn.Linear | None = None
         if config.word_dim != config.hidden_size:
-            self.to_events = SmallLinear(config.hidden_size, config.word_dim, bias=False)
+            self.to_events = small_linear(config.hidden_size, config.word_dim, bias=False)
         self.post_init()
 
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
@@ -561,26 +580,45 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
 
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cross-entropy in nats of the event at the next position, and how often there is one.
+
+        Raises:
+            ValueError: labels of another shape or type, or that are no events (read on the CPU only).
+        """
+        checked = labels.shape == mask.shape and not (torch.compiler.is_compiling() or labels.is_cuda)
+        if checked and bool((mask & (labels == 0)).any()):
+            raise ValueError(
+                f"label 0 is padding and none of the events 1..{self.config.vocab_size - 1}: give an attention_mask "
+                f"that is 0 there, or the label {IGNORED}"
+            )
+        return super().losses(logits, labels, mask)
+
     def ids_of(self, history: Sequence[str | int]) -> list[int]:
-        """Return the ids of events, given by name or id.
+        """Return the `input_ids` of events, which are called as in the data of the training; 10 and "10" are one name.
 
         Raises:
             ValueError: no events, or one that the model does not know.
         """
-        return ids_of_names(history, self.config.vocab_size - 1, self.config.name_of, "event")
+        return [row + 1 for row in rows_of_names(history, self.config.names(), "event")]
 
     @torch.no_grad()
     def next_events(
-        self, history: Sequence[str | int], timestamps: Sequence[float], k: int = 10
+        self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None
     ) -> list[tuple[str, float]]:
         """Return the k events that are likeliest to come after a history, the likeliest first.
 
-        The model is in evaluation mode while it reads.
+        The model is in evaluation mode while it reads the last `max_history` events, as many as predictions of its
+        training saw at most.
 
         Args:
-            history: events in the order of time: names, or ids from 1; one or more.
-            timestamps: a number for each, in the unit of the training data; they do not fall.
-            k: number of events, at most as many as there are.
+            history: Names of events in the order of time, one or more; 10, as a number of any kind, is the event called
+                "10". Events of a config without names are called "1" to `vocab_size` - 1.
+            timestamps: A finite number for each, in the unit of the training data; they do not fall. Dates of the
+                training were seconds since 1970; `ctxzoo.tasks.next_event.next_events` takes them as they are.
+            k: Number of events; default: 10, or all where there are fewer.
 
         Returns:
             (name, probability) of each.
@@ -591,14 +629,17 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         ids, number = self.ids_of(history), self.config.vocab_size - 1
         if len(timestamps) != len(ids):
             raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
+        times = torch.tensor([[_number(time) for time in timestamps]], dtype=torch.float64)
+        times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
+        k = min(TOP, number) if k is None else k
         if not 1 <= k <= number:
             raise ValueError(f"k={k}: expected 1 to {number}, the events that there are")
         was_training = self.training
         self.eval()
         try:
             inputs = {
-                "input_ids": torch.tensor([ids], device=self.device),
-                "timestamps": torch.tensor([list(timestamps)], dtype=torch.float64, device=self.device),
+                "input_ids": torch.tensor([ids[-self.config.max_history :]], device=self.device),
+                "timestamps": times[:, -self.config.max_history :].to(self.device),
             }
             probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
         finally:
@@ -609,10 +650,18 @@ class ContextEncoderForNextEvent(ContextEncoderNextStepPreTrainedModel):
         return list(zip(names, likeliest.values.tolist(), strict=True))
 
 
-def _sum(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
-    """Return the sum over the layers; None where a layer has no such term."""
-    known = _each(terms)
-    return None if known is None else torch.stack(known).sum(dim=0)
+def _number(time: Any) -> float:
+    """Return a time as a number.
+
+    Raises:
+        ValueError: text, a date or anything else that is no number.
+    """
+    try:
+        if isinstance(time, (str, bytes, bool)):
+            raise TypeError
+        return float(time)
+    except (TypeError, ValueError):
+        raise ValueError(f"timestamps: {time!r} is no number; expected numbers, of dates seconds since 1970") from None
 
 
 def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:

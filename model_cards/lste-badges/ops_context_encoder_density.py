@@ -1,17 +1,16 @@
 """Kernels by their spectral density: features of frequencies, the copula over heads, the divergence from the prior."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from .ops_context_encoder_kernels import FLOOR
+from .ops_context_encoder_kernels import FLOOR, map_in_type
 
 SLOPE = 0.2  # of the leaky ReLUs
 LEAST_DIAGONAL = 1e-6  # a head that follows the others entirely leaves no row of its own in the copula's factor
-
-Maps = Sequence[tuple[torch.Tensor, torch.Tensor]]
 
 
 def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tensor | None) -> torch.Tensor:
@@ -50,40 +49,41 @@ def log_squared_product(query_features: torch.Tensor, key_features: torch.Tensor
     return ((query_features @ key_features.transpose(-1, -2)).square() + FLOOR).log()
 
 
-def odd_network(z: torch.Tensor, maps: Maps) -> torch.Tensor:
+def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     """Return sign(z) W6 lrelu(W5 lrelu(W4 |z|)), the network that makes frequencies of noise: odd in z.
 
     Args:
         z: (..., d).
-        maps: weight (d, d) and bias (d) of W4, W5 and W6.
+        maps: linear layers W4, W5 and W6, of d to d numbers.
 
     Returns:
         (..., d).
     """
     *inner, last = maps
     size = z.abs()
-    for weight, bias in inner:
-        size = F.leaky_relu(F.linear(size, weight.to(z.dtype), bias.to(z.dtype)), SLOPE)
-    weight, bias = last
-    return z.sign() * F.linear(size, weight.to(z.dtype), bias.to(z.dtype))
+    for layer in inner:
+        size = F.leaky_relu(map_in_type(layer, size), SLOPE)
+    return z.sign() * map_in_type(last, size)
 
 
-def copula_factor(directions: torch.Tensor, unit_rows: bool) -> torch.Tensor:
+def copula_factor(directions: torch.Tensor, strength: torch.Tensor | None) -> torch.Tensor:
     """Return L, or Lhat with rows of length 1, of which R = Lhat Lhat' is a correlation over heads, for each dimension.
 
     L is the strictly lower triangle of t t' over heads, plus the identity.
 
     Args:
         directions: t, (B, h, n, d).
-        unit_rows: scale the rows.
+        strength: (d), factors of the triangle of Lhat; None: L, the authors', whose triangle has none.
 
     Returns:
         (B, n, d, h, h), lower triangular.
     """
     over_heads = directions.permute(0, 2, 3, 1)
     products = over_heads.unsqueeze(-1) * over_heads.unsqueeze(-2)
+    if strength is not None:
+        products = strength.view(-1, 1, 1) * products
     factor = products.tril(-1) + torch.eye(products.size(-1), dtype=products.dtype, device=products.device)
-    return F.normalize(factor, dim=-1) if unit_rows else factor
+    return factor if strength is None else F.normalize(factor, dim=-1)
 
 
 def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:

@@ -4,6 +4,7 @@ import math
 import warnings
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from .ops_dropout import dropout
@@ -15,6 +16,22 @@ CLOSEST = 1e-6  # least absolute value of a number whose power is taken
 def at_least_single(x: torch.Tensor) -> torch.Tensor:
     """Return x in float32, or as it is where it is wider."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def map_in_type(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Return what a linear layer makes of x, in the type of x, whatever that of its weights.
+
+    The layer is called, so that one in its place (an adapter of LoRA, a quantised map, one with hooks) has its say;
+    only the weights of a plain layer of another type are widened.
+    """
+    weight: object = layer.weight
+    if not isinstance(weight, torch.Tensor) or weight.dtype == x.dtype:
+        mapped: torch.Tensor = layer(x)
+        return mapped
+    if isinstance(layer, nn.Linear):
+        return F.linear(x, weight.to(x.dtype), None if layer.bias is None else layer.bias.to(x.dtype))
+    narrow: torch.Tensor = layer(x.to(weight.dtype))
+    return narrow.to(x.dtype)
 
 
 def visible_keys(

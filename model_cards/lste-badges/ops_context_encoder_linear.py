@@ -165,8 +165,7 @@ def linear_attention(
             matrix, to all earlier ones by the carried sums.
         chunk_size: C.
         eps: added to the features of queries, unless they have signs; and the smallest denominator.
-        key_eps: added to the features of keys. With eps = key_eps = 1e-4 it is what Performer's code does, which draws
-            attention towards a uniform one.
+        key_eps: added to the features of keys, which draws attention towards a uniform one.
         state: of earlier keys; causal only, with as many queries as keys.
         with_state: whether to return the state after these keys; causal only.
         with_clamped: whether to return the fraction of clamped denominators.

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from .ops_context_encoder_kernels import FLOOR, visible_keys
+from .ops_gradients import without_second_derivative
 
 # Pairs whose kernel is computed at a time: on a CPU what stays in the cache of a core, elsewhere what fills the device.
 CPU_PAIRS = 2**18
@@ -120,7 +120,7 @@ class _SquaredProductSums(torch.autograd.Function):
         return sums
 
     @staticmethod
-    @once_differentiable
+    @without_second_derivative("attention by a learned kernel")
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
         queries, keys, values, kept = ctx.saved_tensors
         (of_sums,) = gradients

@@ -16,10 +16,12 @@ class VoteConfig(ZooConfig):
         num_legislators: U.
         num_bills: D, bills with votes to train on; their ids are 0..num_bills - 1.
         vocab_size: V, words of the texts of bills.
-        legislator_names: of the legislators 0..U - 1, in this order; None: they are called by their ids.
+        legislator_names: The names of the legislators 0..U - 1, in this order; None: they are called "0", "1", ...
         legislator_groups: the party, or the like, of each legislator, for pictures; no model reads it.
-        bill_names: of the bills 0..D - 1; None: they are called by their ids.
+        bill_names: The names of the bills 0..D - 1, in this order; None: they are called "0", "1", ...
         words: of the entries of a bag of words, in small letters; None: texts cannot be read, bags of words can.
+        cut_outcomes: Whether parts of a text in brackets that tell how a vote ended are cut out before words are
+            counted (`without_outcomes`). Checkpoints of before November 2026 were trained without that.
         bow_transform: of counts of words: "log1p", or "counts" as they are.
     """
 
@@ -32,6 +34,7 @@ class VoteConfig(ZooConfig):
     legislator_groups: list[str] | None = None
     bill_names: list[str] | None = None
     words: list[str] | None = None
+    cut_outcomes: bool = False
     bow_transform: Literal["log1p", "counts"] = "log1p"
 
     def validate_votes(self) -> None:
@@ -63,6 +66,10 @@ class VoteConfig(ZooConfig):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
 
-    def name_of(self, legislator: int) -> str:
-        """Return the name of a legislator 0..num_legislators - 1."""
-        return str(legislator) if self.legislator_names is None else self.legislator_names[legislator]
+    def names_of_bills(self) -> list[str]:
+        """Return the names of the bills 0..num_bills - 1."""
+        return self.bill_names or [str(bill) for bill in range(self.num_bills)]
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the legislator in row 0..num_legislators - 1 of the table."""
+        return str(row) if self.legislator_names is None else self.legislator_names[row]

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .layers_vote_text import HeLinear
+from .layers_vote_text import he_linear
 from .ops_dropout import dropout
 
 WIDEST = 10.0  # of the log of a standard deviation
@@ -44,10 +44,10 @@ class VariationalAutoencoder(nn.Module):
         super().__init__()
         down = [size, *widths]
         up = [code_size, *reversed(widths), size]
-        self.encoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(down))
-        self.mean = HeLinear(widths[-1], code_size)
-        self.log_deviation = HeLinear(widths[-1], code_size)
-        self.decoder = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(up))
+        self.encoder = nn.ModuleList(he_linear(a, b) for a, b in pairwise(down))
+        self.mean = he_linear(widths[-1], code_size)
+        self.log_deviation = he_linear(widths[-1], code_size)
+        self.decoder = nn.ModuleList(he_linear(a, b) for a, b in pairwise(up))
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> ReadTexts:
@@ -64,8 +64,11 @@ class VariationalAutoencoder(nn.Module):
         return ReadTexts(topics, hidden, self._layer(self.decoder[-1], x), mean, log_deviation)
 
     def _layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            mapped: torch.Tensor = layer(x)
+            return mapped
         assert isinstance(layer, nn.Linear)
-        return F.linear(x, dropout(layer.weight, self.rate, training=self.training), layer.bias)
+        return F.linear(x, dropout(layer.weight, self.rate, training=True), layer.bias)
 
 
 class TensorAgreement(nn.Module):
@@ -82,8 +85,8 @@ class TensorAgreement(nn.Module):
     def __init__(self, size: int, widths: list[int], rate: float) -> None:
         super().__init__()
         sizes = [size, *widths]
-        self.hidden = nn.ModuleList(HeLinear(a, b) for a, b in pairwise(sizes))
-        self.output = HeLinear(widths[-1], 1)
+        self.hidden = nn.ModuleList(he_linear(a, b) for a, b in pairwise(sizes))
+        self.output = he_linear(widths[-1], 1)
         self.rate = rate
 
     def forward(self, weighed: torch.Tensor, legislators: torch.Tensor) -> torch.Tensor:

@@ -1,21 +1,19 @@
 """Autoencoders of bags of words, or of votes: a plain denoising one."""
 
+from functools import partial
 from itertools import pairwise
 
 import torch
 from torch import nn
 from transformers import initialization as init
 
+from .layers_linear import make_linear
 from .ops_dropout import dropout
 
 
-class HeLinear(nn.Linear):
-    """A linear layer that starts from N(0, 2 / fan_in) (He et al. 2015), with a bias of 0."""
-
-    def reset_parameters(self) -> None:
-        init.kaiming_normal_(self.weight, nonlinearity="relu")
-        if self.bias is not None:
-            init.zeros_(self.bias)
+def he_linear(in_features: int, out_features: int) -> nn.Linear:
+    """Return a linear layer that starts from N(0, 2 / fan_in) (He et al. 2015), with a bias of 0."""
+    return make_linear(in_features, out_features, partial(init.kaiming_normal_, nonlinearity="relu"))
 
 
 class DenoisingAutoencoder(nn.Module):
@@ -37,8 +35,8 @@ class DenoisingAutoencoder(nn.Module):
         super().__init__()
         down = [size, *widths, code_size]
         pairs = list(pairwise(down))
-        self.encoder = nn.ModuleList(HeLinear(first, second) for first, second in pairs)
-        self.decoder = nn.ModuleList(HeLinear(second, first) for first, second in reversed(pairs))
+        self.encoder = nn.ModuleList(he_linear(first, second) for first, second in pairs)
+        self.decoder = nn.ModuleList(he_linear(second, first) for first, second in reversed(pairs))
         self.rate = rate
         self.linear_output = linear_output
 

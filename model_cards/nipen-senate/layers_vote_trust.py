@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .ops_vote import sum_of_squares
+from .ops_vote import sum_of_squares, wide
 
 
 class TrustNetwork(nn.Module):
@@ -52,9 +52,12 @@ class TrustNetwork(nn.Module):
         return votes.to(tau.dtype) @ (tau * self.mask).t()
 
     def penalty(self) -> torch.Tensor:
-        """Return the sum of the squares of all weights, in float32 or wider."""
-        parts = (self.weight,) if self.rank is None else (self.left, self.right)
-        return sum_of_squares(parts)
+        """Return ||tau||^2, the sum of the squares of all trust weights, in float32 or wider."""
+        if self.rank is None:
+            return sum_of_squares([self.weight])
+        left, right = wide(self.left), wide(self.right)
+        # ||P Q||^2 = trace(P'P Q Q'), which needs no matrix of (U, U).
+        return ((left.t() @ left) * (right @ right.t())).sum()
 
     @torch.no_grad()
     def set_mask(self, mask: torch.Tensor) -> None:

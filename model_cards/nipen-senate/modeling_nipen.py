@@ -12,9 +12,10 @@ import torch
 from transformers.utils import ModelOutput
 
 from .configuration_nipen import NipenConfig
+from .layers_linear import linear_weight
 from .layers_nipen import ReadTexts, TensorAgreement, VariationalAutoencoder
 from .layers_vote_table import Table
-from .layers_vote_text import DenoisingAutoencoder, HeLinear, corrupted
+from .layers_vote_text import DenoisingAutoencoder, corrupted, he_linear
 from .layers_vote_trust import TrustNetwork
 from .modeling_vote import VotePreTrainedModel
 from .ops_nipen import authors_log_likelihood, normal_divergence
@@ -82,9 +83,9 @@ class NipenForVotePrediction(VotePreTrainedModel):
         self.legislators = Table(users, topics, deviation=_start(config.ideal_lambda))  # x
         amortized = config.amortized_bills
         if amortized:
-            self.text_points = HeLinear(config.encoder_widths[-1], topics)  # W_a, b_a
+            self.text_points = he_linear(config.encoder_widths[-1], topics)  # W_a, b_a
             if config.bias == "doc":
-                self.text_bias = HeLinear(config.encoder_widths[-1], 1)  # w_b, b_b
+                self.text_bias = he_linear(config.encoder_widths[-1], 1)  # w_b, b_b
         else:
             self.topics = Table(bills, topics, deviation=_start(config.topic_lambda))  # y
         # a, or delta_a
@@ -263,7 +264,8 @@ class NipenForVotePrediction(VotePreTrainedModel):
         config = self.config
         found: torch.Tensor | float = 0.0
         if config.version == "tensor":
-            found = 0.5 * config.tensor_lambda * sum_of_squares(self.tensor.parameters())
+            layers = (*self.tensor.hidden, self.tensor.output)  # weights alone: the authors leave the biases free
+            found = 0.5 * config.tensor_lambda * sum_of_squares(linear_weight(layer) for layer in layers)
         if config.amortized_bills:
             parts = [*self.text_points.parameters()]
             if config.bias == "doc":
@@ -289,7 +291,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         if config.amortized_bills:
             total = total + config.delta_lambda * sum_of_squares(deviations)
         else:
-            total = total + config.ideal_lambda * sum_of_squares([self.bills.weight] if sums else deviations)
+            total = total + config.ideal_lambda * sum_of_squares(deviations)
         tensor = config.version == "tensor"
         if scales is not None:
             of_scales = config.scale_lambda * sum_of_squares(scales)

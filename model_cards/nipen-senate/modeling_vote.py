@@ -1,7 +1,7 @@
 """What models that predict votes have in common: bags of words of texts, the trust mask, and predictions by name."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import torch
@@ -9,7 +9,8 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote_trust import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
-from .ops_vote import NEW_BILL, together, words_of
+from .ops_names import rows_of_names
+from .ops_vote import NEW_BILL, together, without_outcomes, words_of
 
 
 class VotePreTrainedModel(ZooPreTrainedModel):
@@ -51,6 +52,8 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
 
+        What a text tells of how a vote ended is cut out first, where the config says `cut_outcomes`.
+
         Raises:
             ValueError: a config without words.
         """
@@ -59,41 +62,58 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         places = {word: place for place, word in enumerate(self.config.words)}
         counts = torch.zeros(len(texts), self.config.vocab_size)
         for row, text in enumerate(texts):
-            for word, count in Counter(words_of(text)).items():
+            said = without_outcomes(text) if self.config.cut_outcomes else text
+            for word, count in Counter(words_of(said)).items():
                 if word in places:
                     counts[row, places[word]] = count
         return counts
 
     @torch.no_grad()
-    def predict_votes(self, text: str, bill: str | int = NEW_BILL) -> list[tuple[str, float]]:
-        """Return (name, probability of a yea) of each legislator, where no vote on the bill is known.
+    def predict_votes(
+        self, text: str | None = None, bill: str | int = NEW_BILL, known: Mapping[str, int] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return (name, probability of a yea) of each legislator.
 
         The model is in evaluation mode while it reads.
 
         Args:
-            text: of the bill.
-            bill: name or id of one of the training; -1: it is new.
+            text: What the bill says. A model that reads new bills needs it of a bill of its training too.
+            bill: The name of one of the training, where 10 and "10" are one name; -1: it is new. Bills of a config
+                without names are called "0" to `num_bills` - 1.
+            known: The votes on the bill that are known, name of a legislator to 1 yea or 0 nay, or booleans; default:
+                none. Autoencoders of votes and models with a trust network read them.
 
         Raises:
-            ValueError: an unknown name or id; a new bill and a model that knows those of its training alone; a config
-                without words.
+            ValueError: An unknown name; a vote that is neither; a new bill and a model that knows those of its training
+                alone; no text where the model reads texts; a config without words.
         """
-        if isinstance(bill, str):
-            names = self.config.bill_names or []
-            if bill not in names:
-                raise ValueError(f"bill {bill!r} is none of the {len(names):,} that the model was trained on")
-            bill = names.index(bill)
-        if bill == NEW_BILL and not self.reads_new_bills:
+        config = self.config
+        is_new = not isinstance(bill, str) and bill == NEW_BILL
+        row = NEW_BILL if is_new else rows_of_names([bill], config.names_of_bills(), "bill")[0]
+        if is_new and not self.reads_new_bills:
             raise ValueError(
                 f"this {type(self).__name__} knows the bills of its training alone and reads no text of a new one; "
                 "train one that does, such as NIPEN with amortized_bills"
             )
+        if self.reads_new_bills and text is None:
+            which = "a new bill" if is_new else f"the bill {bill!r}"
+            raise ValueError(
+                f"what this {type(self).__name__} says of {which} follows from its text, and there is none; give it "
+                "(--text, or --texts with a table of texts)"
+            )
+        names = [config.name_of(legislator) for legislator in range(config.num_legislators)]
+        votes = torch.full((1, len(names)), torch.nan)
+        if known:
+            votes[0, rows_of_names(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
         was_training = self.training
         self.eval()
         try:
-            bags = self.bags_of_words([text]).to(self.device, self.dtype)
-            ids = torch.tensor([bill], device=self.device)
-            logits = self(bag_of_words=bags, bill_ids=ids, return_dict=True).logits[0]
+            logits = self(
+                bag_of_words=self.bags_of_words([text or ""]).to(self.device, self.dtype),
+                bill_ids=torch.tensor([row], device=self.device),
+                votes=votes.to(self.device, self.dtype),
+                return_dict=True,
+            ).logits[0]
         finally:
             self.train(was_training)
-        return [(self.config.name_of(u), p) for u, p in enumerate(logits.float().sigmoid().tolist())]
+        return list(zip(names, logits.float().sigmoid().tolist(), strict=True))

@@ -9,12 +9,41 @@ from torch.nn import functional as F
 from .ops_integers import as_integers
 
 NEW_BILL = -1
+# Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").
+OUTCOME_WORDS = frozenset(
+    (
+        *("accepted", "adopted", "affirmative", "agreed", "approved", "confirmed", "defeated", "disagreed", "failed"),
+        *("invoked", "nay", "nays", "negative", "passed", "ratified", "refused", "rejected", "sustained", "tabled"),
+        *("upheld", "voted", "voting", "yea", "yeas"),
+    )
+)
 _WORD = re.compile(r"[a-z]+")
+_BRACKET = re.compile(r"[()]")
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text in their order: runs of the letters a to z, in small letters."""
     return _WORD.findall(text.lower())
+
+
+def without_outcomes(text: str) -> str:
+    """Return a text without the parts in round brackets in which one of `OUTCOME_WORDS` stands.
+
+    "(THREE-FIFTHS … DULY CHOSEN AND SWORN NOT HAVING VOTED IN THE AFFIRMATIVE, SENATE REJECTED …)" goes as a whole: the
+    words beside "rejected" tell of the vote too. Brackets within brackets go with the outermost; one that is not closed
+    stays.
+    """
+    kept, end, depth, start = [], 0, 0, 0
+    for found in _BRACKET.finditer(text):
+        if found.group() == "(":
+            start = found.start() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0 and not OUTCOME_WORDS.isdisjoint(words_of(text[start : found.end()])):
+                kept.append(text[end:start])
+                end = found.end()
+    return "".join((*kept, text[end:]))
 
 
 def read_bills(
@@ -133,10 +162,10 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
 
 
 def sum_of_squares(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    """Return the sum of the squares of all entries of tensors, one or more, in float32 or wider."""
+    """Return the sum of the squares of all entries of tensors, in float32 or wider; 0 of none (quantised layers)."""
     # A product of a vector with itself passes over the numbers once.
     flat = [wide(each).reshape(-1) for each in tensors]
-    return torch.stack([torch.dot(each, each) for each in flat]).sum()
+    return torch.stack([torch.dot(each, each) for each in flat]).sum() if flat else torch.zeros(())
 
 
 def wide(x: torch.Tensor) -> torch.Tensor:

@@ -87,11 +87,6 @@ class TextClassifierConfig(TextConfig):
         return self.vocab_size - self.wide_buckets
 
     @property
-    def decides_beyond_attention(self) -> bool:
-        """Whether tokens also count in a way that weights of attention do not show."""
-        return self.wide_buckets > 0
-
-    @property
     def wide_groups(self) -> list[int]:
         """The first id of each group of ids whose part of the TF-IDF has length 1."""
         return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]

@@ -4,6 +4,7 @@ from typing import Literal
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
 from .ops_tracing import is_exporting
@@ -19,7 +20,8 @@ class MaskedBiRNN(nn.Module):
     runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
     filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `gru_steps`. On a CUDA
     device packed LSTMs were the slower ones where both were timed, and lengths would have to come to the CPU. For
-    `torch.export` each direction is a scan: other ways fix the length.
+    `torch.export` each direction is a scan: other ways fix the length. A layer that torch has quantised keeps its
+    weights to itself, and reads packed rows.
 
     Args:
         input_size: D.
@@ -32,7 +34,7 @@ class MaskedBiRNN(nn.Module):
         self.hidden_size = hidden_size
         self.cell: Literal["lstm", "gru"] = cell
         rnn_class = nn.LSTM if cell == "lstm" else nn.GRU
-        self.rnn = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
+        self.rnn: nn.Module = rnn_class(input_size, hidden_size, batch_first=True, bidirectional=True)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the states (B, n, 2h) of x (B, n, D), zero at padding.
@@ -40,12 +42,21 @@ class MaskedBiRNN(nn.Module):
         The mask is boolean, (B, n), with the real positions first.
         """
         lengths = mask.sum(dim=1)
+        if not isinstance(self.rnn, nn.RNNBase):
+            return self._quantised(x, lengths) * mask.unsqueeze(-1)
         reversed_x = reverse_within_length(x, lengths)
         if self.cell == "gru" and not (x.is_cuda or torch.compiler.is_compiling()):
             forward, backward = self._gru_steps(x, reversed_x)
         else:
             forward, backward = self._direction(x, reverse=False), self._direction(reversed_x, reverse=True)
         return torch.cat([forward, reverse_within_length(backward, lengths)], dim=-1) * mask.unsqueeze(-1)
+
+    def _quantised(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the states (B, n, 2h) by the layer that torch's dynamic quantisation put in place of the other."""
+        if x.size(1) == 0 or x.size(0) == 0:
+            return x.new_zeros(x.size(0), x.size(1), 2 * self.hidden_size)
+        packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=x.size(1))[0]
 
     def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the states (B, n, h) of both directions, computed at once, each left to right."""

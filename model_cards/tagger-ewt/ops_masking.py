@@ -18,6 +18,20 @@ def masked_softmax(logits: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.
     return torch.softmax(mask_logits(logits, mask), dim=dim)
 
 
+def boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tensor:
+    """Return a mask of zeros and ones as booleans.
+
+    Raises:
+        ValueError: another number, such as -1, 0.5 or NaN. Values are only read on the CPU: on a device it would wait
+            for the queue.
+    """
+    if not (torch.compiler.is_compiling() or mask.is_cuda or mask.dtype == torch.bool):
+        odd = mask[(mask != 0) & (mask != 1)]
+        if odd.numel():
+            raise ValueError(f"{name} holds {odd[0].item()}; expected 1 at words and 0 at padding")
+    return mask.bool()
+
+
 def refuse_gaps(mask: torch.Tensor) -> None:
     """Check that the words of a boolean mask (B, n) come first, as a recurrent layer needs them.
 

@@ -146,6 +146,29 @@ class WordTokenizer(ZooTokenizer):
         encoding = self._cut([text], is_split_into_words=False)[0]
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
 
+    def words_of_ids(self, text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Say which words each id of a text stands for, as a model reads it: cut at `word_limit`.
+
+        Returns:
+            Offsets of the words that ids stand for, from left to right: of the known ones, and with n-grams of all
+            (which are cut at the last known one that is read); and for each id of
+            `tokenizer(text, truncation=True)` the first of these words, counted from 0, and the one after the last.
+        """
+        encoding = self._cut([text], is_split_into_words=False)[0]
+        known = [position for position, index in enumerate(encoding.ids) if index]
+        kept = known[: self.word_limit]
+        if not self._all_buckets:
+            return _at(kept, encoding.offsets), [(word, word + 1) for word in range(len(kept))]
+        words = cut_words(self._tokenizer, text)
+        words = words if len(kept) == len(known) else words[: kept[-1] + 1]
+        spans = [(word, word + 1) for word in kept]
+        for order in range(2, self.ngram_order + 1):
+            spans += [(start, start + order) for start in range(len(words) - order + 1)]
+        if self.char_ngrams is not None:
+            for number, word in enumerate(words):
+                spans += [(number, number + 1) for _ in character_ngrams(word, *self.char_ngrams)]
+        return encoding.offsets[: len(words)], spans
+
     def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         return {
             "a pair of texts (a classifier reads one)": text_pair is not None,
@@ -257,7 +280,8 @@ class WordTokenizer(ZooTokenizer):
         unknown = [str(token) for token in new_tokens if str(token) not in known]
         if unknown:
             raise ValueError(
-                f"cannot add {unknown}: the ids after the words belong to n-grams; build a tokenizer with these words"
+                f"cannot add {unknown}: the words are fixed, and ids after them are those of n-grams; build a "
+                "tokenizer with these words, and train a model with it"
             )
         added: int = super()._add_tokens(new_tokens, special_tokens)
         return added
