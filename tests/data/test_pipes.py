@@ -32,7 +32,7 @@ def piped(pipe: Path, content: bytes) -> Iterator[str]:
     ("content", "told", "name"),
     [
         (b"text,label\na,b\n", "csv", "pipe.csv"),
-        (gzip.compress(b"text\tlabel\n"), "tsv", "pipe.tsv.gz"),
+        (gzip.compress(b"text\tlabel\n", mtime=0), "tsv", "pipe.tsv.gz"),
         (b"PAR1...", None, "pipe.parquet"),
         (b"MThd...", None, "pipe.mid"),
         (b'{"text": "a"}\n{"text": "b"}\n', None, "pipe.jsonl"),

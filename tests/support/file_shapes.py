@@ -46,7 +46,9 @@ def write_shape(shape: str, rows: Sequence[Row], folder: Path, name: str = "rows
     writer.writerows(rows)
     content = buffer.getvalue().encode("utf-8-sig" if shape == "bom" else "utf-8")
     path = folder / f"{name}.{'tsv' if shape == 'tsv' else 'csv'}"
-    return _write(path.with_name(f"{path.name}.gz"), gzip.compress(content)) if shape == "gz" else _write(path, content)
+    if shape == "gz":
+        return _write(path.with_name(f"{path.name}.gz"), gzip.compress(content, mtime=0))
+    return _write(path, content)
 
 
 def _write(path: Path, content: bytes) -> Path:
