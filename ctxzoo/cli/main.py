@@ -19,8 +19,9 @@ import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problems
+from ctxzoo.data.files import check_output_file
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.data.pipes import KINDS, pipes_as_files
+from ctxzoo.data.pipes import KINDS, OPTIONS, pipes_as_files
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ctxzoo.models import Architecture
 
 OK, FAILED, USER_ERROR = 0, 1, 2
+OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` looks at its own
 LONGEST_VALUE = 100  # characters of a field of a config that `info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _quieten()
     try:
         how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
+        _check_outputs(options)
         with pipes_as_files(options), reading_notes(**how) as notes:
             try:
                 status: int = options.command(options)
@@ -381,6 +384,14 @@ def _value_of(option: Option, options: argparse.Namespace, card: TaskCard) -> An
     if len(value) > 1:
         raise ValueError(f"--{option.name} {' '.join(value)}: {card.name} takes one")
     return value[0]
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be written, or that the command reads."""
+    inputs = [value for name in ("file", *OPTIONS) if (value := getattr(options, name, None)) is not None]
+    for name in OUTPUTS:
+        if (path := getattr(options, name, None)) is not None:
+            check_output_file(path, f"--{name}", inputs)
 
 
 def _use_threads(options: argparse.Namespace) -> None:

@@ -77,7 +77,7 @@ def is_written_into(path: Path) -> bool:
     """Return whether `path` is there and no regular file by itself: a pipe, a device, an open file of this process."""
     try:
         return not stat.S_ISREG(path.stat().st_mode) or _descriptor(path) is not None
-    except FileNotFoundError:
+    except OSError:  # it is not there, or below what is no folder, or in one that may not be looked into
         return False
 
 
@@ -259,6 +259,28 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
             os.fsync(probe.fileno())
     except OSError as error:
         raise OSError(f"cannot write to {folder}: {error}; choose another {option} or free some space") from error
+
+
+def check_output_file(path: Path, option: str = "--output", inputs: Iterable[str | Path] = ()) -> None:
+    """Make sure that a file can be written, and is none of those that are read, before anything is computed.
+
+    Args:
+        path: The file; its folder is made where it is missing. A pipe or device is only seen to be one.
+        option: The one of the command line that names it.
+        inputs: What the command reads; names of what is no file here, such as Hub ids, too.
+
+    Raises:
+        OSError: `path` is a folder, or its folder cannot be made or written; the message says why.
+        ValueError: `path` is one of `inputs`, by the same name or another.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{option} {path} is a folder; expected a file to write")
+    if is_written_into(path):
+        return
+    for name in inputs:
+        if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
+            raise ValueError(f"{option} {path} is the file that is read, which it would replace; choose another name")
+    check_writable(Path(os.path.realpath(path)).parent, option)
 
 
 def refuse_missing_path(name: str, what: str) -> None:

@@ -452,6 +452,41 @@ def test_a_picture_without_matplotlib_is_one_line_before_anything_is_read(
     assert message == "ctxzoo: error: plots need matplotlib: pip install matplotlib\n"
 
 
+WRITING = {
+    "predict": ["predict", "absent", "--file"],
+    "evaluate": ["evaluate", "absent", "--dataset"],
+    "known": ["evaluate", "absent", "--dataset", "sample", "--known"],
+    "texts": ["predict", "absent", "--file", "-", "--texts"],
+    "embeddings": ["evaluate-embeddings"],
+}
+
+
+@pytest.mark.parametrize("arguments", WRITING.values(), ids=WRITING)
+def test_an_output_is_looked_at_before_anything_is_read(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no checkpoint, which would be the error of whatever reads it first."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text("text\na\n")
+    (tmp_path / "link.csv").symlink_to(rows)
+    arguments = [*arguments, str(rows), "--output"]
+    message = refused([*arguments, str(rows / "out.csv")], capsys)
+    assert f"cannot write to {rows}: " in message
+    assert message.endswith("; choose another --output or free some space\n")
+    assert f"--output {tmp_path} is a folder; expected a file" in refused([*arguments, str(tmp_path)], capsys)
+    for same in (rows, tmp_path / "link.csv", tmp_path / ".." / tmp_path.name / "rows.csv"):
+        assert f"--output {same} is the file that is read" in refused([*arguments, str(same)], capsys)
+    assert rows.read_text() == "text\na\n"
+
+
+def test_files_beside_the_output_are_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tmp_path / "rows.json"
+    rows.write_text("{}")
+    arguments = ["predict", "absent", "--file", str(rows)]
+    assert "--na_prob" in refused([*arguments, "--na_prob", str(rows)], capsys)
+    assert "choose another --picture" in refused([*arguments, "--picture", str(rows / "roll.png")], capsys)
+
+
 def test_readers_are_not_explained(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     message = refused(["predict", str(checkpoint), "--question", "q", "--explain", "e.html"], capsys)
     assert "--explain: for text-classification, but" in message
