@@ -198,7 +198,7 @@ OTHERS: dict[str, tuple[str, str, bytes, tuple[str, ...], str]] = {
         "a.conll",
         b"a B\nb\n",
         (),
-        "line 2: 'b' has one column; expected 2 as in the lines before",
+        "line 2: 'b' has one column; expected 2 as in most lines",
     ),
     "one tag": (TAGS, "a.conll", b"a O\n\n" * 20, (), "a.conll: the only tag is 'O'; expected two or more"),
     "no such tags": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ COMMENT = "# "
 NEW_DOCUMENT = "# newdoc"
 UNIVERSAL_COLUMNS = 10
 NO_VALUE = "_"
+TRAILING = "lines with empty columns behind the last, which were left out"
 
 
 def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = False) -> datasets.Dataset:
@@ -30,8 +32,9 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
 
     In CoNLL files (`COLUMN_FILES`) each line holds a word, other columns, and last its tag, set apart by blanks or
     tabs; an empty line ends a sentence, and a line that begins with -DOCSTART- begins a document. Lines that begin with
-    "# " are comments, which are counted, but for the word "#" with a tag that other words have. In CoNLL-U files the
-    tags are `upos` and, where there are any, `xpos`. The others hold the columns themselves, with lists in them.
+    "# " are comments, which are counted, but for the word "#" with a tag that other words have. Empty columns at the
+    end of lines are left out, and counted. In CoNLL-U files the tags are `upos` and, where there are any, `xpos`. The
+    others hold the columns themselves, with lists in them.
 
     Args:
         path: the file.
@@ -39,8 +42,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         of_folder: whether it is one of several, so that `file` is always there and begins with its name.
 
     Raises:
-        DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns, which is
-            named, unless its sentence is left out with `--skip_bad`.
+        DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns than most,
+            which is named, unless its sentence is left out with `--skip_bad`.
     """
     kind = kind or file_kind(path)
     if kind not in KINDS:
@@ -66,10 +69,11 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
 
 
 def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of CoNLL columns; the first line with a word says how many columns there are."""
+    """Yield the sentences of CoNLL columns; there are as many columns as most lines have that hold a word and a tag."""
     plain = [_columns_of(line) for line in lines if line.strip() and not line.startswith((COMMENT, DOCUMENT_START))]
     tags = {columns[-1].strip() for columns in plain}
-    width = len(plain[0]) if plain else 2
+    widths = Counter(len(columns) for columns in plain if len(columns) > 1)
+    width = widths.most_common(1)[0][0] if widths else 1
 
     def is_comment(line: str) -> bool:
         """Return whether a line that begins with # is none of the word "#" with a tag that other words have."""
@@ -77,7 +81,7 @@ def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
         is_word = columns[0] == "#" and len(columns) == width and columns[-1].strip() in tags
         return line.startswith(COMMENT) and not is_word
 
-    comments = 0
+    comments = trailing = 0
     for document, block in _blocks(lines):
         rows = [(number, line) for number, line in block if not is_comment(line)]
         comments += len(block) - len(rows)
@@ -87,14 +91,16 @@ def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
             where = f"{path}, line {number}"
             error = (
                 f"{where}: {line[:60]!r} has {_columns(len(_columns_of(line)))}; expected "
-                f"{'a word and its tag' if width < 2 else f'{width} as in the lines before'}, and an empty line "
+                f"{'a word and its tag' if width < 2 else f'{width} as in most lines'}, and an empty line "
                 "between sentences"
             )
             leave_out(where, DatasetFileError(error))
         elif rows:
+            trailing += sum(_ends_empty(line) for _, line in rows)
             words, found = ([_columns_of(line)[place].strip() for _, line in rows] for place in (0, -1))
             yield {TOKENS: words, TAGS: found, DOCUMENT: str(document)}
     note(str(path), "comment lines, left out", comments)
+    note(str(path), TRAILING, trailing)
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
@@ -112,14 +118,23 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]
 
 
 def _columns_of(line: str) -> list[str]:
+    """Return the columns of a line, without empty ones behind the last."""
+    line = line.rstrip()
     return line.split("\t") if "\t" in line else line.split()
 
 
+def _ends_empty(line: str) -> bool:
+    return "\t" in line[len(line.rstrip()) :]
+
+
 def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
-    document = 0
+    document = trailing = 0
     for _, block in _blocks(lines):
         document += sum(line.startswith(NEW_DOCUMENT) for _, line in block)
         rows = [(number, line.split("\t")) for number, line in block if not line.startswith("#")]
+        longer = [row for _, row in rows if row[UNIVERSAL_COLUMNS:] and not "".join(row[UNIVERSAL_COLUMNS:]).strip()]
+        for row in longer:
+            del row[UNIVERSAL_COLUMNS:]
         odd = next(((number, row) for number, row in rows if len(row) != UNIVERSAL_COLUMNS), None)
         if odd is not None:
             where, found = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
@@ -129,10 +144,12 @@ def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str,
             )
             leave_out(where, DatasetFileError(error))
             continue
+        trailing += len(longer)
         whole = [row for _, row in rows if row[0].isdigit()]  # others stand for several words, or for none
         if whole:
             words, upos, xpos = ([row[column] for row in whole] for column in (1, 3, 4))
             yield {TOKENS: words, "upos": upos, "xpos": xpos, DOCUMENT: str(document)}
+    note(str(path), TRAILING, trailing)
 
 
 def _without_empty_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:

@@ -87,8 +87,8 @@ def test_lists_in_json_lines_and_parquet(tmp_path: Path) -> None:
     [
         ("a.csv", "a,b\n", r"a\.csv is no \.conll, \.bio, .* file; name one, a folder, or a Hub id"),
         ("a.conll", "", "a.conll holds no sentence; expected a word and its tag in each line"),
-        ("a.conll", "a X\n\nb\n", "line 3: 'b' has one column; expected 2 as in the lines before"),
-        ("a.conll", "a X\nb Y Z\n", "line 2: 'b Y Z' has 3 columns; expected 2 as in the lines before"),
+        ("a.conll", "a X\n\nb\n", "line 3: 'b' has one column; expected 2 as in most lines"),
+        ("a.conll", "a X\nb Y Z\n", "line 2: 'b Y Z' has 3 columns; expected 2 as in most lines"),
         ("a.conllu", "1\ta\tX\n", "line 1: .* has 3 columns; expected 10 set apart by tabs, as CoNLL-U has"),
         (
             "a.jsonl",
@@ -134,6 +134,34 @@ def test_sentences_with_a_bad_line_are_left_out_and_counted(tmp_path: Path) -> N
         found = read_tag_file(written(tmp_path, "a.conll", "a X\n\nb X\nbad\n\nc X Y\n\nd O\n"))
     assert found["tokens"][:] == [["a"], ["d"]]
     assert list(notes.left_out) == [f"{tmp_path / 'a.conll'}, line {line}" for line in (4, 6)]
+
+
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize("content", [CONLL, CONLL.replace(" ", "\t"), UNIVERSAL])
+def test_empty_columns_at_the_end_of_lines_are_left_out_and_counted(tmp_path: Path, content: str, every: bool) -> None:
+    name = "a.conllu" if content == UNIVERSAL else "a.conll"
+    plain = read_tag_file(written(tmp_path, name, content)).to_list()
+    lines = content.split("\n")
+    words = [place for place, line in enumerate(lines) if line and not line.startswith("#")]
+    for place in words if every else words[1::2]:
+        lines[place] += "\t\t" if place % 2 else "\t"
+    with reading_notes() as notes:
+        assert read_tag_file(written(tmp_path, name, "\n".join(lines))).to_list() == plain
+    told = {"lines with empty columns behind the last, which were left out": len(words if every else words[1::2])}
+    assert notes.counts() == told
+
+
+@pytest.mark.parametrize("bad", ["x\t", "x\tNN\t", "x\tNN\tO\tmore", "x"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_line_that_is_not_whole_is_blamed_wherever_it_stands(tmp_path: Path, bad: str, place: int) -> None:
+    sentences = ["a\tNN\tO", "b\tNN\tX"]
+    sentences.insert(place, bad)
+    path = written(tmp_path, "a.conll", "\n\n".join(sentences))
+    with pytest.raises(DatasetFileError, match=f"line {2 * place + 1}: 'x.* expected 3 as in most lines"):
+        read_tag_file(path)
+    with reading_notes(skip_bad=True) as notes:
+        assert read_tag_file(path).to_list() == [{"tokens": ["a"], "tags": ["O"]}, {"tokens": ["b"], "tags": ["X"]}]
+    assert list(notes.left_out) == [f"{path}, line {2 * place + 1}"]
 
 
 WORDS = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=6)
