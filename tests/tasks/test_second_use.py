@@ -259,6 +259,15 @@ class Used:
         scores: dict[str, float] = json.loads(out.read_text())["metrics"]
         return scores
 
+    def explanation(self, file: Path, shape: str) -> str:
+        """Return the page on which words count in the texts of a file; nothing for another problem."""
+        page = file.parent / "page.html"
+        if self.problem.name != "text-classification":
+            return ""
+        options = self.named(shape, self.problem.options)
+        self.run("predict", self.checkpoint, "--file", str(file), "--explain", str(page), *options)
+        return page.read_text(encoding="utf-8")
+
     def answers(self, file: Path, shape: str) -> list[dict[str, Any]]:
         """Return what `predict` adds to the rows of a file, its numbers rounded: batches change their last digits."""
         out = file.parent / "answers.jsonl"
@@ -295,8 +304,8 @@ def test_every_shape_of_a_file_gives_the_scores_and_answers_of_the_first(used: U
     for shape in used.problem.shapes:
         try:
             file, asked = used.file(shape), used.file(shape, asked=True)
-            found = rounded(used.scores(file, shape)), used.answers(asked, shape)
-            assert all(found)
+            found = rounded(used.scores(file, shape)), used.answers(asked, shape), used.explanation(asked, shape)
+            assert all(found[:2])
             expected = found if expected is None else expected
             assert found == expected
         except AssertionError as error:
