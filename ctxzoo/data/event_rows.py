@@ -30,6 +30,7 @@ from ctxzoo.data.text_files import file_kind
 
 EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 TIMES_AS = "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
+ONE = {"numbers": "a number", "dates and times": "a date", "times with a zone": "a time with a zone"}
 MICROSECONDS = 1e6  # in a second
 
 
@@ -83,7 +84,8 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
     """Return the events of each user of a table with one row for each event.
 
     Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
-    none, is an error; with `--skip_bad` it is left out. Events of a user at one time are counted by `note`.
+    none or of another kind than most (a number among dates), is an error; with `--skip_bad` it is left out. Events of
+    a user at one time are counted by `note`.
 
     Args:
         where: what errors call the table.
@@ -111,10 +113,10 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
             is_good[row] = False
             place = f"{where}, row {row}"
             leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
-    for row in _rows_without_time(table.column(columns.time), is_good):
+    for row, problem in _odd_times(table.column(columns.time), is_good):
         is_good[row] = False
         place, value = f"{where}, row {row}", str(table.column(columns.time)[row])
-        leave_out(place, TextFormatError(f"{place}: the time is {value!r}; expected {TIMES_AS}"))
+        leave_out(place, TextFormatError(f"{place}: the time is {value!r}{problem}"))
     table = with_times(table.filter(pa.array(is_good)), columns.time)
     if table.num_rows == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one event")
@@ -131,21 +133,32 @@ def histories_of_events(where: str, table: pa.Table, columns: EventColumns, othe
     return read
 
 
-def _rows_without_time(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[int]:
-    """Yield the good rows of a column whose time is no finite number, and of text no date or time either."""
+def _odd_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
+    """Yield the good rows whose time is none, or of another kind than most, and what is wrong with each."""
     if pa.types.is_floating(times.type):
         finite = np.isfinite(times.to_numpy(zero_copy_only=False).astype(np.float64))
-        yield from np.flatnonzero(~finite & is_good).tolist()
-    if pa.types.is_string(times.type):
-        yield from (row for row in np.flatnonzero(is_good).tolist() if not _is_time(times[row].as_py()))
+        yield from ((row, f"; expected {TIMES_AS}") for row in np.flatnonzero(~finite & is_good).tolist())
+    if not pa.types.is_string(times.type):
+        return
+    kinds = {row: _kind_of_time(times[row].as_py()) for row in np.flatnonzero(is_good).tolist()}
+    known = Counter(kind for kind in kinds.values() if kind is not None)
+    usual = known.most_common(1)[0][0] if known else None
+    for row, kind in kinds.items():
+        if kind is None:
+            yield row, f"; expected {TIMES_AS}"
+        elif kind != usual:
+            yield row, f", {ONE[kind]}; most are {usual}: write it as they are or leave the row out"
 
 
-def _is_time(text: str) -> bool:
+def _kind_of_time(text: str) -> str | None:
+    """Return what kind of time a text is, None where it is none; times of two kinds have no order."""
     try:
-        return "_" not in text and math.isfinite(float(text))
+        return "numbers" if "_" not in text and math.isfinite(float(text)) else None
     except ValueError:
-        column = with_times(pa.table({"time": [text]}), "time").column(0)
-        return not pa.types.is_string(column.type)
+        kind = with_times(pa.table({"time": [text]}), "time").schema.field("time").type
+    if not pa.types.is_timestamp(kind):
+        return None
+    return "dates and times" if kind.tz is None else "times with a zone"
 
 
 def seconds_of(times: Sequence[Any]) -> list[float]:

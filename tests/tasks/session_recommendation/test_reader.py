@@ -10,6 +10,7 @@ import pytest
 
 from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.session_recommendation.reader import check_sessions, read_sessions
 
@@ -80,10 +81,11 @@ def test_a_table_of_items_names_them(tmp_path: Path) -> None:
         ("user,item,time\n1,a,\n1,b,3\n", r"a\.csv, row 0: nothing in 'time'"),
         ("user,item,time\n,4,1\n", "row 0: nothing in 'user'"),
         ("user,item,time\n1,a,soon\n", "row 0: the time is 'soon'; expected numbers, such as seconds, or dates"),
+        ("user,item,time\n1,a,true\n1,b,2024-01-31\n", "row 0: the time is 'true'; expected numbers"),
         ("user,item,time\n1,a,1\n1,a,nan\n", "row 1: nothing in 'time'"),
         (
             "user,item,time\n1,a,1\n1,b,2024-01-31\n",
-            "begins with '1', which is no time or stands beside times of another",
+            "row 1: the time is '2024-01-31', a date; most are numbers: write it as they are or leave the row out",
         ),
         ("user,item,time\n", "no rows; expected at least one event"),
     ],
@@ -91,6 +93,20 @@ def test_a_table_of_items_names_them(tmp_path: Path) -> None:
 def test_events_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TextFormatError, match=message):
         read_sessions(str(written(tmp_path / "a.csv", text)))
+
+
+@pytest.mark.parametrize("odd", ["1711929600", "2024-01-31T18:05:00Z", "1e3"])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_time_of_another_kind_than_most_is_left_out_wherever_it_stands(tmp_path: Path, odd: str, place: int) -> None:
+    rows = ["1,a,2024-01-31 18:05", "1,b,2024-02-01", "1,c,2024-02-02T00:00"]
+    whole = read_sessions(str(written(tmp_path / "whole.csv", "\n".join(["user,item,time", *rows])))).splits["train"]
+    rows.insert(place, f"1,x,{odd}")
+    path = written(tmp_path / "a.csv", "\n".join(["user,item,time", *rows]))
+    with pytest.raises(TextFormatError, match=rf"row {place}: the time is '{odd}', a .*; most are dates and times"):
+        read_sessions(str(path))
+    with reading_notes(skip_bad=True) as notes:
+        assert read_sessions(str(path)).splits["train"].to_list() == whole.to_list()
+    assert [where.rsplit(", ", 1)[1] for where in notes.left_out] == [f"row {place}"]
 
 
 def test_files_that_cannot_be(tmp_path: Path) -> None:
