@@ -424,7 +424,8 @@ def _quieten() -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    for name in ("lightning.pytorch", "lightning.fabric"):
+    # Importing Lightning sets the level of the first two; the last speaks of GPUs, and keeps its own.
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

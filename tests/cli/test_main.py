@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import statistics
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 import ctxzoo
+from ctxzoo.checkpoints import card_of_checkpoint
 from ctxzoo.cli import doctor
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -525,6 +527,28 @@ def test_evaluate_embeddings_as_predictors_of_words(
     assert content["metrics"] != pytest.approx(evaluate_words(embeddings, str(file), "train"))
     assert (content["words"], content["split"]) == (3, "train")
     assert f"{content['metrics']['perplexity']:.4f}" in capsys.readouterr().out
+
+
+def test_evaluate_prints_the_scores_and_nothing_of_libraries(
+    embeddings: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A long name is on one line; Lightning, whose import sets the level of its logger anew, says no word of GPUs."""
+
+    def after_the_import(checkpoint: str) -> Any:
+        logging.getLogger("lightning.pytorch").setLevel(logging.INFO)
+        return card_of_checkpoint(checkpoint)
+
+    monkeypatch.setattr("ctxzoo.checkpoints.card_of_checkpoint", after_the_import)
+    file = tmp_path / f"{'long' * 30}.txt"
+    file.write_text("The mill stands in town .\n")
+    caplog.set_level(logging.NOTSET, "lightning.pytorch.utilities.rank_zero")
+    assert main(["evaluate", embeddings, "--dataset", str(file), "--split", "train", "--words", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"{embeddings} on {file}"
+    assert "GPU available" not in caplog.text
 
 
 @pytest.mark.parametrize(
