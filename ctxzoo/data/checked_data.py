@@ -89,17 +89,18 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         """Read and check the dataset, once on each machine."""
         self.loaded()
 
-    def part(self, parts: Mapping[str, Part], split: str, advice: str = "") -> Part:
+    def part(self, parts: Mapping[str, Part], split: str) -> Part:
         """Return the part of a split.
 
         Args:
             parts: name of a split to its part.
             split: the name.
-            advice: what the message ends with.
 
         Raises:
             ValueError: there is no such split.
         """
         if split not in parts:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(parts)}{advice}")
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it gives {sorted(parts)} (or set `split`)"
+            )
         return parts[split]

@@ -274,7 +274,8 @@ def test_evaluate_refuses(
     checkpoint: Path, squad_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = str(squad_file)
-    assert "has no split 'dev'" in refused(["evaluate", str(checkpoint), "--dataset", file, "--split", "dev"], capsys)
+    message = refused(["evaluate", str(checkpoint), "--dataset", file, "--split", "dev"], capsys)
+    assert "has no split 'dev'; it has ['test'] (or set --split)" in message
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     message = refused(["evaluate", str(tmp_path), "--dataset", file], capsys)
     assert "'bert', not one of ctxzoo" in message
@@ -560,7 +561,10 @@ def test_evaluate_prints_the_scores_and_nothing_of_libraries(
         (["predict", "--file", "absent.csv"], "no file 'absent.csv'"),
         (["predict", "--text", "a", "--explain", "e.html"], "--explain: for text-classification, but"),
         (["predict", "--question", "q"], "does fill-mask; it takes --text"),
-        (["evaluate", "--dataset", "sample", "--split", "dev"], "sample has no split 'dev'; it has train, test"),
+        (
+            ["evaluate", "--dataset", "sample", "--split", "dev"],
+            "sample has no split 'dev'; it has train, test (or set --split)",
+        ),
         (["evaluate", "--dataset", "sample", "--precision", "bf16-mixed"], "masked words are scored with 32-true"),
         (["evaluate", "--dataset", "sample", "--folds", "2"], "does fill-mask; it takes --text_column, --words"),
     ],

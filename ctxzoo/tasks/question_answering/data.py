@@ -261,7 +261,9 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         if "test" not in names and "train" in names:
             return {"validation": "train", "test": "validation"}.get(split, split)
         if split not in names:
-            raise ValueError(f"dataset {self.dataset!r} has no split {split!r}; it has {sorted(names)}")
+            raise ValueError(
+                f"dataset {self.dataset!r} has no split {split!r}; it has {sorted(names)} (or set `split`)"
+            )
         return split
 
     def _choose_rows(self, prepared: PreparedSquad) -> dict[str, Rows]:

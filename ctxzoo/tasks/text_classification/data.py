@@ -241,7 +241,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        return self.part(self._rows(), split, " (or set `split`)")
+        return self.part(self._rows(), split)
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
         """Return the label of each of `rows(split)`."""

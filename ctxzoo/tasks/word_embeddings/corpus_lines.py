@@ -77,7 +77,7 @@ class CorpusSource:
     def _dataset(self) -> datasets.Dataset:
         splits = load_splits(self.name, self.data_dir, sample=True)
         if self.split not in splits:
-            raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)}")
+            raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)} (or set `split`)")
         dataset = splits[self.split]
         if self.column not in dataset.column_names:
             raise ValueError(f"{self.name} has no column {self.column!r}; it has {', '.join(dataset.column_names)}")

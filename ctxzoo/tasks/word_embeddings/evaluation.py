@@ -100,5 +100,5 @@ def _lines(source: CorpusSource) -> Iterable[str]:
         return source.lines()
     splits = tuple(SAMPLE_SEEDS) if source.name == "sample" else ("train",)
     if source.split not in splits:
-        raise ValueError(f"{source.name} has no split {source.split!r}; it has {', '.join(splits)}")
+        raise ValueError(f"{source.name} has no split {source.split!r}; it has {', '.join(splits)} (or set `split`)")
     return sample_corpus(SAMPLE_SEEDS[source.split]) if source.name == "sample" else source.lines()

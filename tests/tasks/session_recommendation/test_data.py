@@ -81,7 +81,7 @@ def test_data_that_cannot_be(tmp_path: Path) -> None:
     data = module(tmp_path, [["a"], ["b"]])
     with pytest.raises(TextFormatError, match="split 'train': no session has two of the 2 known items"):
         data.train_dataloader()
-    with pytest.raises(ValueError, match="gives no 'test' rows"):
+    with pytest.raises(ValueError, match=r"gives no 'test' rows; it gives \['train'\] \(or set `split`\)"):
         data.sequences("test")
 
 
