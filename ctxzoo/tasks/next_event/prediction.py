@@ -27,7 +27,7 @@ def next_events(
 
     Args:
         checkpoint: folder or Hub id, or a model, whose method `next_events` does the same.
-        history: Names of events in the order of time, as in the data of the training: 10, as a number of any kind, and
+        history: Names of events in the order of time, as in the data of the training: the whole number 10 and the text
             "10" are the event called "10". The last ones are read, as many as predictions of the training saw at most.
         timestamps: A number for each, in the unit of the training data, or a date or time where those were dates; see
             `ctxzoo.data.event_rows.seconds_of`.

@@ -28,7 +28,7 @@ def recommend(
 
     Args:
         checkpoint: folder or Hub id, or a model, whose method `recommend` does the same.
-        history: Names of items in the order of time, as in the data of the training: 10, as a number of any kind, and
+        history: Names of items in the order of time, as in the data of the training: the whole number 10 and the text
             "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
         k: Number of items; default: 10, or all that can be recommended where they are fewer.
         only_new: Whether to leave out the items of the whole history.
