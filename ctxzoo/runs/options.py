@@ -166,12 +166,13 @@ def is_number(value: Any) -> bool:
 def advice_for(message: str, options: Container[str]) -> str:
     """Return a message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
 
-    `name` becomes `--name`, or `--names` where the option takes several; where there is neither the aside is left out.
+    `name` becomes `--name`, or `--names` where the option takes several, and `to True` becomes `to yes`; where there is
+    no such option the aside is left out.
     """
 
     def told(aside: re.Match[str]) -> str:
         option = next((name for name in (aside[1], f"{aside[1]}s") if name in options), None)
-        rest = re.sub(r"`(\w+)`", r"--\1", aside[2])
+        rest = re.sub(r"`(\w+)`", r"--\1", aside[2]).replace(" to True", " to yes")
         return "" if option is None else f" (or set --{option}{rest})"
 
     return _ASIDE.sub(told, message)

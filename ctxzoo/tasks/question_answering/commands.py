@@ -21,12 +21,14 @@ from ctxzoo.tasks.commands import (
 
 class QuestionAnsweringCommands(TaskCommands):
     title = "question answering"
+    fix_answer_start = Option("fix_answer_start", "move wrong offsets of answers; default: no", choices=("yes", "no"))
     train_options = (
         Option("word_vectors", "start from these: file, checkpoint folder or Hub id; they are kept as they are"),
-        Option("fix_answer_start", "move wrong offsets of answers; default: no", choices=("yes", "no")),
+        fix_answer_start,
     )
     evaluate_options = (
         Option("squad_version", "default: auto, as the data is", choices=("auto", "1.1", "2.0")),
+        fix_answer_start,
         Option("threshold", "no-answer score above which it abstains; default: the model's", probability),
     )
     predict_options = (
@@ -51,6 +53,7 @@ class QuestionAnsweringCommands(TaskCommands):
             options.dataset,
             options.split,
             squad_version=own["squad_version"] or "auto",
+            fix_answer_start=own["fix_answer_start"] == "yes",
             no_answer_threshold=own["threshold"],
             **how_to_score(options),
         )

@@ -45,6 +45,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
+        fix_answer_start: where an answer is not at its offset, move the offset to its nearest occurrence, and count it.
         word_vectors: file of pretrained vectors, kept as they are; None learns vectors for the training words.
         vector_limit: read this many rows of the file, beside those of the dataset's own words.
         word_embedding_size: width of learned vectors.
@@ -71,6 +72,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         *,
         data_dir: str | None = None,
         squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+        fix_answer_start: bool = False,
         word_vectors: str | None = None,
         vector_limit: int = 400_000,
         word_embedding_size: int = 100,
@@ -100,6 +102,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             pool_batches=pool_batches,
         )
         self.requested_version = squad_version
+        self.fix_answer_start = fix_answer_start
         self.word_vectors = word_vectors
         self.vector_limit = vector_limit
         self.learned_embedding_size = word_embedding_size
@@ -246,7 +249,12 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def read(self) -> SquadSplits:
-        return read_squad(self.dataset, data_dir=self.data_dir, squad_version=self.requested_version)
+        return read_squad(
+            self.dataset,
+            data_dir=self.data_dir,
+            squad_version=self.requested_version,
+            fix_answer_start=self.fix_answer_start,
+        )
 
     def _prepare(self) -> None:
         if self._prepared is None:

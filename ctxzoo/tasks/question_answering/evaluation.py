@@ -21,6 +21,7 @@ def evaluate(
     tokenizer: Any = None,
     data_dir: str | None = None,
     squad_version: Literal["1.1", "2.0", "auto"] = "auto",
+    fix_answer_start: bool = False,
     no_answer_threshold: float | None = None,
     batch_size: int = 128,
     precision: str = "32-true",
@@ -35,7 +36,7 @@ def evaluate(
         dataset: Hub id, folder, SQuAD JSON file, or "sample" for the generated corpus.
         split: name of a split, as the DataModule has it.
         tokenizer: of a model; default the one of the checkpoint.
-        data_dir, squad_version, cache_dir: see `SquadDataModule`.
+        data_dir, squad_version, fix_answer_start, cache_dir: see `SquadDataModule`.
         no_answer_threshold: score above which "no answer" is given; default the one in the model's config, tuned on
             validation, if any.
         batch_size, precision, accelerator: how to run.
@@ -58,6 +59,7 @@ def evaluate(
         dataset,
         data_dir=data_dir,
         squad_version=squad_version,
+        fix_answer_start=fix_answer_start,
         eval_batch_size=batch_size,
         cache_dir=cache_dir,
         tokenizer=tokenizer_of(checkpoint, tokenizer),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxzoo.cli.main import main
 from ctxzoo.data.row_stream import stream_of
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
@@ -84,6 +86,26 @@ def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> No
         answers: Any = QuestionAnswers(CARD.load_pipeline(str(reader)), no_answer_threshold=threshold)
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
             answers(rows, stream_of("q", rows))
+
+
+def test_offsets_that_a_training_moves_are_moved_for_scores_too(
+    reader: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = write_squad_file(tmp_path / "test.json", 3)
+    wrong = tmp_path / "wrong" / "test.json"
+    wrong.parent.mkdir()
+    content = json.loads(right.read_text())
+    answers = [one for article in content["data"] for one in article["paragraphs"][0]["qas"][0]["answers"]]
+    answers[0]["answer_start"] += 1
+    wrong.write_text(json.dumps(content))
+    command = ["evaluate", str(reader), "--dataset"]
+    assert main([*command, str(wrong)]) != 0
+    assert "correct answer_start (or set --fix_answer_start to yes)" in capsys.readouterr().err
+    assert main([*command, str(wrong), "--fix_answer_start", "yes", "--output", str(tmp_path / "moved.json")]) == 0
+    assert "1 offsets of answers, moved to the nearest occurrence" in capsys.readouterr().err
+    assert main([*command, str(right), "--output", str(tmp_path / "right.json")]) == 0
+    moved, plain = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("moved", "right"))
+    assert moved["metrics"] == plain["metrics"]
 
 
 def test_unknown_split(reader: Path, questions: Path, tmp_path: Path) -> None:
