@@ -144,34 +144,39 @@ def _load(source: str, request: TrainingRequest, scratch: Path) -> Loaded:
     splits = {}
     for name in names:
         text = CorpusSource(source, column, name, request.data_dir)
-        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", source)
+        where = f"{source}, split {name!r}" if len(names) > 1 else source
+        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", where)
         if not len(splits[name]):
             raise TextFormatError(f"{source} holds no text; expected a sentence or a paragraph in each line")
     return splits, dict.fromkeys(splits, source)
 
 
-def _mapped(lines: Iterable[str], file: Path, source: str) -> datasets.Dataset:
+def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
     """Write the lines that are not blank into a file, and return them as rows that are read from there.
 
     Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
     ends can be divided.
     """
     schema = pa.schema({TEXT: pa.string()})
-    cut = 0
+    cut = blank = 0
 
     def parts() -> Iterable[str]:
-        nonlocal cut
+        nonlocal cut, blank
         for line in lines:
+            if not line.strip():
+                blank += 1
+                continue
             words = line.split(" ") if line.count(" ") >= LONGEST_SENTENCE else [line]
             for start in range(0, len(words), LONGEST_SENTENCE):
                 cut += len(words) > 1
                 yield " ".join(words[start : start + LONGEST_SENTENCE])
 
-    kept = (line for line in parts() if line.strip())
+    kept = (part for part in parts() if part.strip())
     with pa.ipc.new_stream(str(file), schema) as stream:
         while some := list(islice(kept, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
-    note(source, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
+    note(where, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
+    note(where, "blank lines, left out", blank)
     return datasets.Dataset.from_file(str(file))
 
 

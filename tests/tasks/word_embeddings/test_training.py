@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pytest
 import torch
@@ -45,13 +46,26 @@ def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) 
     (folder / "a.txt").write_bytes(content)
     with gzip.open(folder / "a.txt.gz", "wb") as file:
         file.write(content)
-    plain, packed = read("a.txt", folder / "x"), read("a.txt.gz", folder / "y")
+    with reading_notes() as notes:
+        plain, packed = read("a.txt", folder / "x"), read("a.txt.gz", folder / "y")
+    told = "blank lines, left out"
+    assert notes.noted == {("a.txt", told): 2, ("a.txt.gz", told): 2}
     assert (
         plain.splits["train"]["text"][:]
         == packed.splits["train"]["text"][:]
         == ["one line", "another line", "ONE  line"]
     )
     assert plain.groups["train"].tolist() == [0, 1, 0]
+
+
+def test_blank_lines_of_each_split_are_counted(folder: Path) -> None:
+    (folder / "own").mkdir()
+    for name, texts in {"train": ["one line", "", "two\n\nthree"], "test": ["four", " "]}.items():
+        datasets.Dataset.from_dict({"text": texts}).to_parquet(folder / "own" / f"{name}.parquet")
+    with reading_notes() as notes:
+        assert len(read("own", folder / "x").splits["train"]) == 3
+    told = "blank lines, left out"
+    assert notes.noted == {("own, split 'train'", told): 2, ("own, split 'test'", told): 1}
 
 
 def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
