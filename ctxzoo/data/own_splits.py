@@ -92,7 +92,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
 
     folder = cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
     sizes = {split: len(one) for split, one in divided.items()}
-    return OwnSplits(folder, tuple(_lines(rows, name, sizes, drawn)), sizes, tuple(drawn))
+    return OwnSplits(folder, tuple(_lines(rows, name, parts, drawn)), sizes, tuple(drawn))
 
 
 def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
@@ -176,7 +176,8 @@ def text_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
-def _lines(rows: OwnRows, name: str, sizes: Mapping[str, int], drawn: Sequence[str]) -> Iterable[str]:
+def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
+    sizes = {split: len(parts[split]) for split in SPLITS}
     counts = ", ".join(f"{number:,} {split}" for split, number in sizes.items())
     line = f"{name}: {sum(sizes.values()):,} {rows.unit}: {counts}"
     if drawn:
@@ -189,18 +190,22 @@ def _lines(rows: OwnRows, name: str, sizes: Mapping[str, int], drawn: Sequence[s
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
             yield f"note: {both:,} of the {sizes[split]:,} {rows.unit} of {split} share {rows.together} with train"
     if drawn and rows.labels is not None:
-        yield from _rare_labels(rows, rows.labels, len(drawn))
+        yield from _rare_labels(rows, rows.labels, {split: parts[split] for split in drawn})
 
 
-def _rare_labels(rows: OwnRows, labels: npt.NDArray[np.int64], drawn: int) -> Iterable[str]:
-    """Say which labels are in no drawn split."""
+def _rare_labels(rows: OwnRows, labels: npt.NDArray[np.int64], drawn: Mapping[str, Rows]) -> Iterable[str]:
+    """Say which labels have no row in a drawn split."""
     numbers, counts = np.unique(labels, return_counts=True)
-    _, first = np.unique(rows.groups["train"], return_index=True)
-    groups = np.bincount(labels[first], minlength=int(labels.max()) + 1)
     for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        if groups[number] <= drawn:
-            what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
-            yield (
-                f"note: the label {rows.label_names[number]!r} has {what}, all in train: it is neither validated nor "
-                "tested; add some, or correct it where it is a slip"
-            )
+        without = [split for split, members in drawn.items() if number not in labels[members]]
+        if not without:
+            continue
+        what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
+        if len(without) > 1:
+            where = "all in train: it is neither validated nor tested"
+        else:
+            where = f"none in {without[0]}: it is not {'tested' if without[0] == 'test' else 'validated'}"
+        yield (
+            f"note: the label {rows.label_names[number]!r} has {what}, {where}; add some, or correct it where it is a "
+            "slip"
+        )

@@ -148,13 +148,13 @@ def note(where: str, what: str, number: int) -> None:
 
 
 def note_lookalikes(where: str, labels: Sequence[str]) -> None:
-    """Note labels that differ in blanks or case alone; each is a label of its own."""
+    """Note labels that differ in blanks, case or leading zeros alone; each is a label of its own."""
     alike: dict[str, list[str]] = {}
     for name in labels:
-        alike.setdefault("".join(name.split()).casefold(), []).append(name)
+        key = "".join(name.split()).casefold()
+        alike.setdefault(key.lstrip("0") or "0" if key.isdecimal() else key, []).append(name)
     for group in alike.values():
         if len(group) > 1:
             names = ", ".join(map(repr, group))
-            note(
-                where, f"labels differ in blanks or case alone, {names}; each counts as a label of its own", len(group)
-            )
+            what = f"labels differ in blanks, case or leading zeros alone, {names}; each counts as a label of its own"
+            note(where, what, len(group))

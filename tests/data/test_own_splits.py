@@ -145,6 +145,29 @@ def test_a_label_that_only_train_has_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_labels_are_counted_in_the_splits_themselves(tmp_path: Path) -> None:
+    """Each text stands once as good and once as bad: its group counts as bad, but both are in every split."""
+    texts = [f"text {i // 2}" for i in range(40)]
+    written = write_own_splits(rows_of(texts, [i % 2 for i in range(40)]), "mine.csv", tmp_path)
+    for split in ("train", "validation", "test"):
+        assert set(
+            datasets.Dataset.from_parquet(str(written.folder / f"{split}.parquet"), cache_dir=str(tmp_path))["label"]
+        ) == {0, 1}
+    assert len(written.lines) == 1
+
+
+def test_a_label_that_one_drawn_split_lacks_is_told(tmp_path: Path) -> None:
+    """Its only row stands beside a text of validation, or of test."""
+    texts, told = [f"text {i}" for i in range(20)], set()
+    for place in range(20):
+        rows = rows_of([*texts, texts[place]], [i % 2 for i in range(20)] + [2])
+        told.update(write_own_splits(rows, "mine.csv", tmp_path / str(place)).lines[1:])
+    said = ("all in train: it is neither validated nor tested", "none in test: it is not tested")
+    said += ("none in validation: it is not validated",)
+    end = "; add some, or correct it where it is a slip"
+    assert told == {f"note: the label 'odd' has one of the texts, {where}{end}" for where in said}
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

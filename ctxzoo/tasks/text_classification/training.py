@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
+import numpy as np
 
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
+from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
@@ -92,13 +94,16 @@ class ClassifierTraining(ZooTraining):
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
             _refuse_numbers(origin[name], split["text"][:])
+        groups = group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()})
+        labels = {name: labels_of(split) for name, split in checked.splits.items()}
+        _note_contradictions(", ".join(dict.fromkeys(origin.values())), groups, labels)
         label = datasets.ClassLabel(names=checked.label_names)
         return OwnRows(
             splits={name: split.cast_column("label", label) for name, split in checked.splits.items()},
-            groups=group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()}),
+            groups=groups,
             unit="texts",
             together="equal texts",
-            labels=labels_of(checked.splits["train"]) if "train" in checked.splits else None,
+            labels=labels.get("train"),
             label_names=checked.label_names,
         )
 
@@ -134,6 +139,15 @@ class ClassifierTraining(ZooTraining):
             f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
             f"({LINEAR_NAME}, fitted on {some}train and validation); this model's accuracy beside it: {difference}"
         )
+
+
+def _note_contradictions(where: str, groups: Mapping[str, Rows], labels: Mapping[str, Rows]) -> None:
+    """Note texts that stand again with another label, in any split; equal texts are of one group."""
+    of_row = np.concatenate(list(groups.values()))
+    pairs = np.unique(np.stack([of_row, np.concatenate([labels[name] for name in groups])], axis=1), axis=0)
+    texts, number = np.unique(pairs[:, 0], return_counts=True)
+    rows = int(np.isin(of_row, texts[number > 1]).sum())
+    note(where, "texts stand there again with another label, each read as it is; correct those that are slips", rows)
 
 
 def _refuse_numbers(where: str, texts: Sequence[str]) -> None:

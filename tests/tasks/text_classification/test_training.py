@@ -9,6 +9,7 @@ import pytest
 from transformers import AutoConfig
 
 import ctxzoo  # noqa: F401  registers the architectures
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.text_classification import data as data_module
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
@@ -35,6 +36,16 @@ def request_of(path: Path, **changes: object) -> TrainingRequest:
 def written(path: Path, *rows: str) -> Path:
     path.write_text("\n".join(("text,label", *rows)) + "\n", encoding="utf-8")
     return path
+
+
+def test_texts_that_stand_again_with_another_label_are_counted(tmp_path: Path) -> None:
+    data = written(tmp_path / "a.csv", "one,pos", "ONE ,neg", "two,pos", "two,pos", "three,neg")
+    test = written(tmp_path / "b.csv", "three,pos", "four,neg")
+    told = "texts stand there again with another label, each read as it is; correct those that are slips"
+    for changes, where, number in (({}, f"{data}", 2), ({"test": str(test)}, f"{data}, {test}", 4)):
+        with reading_notes() as notes:
+            assert ClassifierTraining().read(request_of(data, **changes), tmp_path).labels is not None
+        assert notes.noted == {(where, told): number}
 
 
 def test_equal_texts_are_one_group_in_all_files(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def test_lists_of_every_type_are_lists(kinds):
 
 def test_tags_that_look_alike_are_told_and_one_tag_is_refused(caplog):
     check_tokens({"train": split(tags=[["DT", "nn", "VBZ"], ["NN"]])})
-    told = "the data: 2 labels differ in blanks or case alone, 'NN', 'nn'; each counts as a label of its own"
-    assert [record.getMessage() for record in caplog.records] == [told]
+    told = "2 labels differ in blanks, case or leading zeros alone, 'NN', 'nn'; each counts as a label of its own"
+    assert [record.getMessage() for record in caplog.records] == [f"the data: {told}"]
     with pytest.raises(TextFormatError, match="the data: the only tag is 'X'; expected two or more"):
         check_tokens({"train": split(tags=[["X", "X", "X"], ["X"]])})
 
