@@ -261,7 +261,7 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
         raise OSError(f"cannot write to {folder}: {error}; choose another {option} or free some space") from error
 
 
-def check_output_file(path: Path, option: str = "--output", inputs: Iterable[str | Path] = ()) -> None:
+def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()) -> None:
     """Make sure that a file can be written, and is none of those that are read, before anything is computed.
 
     Args:

@@ -70,5 +70,6 @@ def _kind_of(begin: bytes, pipe: Path) -> str:
             return "json"
         return "jsonl" if b"\n" in begin.strip() else "json"
     raise ValueError(
-        f"{pipe} is a pipe, whose name does not say what it holds; give --format, one of {', '.join(KINDS)}"
+        f"{pipe} is a pipe, whose name does not say what it holds; name its kind, one of {', '.join(KINDS)} "
+        "(or set `format`)"
     )

@@ -166,7 +166,7 @@ def private_parts(folder: Path, card: str) -> list[str]:
     found = ModelCard(card, ignore_metadata_errors=True).data
     missing = [name for name in ("license", "language") if not getattr(found, name, None)]
     told = f"it holds {', '.join(held)}" if held else "it is trained on your own data"
-    unnamed = f"; its card names no {' and no '.join(missing)} (or set --license, --language)" if missing else ""
+    unnamed = f"; its card names no {' and no '.join(missing)}" if missing else ""
     return [f"{told}{unnamed}; read the card first"]
 
 

@@ -137,7 +137,9 @@ class TaskCard(ABC):
         Raises:
             ValueError: an example of this problem is no text, and a card holds nothing of the data.
         """
-        raise ValueError(f"--example: the example in a card of {self.name} is no text; give --example alone, or none")
+        raise ValueError(
+            f"the example in a card of {self.name} is no text; ask for one without a text, or for none (or set `example`)"
+        )
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return inputs for `predict` that hold nothing of the data; only where `own_example` is None."""

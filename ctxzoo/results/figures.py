@@ -50,6 +50,7 @@ def check_plots() -> None:
         PlotsUnavailableError: matplotlib is missing; the message says how to install it.
     """
     try:
+        import matplotlib.backends.backend_agg
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise PlotsUnavailableError("plots need matplotlib: pip install matplotlib") from error

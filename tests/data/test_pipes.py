@@ -88,7 +88,8 @@ def test_training_and_scoring_read_a_pipe_as_the_file_or_ask_what_it_is(
     with piped(tmp_path / "62", content) as pipe:
         assert main([*command, pipe]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "62 is a pipe, whose name does not say what it holds; give --format, one of csv, tsv" in line
+    assert "62 is a pipe, whose name does not say what it holds; name its kind, one of csv, tsv" in line
+    assert line.endswith("(or set --format)")
     with piped(tmp_path / "63", content) as pipe:
         assert main([*command, pipe, "--format", "csv"]) == 0
     assert "pipe.csv: 40 " in capsys.readouterr().out

@@ -31,7 +31,7 @@ def test_a_program_is_in_a_process_of_its_own_with_torch_at_hand(tmp_path: Path)
 
 
 def test_the_package_is_hidden_on_request() -> None:
-    assert run_warm("import ctxzoo, os; print(os.listdir())", env=ENV).stdout.count("ctxzoo") == 1
+    assert run_warm("import ctxzoo, os; print(os.listdir())", env=ENV).stdout.count("'ctxzoo'") == 1
     assert run_warm("import os; print(os.listdir())", env=ENV, without_ctxzoo=True).stdout == "[]\n"
     with pytest.raises(AssertionError, match=r"status 1(?s:.)*ctxzoo is hidden from this process"):
         run_warm("import ctxzoo", env=ENV, without_ctxzoo=True)

@@ -86,7 +86,7 @@ class ClassifierTraining(ZooTraining):
     ) -> ClassifierRun:
         run = super().run(request, preset, splits, trial)
         assert isinstance(run, ClassifierRun)
-        return replace(run, text_columns=tuple(request.columns["text_column"] or ()))
+        return replace(run, text_columns=tuple(request.columns.get("text_column") or ()))
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         names: dict[str, Any] = {name: request.columns[name] for name in ("text_column", "label_column")}
