@@ -158,12 +158,15 @@ def test_labels_are_counted_in_the_splits_themselves(tmp_path: Path) -> None:
 
 def test_a_label_that_one_drawn_split_lacks_is_told(tmp_path: Path) -> None:
     """Its only row stands beside a text of validation, or of test."""
-    texts, told = [f"text {i}" for i in range(20)], set()
+    texts = [f"text {i}" for i in range(20)]
+    told: set[str] = set()
     for place in range(20):
         rows = rows_of([*texts, texts[place]], [i % 2 for i in range(20)] + [2])
         told.update(write_own_splits(rows, "mine.csv", tmp_path / str(place)).lines[1:])
-    said = ("all in train: it is neither validated nor tested", "none in test: it is not tested")
-    said += ("none in validation: it is not validated",)
+    said = (
+        "all in train: it is neither validated nor tested",
+        *("none in test: it is not tested", "none in validation: it is not validated"),
+    )
     end = "; add some, or correct it where it is a slip"
     assert told == {f"note: the label 'odd' has one of the texts, {where}{end}" for where in said}
 
