@@ -138,7 +138,8 @@ class TaskCard(ABC):
             ValueError: an example of this problem is no text, and a card holds nothing of the data.
         """
         raise ValueError(
-            f"the example in a card of {self.name} is no text; ask for one without a text, or for none (or set `example`)"
+            f"the example in a card of {self.name} is no text; ask for one without a text, or for none "
+            "(or set `example`)"
         )
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
