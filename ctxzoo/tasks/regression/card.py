@@ -90,14 +90,20 @@ class RegressionCard(TaskCard):
         return {"rows": data.features[data.rows(split)[:2]].tolist()}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is predicted for `rows`, rounded."""
+        """Return what is predicted for `rows`, rounded, and the names of the features and of the target."""
         import torch
 
         found = model.predict(torch.tensor(inputs["rows"], dtype=torch.float64))[:, 0]
-        return {"predicted": [round(value, DIGITS) for value in found.tolist()]}
+        names = model.config.feature_names or [f"x{place}" for place in range(model.config.input_size)]
+        predicted = [round(value, DIGITS) for value in found.tolist()]
+        return {"predicted": predicted, "features": names, "target": model.config.target_name}
 
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
-        return [f"{row}: {value}" for row, value in zip(example["rows"], example["predicted"], strict=True)]
+        lines = []
+        for row, value in zip(example["rows"], example["predicted"], strict=True):
+            features = (f"{name}={number}" for name, number in zip(example["features"], row, strict=True))
+            lines.append(f"{', '.join(features)}: {example['target']} {value}")
+        return lines
 
     def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
         """Draw predictions.png: what is predicted for the last split against what was."""

@@ -31,6 +31,7 @@ from ctxzoo.models.configuration_base import LARGEST_FLOAT
 from ctxzoo.tasks.regression.sample import sample_rows
 
 NUMBER_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
+ZEROS_IN_FRONT = r"^\s*[-+]?0\d+\s*$"
 VECTOR, TARGET, ROW = "x", "y", "row"  # columns of datasets whose features stand in one list
 Numbers = npt.NDArray[np.float64]
 
@@ -137,7 +138,13 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     if kind == ".parquet":
         return read_parquet(path)
     table = table_of_objects(read_json_lines(path)) if kind == ".jsonl" else read_delimited(path, columns)
-    return with_numbers(table, table.column_names)
+    numbers = with_numbers(table, table.column_names)
+    for name in table.column_names:
+        if pa.types.is_string(table.column(name).type) and not pa.types.is_string(numbers.column(name).type):
+            zeros = pc.sum(pc.match_substring_regex(table.column(name), ZEROS_IN_FRONT)).as_py()
+            what = f"numbers of {name!r} have zeros in front, as identifiers have; they are read without them"
+            note(str(path), what, zeros)
+    return numbers
 
 
 def check_rows(

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, joined_groups
+from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
@@ -19,7 +20,7 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.regression.card import CARD
 from ctxzoo.tasks.regression.default_settings import SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.regression.reader import check_rows, load_rows
+from ctxzoo.tasks.regression.reader import RegressionSplits, check_rows, load_rows
 from ctxzoo.tasks.regression.run import (
     ARCHITECTURE,
     ATTENTIONS,
@@ -29,6 +30,8 @@ from ctxzoo.tasks.regression.run import (
     regression_run,
 )
 
+NO_FEATURE = "where it is an identifier, leave it out with --feature_columns"
+SHOWN = 20  # names of features in a line
 NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column", "feature_columns", "group_column")
 
 
@@ -75,6 +78,7 @@ class RegressionTraining(ZooTraining):
             origin=request.data,
         )
         names = [*checked.feature_names, checked.target_name]
+        _note_columns(request.data, checked)
         tables = {
             split: datasets.Dataset.from_dict(
                 dict(zip(names, np.column_stack([rows.features, rows.targets]).T.tolist(), strict=True))
@@ -87,3 +91,16 @@ class RegressionTraining(ZooTraining):
         if named:
             groups, together = joined_groups(groups, named), f"rows of one {group_column} or of equal features"
         return OwnRows(splits=tables, groups=groups, unit="rows", together=together)
+
+
+def _note_columns(where: str, checked: RegressionSplits) -> None:
+    """Note what is predicted from what, and each feature that may be an identifier."""
+    names = checked.feature_names
+    shown = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+    note(where, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
+    if "train" not in checked.splits:  # which `write_own_splits` refuses
+        return
+    for name, column in zip(names, checked.splits["train"].features.T, strict=True):
+        if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
+            what = f"values of the feature {name!r} are whole numbers, each another; {NO_FEATURE}"
+            note(where, what, len(column))

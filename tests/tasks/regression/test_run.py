@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +239,29 @@ def test_rows_of_ones_own_go_the_whole_way(
     assert "own.csv: 40 rows: " in capsys.readouterr().out
     (checkpoint,) = Path("runs").rglob("checkpoint")
     assert main(["predict", str(checkpoint), "--numbers", "4,1"]) == 0
+
+
+def test_features_are_named_and_identifiers_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of ids is all different; one of postcodes may have zeros in front; ages and prices are neither."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["id,post,age,size,price"]
+    lines += [f"{7 * n % 41},{'01' if n % 2 else '20'},{n % 7},{n + 0.5},{3 * n}" for n in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    assert main(["train", "regression", "--data", "own.csv", "--target_column", "price", "--tiny"]) == 0
+    before, example = capsys.readouterr().out.split("training context_encoder")
+    notes = [line for line in before.splitlines() if line.startswith("note: ")]
+    assert notes == [
+        "note: own.csv: 20 numbers of 'post' have zeros in front, as identifiers have; they are read without them",
+        "note: own.csv: 4 features, 'id', 'post', 'age', 'size'; what is predicted is 'price'",
+        "note: own.csv: 40 values of the feature 'id' are whole numbers, each another; where it is an identifier, "
+        "leave it out with --feature_columns",
+    ]
+    assert re.search(r"^id=\d+\.0, post=\d+\.0, age=\d\.0, size=\d+\.5: price -?[\d.]+$", example, re.MULTILINE)
+    (file,) = Path("runs/results").rglob("*.json")
+    counts = json.loads(file.read_text())["reading"]
+    assert counts["features, 'id', 'post', 'age', 'size'; what is predicted is 'price'"] == 4
 
 
 def test_times_and_incomes_are_features(
