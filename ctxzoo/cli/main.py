@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ctxzoo.models import Architecture
 
 OK, FAILED, USER_ERROR = 0, 1, 2
-OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` looks at its own
+OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` is checked by its problem
 LONGEST_VALUE = 100  # characters of a field of a config that `info` shows
 EMBEDDING_TASKS = (
     "pos_induction",

@@ -482,6 +482,15 @@ def test_an_output_is_looked_at_before_anything_is_read(
     assert rows.read_text() == "text\na\n"
 
 
+def test_a_page_that_cannot_be_written_is_told_before_anything_is_read(
+    classifier: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxzoo.hub.saved_model.load_saved_model", lambda *_: pytest.fail("the checkpoint is read"))
+    (tmp_path / "page.html").mkdir()
+    message = refused(["predict", classifier[0], "--text", "w1", "--explain", str(tmp_path / "page.html")], capsys)
+    assert f"--explain {tmp_path / 'page.html'} is a folder; expected a file to write" in message
+
+
 def test_files_beside_the_output_are_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = tmp_path / "rows.json"
     rows.write_text("{}")

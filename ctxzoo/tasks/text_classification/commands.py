@@ -110,6 +110,9 @@ def _check_explanation_file(file: Path) -> None:
         raise ValueError(f"--explain is {str(file)!r}; expected a name that ends in .html (page) or .png (picture)")
     if not file.parent.is_dir():
         raise ValueError(f"--explain is {str(file)!r}, but there is no folder {str(file.parent)!r}; make it first")
+    from ctxzoo.data.files import check_output_file
+
+    check_output_file(file, "--explain")
     if file.suffix == ".png":
         from ctxzoo.results.figures import check_plots
 
