@@ -42,10 +42,11 @@ def train(*arguments: str) -> int:
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the one line of a mistake; nothing was trained."""
+    """Return the one line of a mistake, behind notes of what was read; nothing was trained."""
     assert train(*arguments) == 2
     captured = capsys.readouterr()
-    (line,) = captured.err.splitlines()
+    *notes, line = captured.err.splitlines()
+    assert all(note.startswith("note: ") for note in notes)
     assert line.startswith("ctxzoo: error: ")
     assert not list(Path().rglob("lightning"))
     return line
