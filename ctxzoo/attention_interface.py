@@ -137,7 +137,7 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
     Args:
         model_class: a class of transformers, such as `BertModel`; a head loads from a base model's checkpoint and the
             other way round, as in transformers. Or `SentenceTransformer`: its first part then has the attention.
-        options: of `from_pretrained`, or of `SentenceTransformer`.
+        options: Further arguments of `from_pretrained`, or of `SentenceTransformer`.
 
     Raises:
         ValueError: the checkpoint was not made by `use_attention`, or lacks parameters of its mechanisms.

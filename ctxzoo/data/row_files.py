@@ -191,7 +191,7 @@ def load_tables(
     README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
 
     Args:
-        dataset, data_dir, config: see `load_splits`.
+        dataset, data_dir, config: Those of `load_splits`.
         kinds: Suffixes of the files that `read` reads.
         read: Gives the rows of a file.
 
