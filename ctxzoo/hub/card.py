@@ -74,7 +74,8 @@ def build_card(
         repo_id: what the snippets load.
         dataset_facts: of a dataset that `DATASET_FACTS` does not know.
         half: its weights are in half precision.
-        options: Choices of the user; default: none, which says nothing of licence and language of data that is not known.
+        options: Choices of the user; default: none, which says nothing of licence and language of data that is not
+            known.
 
     Raises:
         ValueError: the architecture is unknown, the example lacks a key, or another run is of another kind.
