@@ -58,6 +58,9 @@ class Settings(CrossValidationSettings):
     dropout: float = field(default=0.3, metadata={"help": "on words"})
     hidden_dropout: float = field(default=0.1, metadata={"help": "on what a block adds"})
     attention_dropout: float = field(default=0.1, metadata={"help": "on the weights of attention"})
+    kl_lambda: float | None = field(
+        default=None, metadata={"help": "weight of the divergence of drawn frequencies; default: the config's"}
+    )
 
 
 def main(settings: Settings) -> None:
@@ -72,6 +75,8 @@ def cell_of(attention: str, dataset: str, settings: Settings) -> Cell:
     fields = ("position", "freeze_embeddings", "embedding_bound", "dropout", "hidden_dropout", "attention_dropout")
     sizes = {name: getattr(settings, name) for name in ("word_dim", "hidden_size", "num_heads", "num_layers")}
     shared = {**(TINY if settings.tiny else sizes), **{name: getattr(settings, name) for name in fields}}
+    if settings.kl_lambda is not None:
+        shared["kl_lambda"] = settings.kl_lambda
     inner = matched_inner_size(attention, TINY_INNER if settings.tiny else settings.inner_size, shared)
     config = {
         "model_type": f"ctxzoo_{ARCHITECTURE}",

@@ -86,6 +86,9 @@ class RegressionSettings(TrainingSettings):
     num_features: int = reported(64, "frequencies of a learned kernel")
     dropout: float = reported(0.0, "on what a block adds")
     p_norm: float | None = reported(None, "p of the importance of ikan and mikan; default: that of IKA's code, else 2")
+    kl_lambda: float | None = field(
+        default=None, metadata={"help": "weight of the divergence of drawn frequencies; default: the config's"}
+    )
     rows_per_step: int = field(
         default=0,
         metadata={"help": "steps over parts of so many training rows, drawn anew each epoch; 0: all rows in each step"},
@@ -128,6 +131,7 @@ def encoder_config(variant: str, values: Mapping[str, Any], norm: float) -> dict
         **{name: values[name] for name in CONFIG_FIELDS},
         "hidden_dropout": values["dropout"],
         "position": "none",
+        **({} if values.get("kl_lambda") is None else {"kl_lambda": values["kl_lambda"]}),
     }
 
 
@@ -171,6 +175,7 @@ def regression_run(
             **{name: getattr(settings, name) for name in ASKED_FOR if getattr(settings, name)},
             "config_name": source["config_name"],
             "p_norm": norm,
+            **({} if settings.kl_lambda is None else {"kl_lambda": settings.kl_lambda}),
         },
         tag=run_tag(source["config_name"], settings.protocol, tag),
     )
