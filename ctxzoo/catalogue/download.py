@@ -48,10 +48,14 @@ def fetch(files: Iterable[RawFile]) -> Files:
 
     Raises:
         RawFilesMissingError: a file cannot be downloaded; what came of it stays, and the next call goes on from there.
+            A file that a person has to fetch.
         WrongContentError: a file has another sha256 than it should, or than it had when it was first used; it is
             removed. A file of more than 1 GiB.
     """
     files = tuple(files)
+    by_hand = [file for file in files if not file.is_downloaded]
+    if by_hand:
+        raise RawFilesMissingError(f"{by_hand[0].name} is not downloaded here; `{by_hand[0].url}` fetches it", by_hand)
     found: dict[str, Path] = {}
     with _progress() as progress:
         for number, file in enumerate(files, start=1):
@@ -64,7 +68,7 @@ def fetch(files: Iterable[RawFile]) -> Files:
                 have = f", {part.stat().st_size:,} bytes of it are kept" if part.is_file() else ""
                 rest = [raw for raw in files if not cached_path(raw).is_file()]
                 raise RawFilesMissingError(f"{file.url} cannot be fetched ({_reason(error)}{have})", rest) from error
-            check_sha256(file, target, remove=True)
+            check_digest(file, target, remove=True)
             found[file.name] = target
             progress.remove_task(bar)
     return found
@@ -83,7 +87,7 @@ def handed_over(files: Iterable[RawFile], folder: Path) -> Files:
         names = ", ".join(shlex.quote(file.name) for file in missing[:3]) + (", …" if len(missing) > 3 else "")
         raise RawFilesMissingError(f"{folder} lacks {len(missing)} of {len(files)} files: {names}", missing)
     for file in files:
-        check_sha256(file, folder / file.name)
+        check_digest(file, folder / file.name)
     return {file.name: folder / file.name for file in files}
 
 
@@ -97,8 +101,8 @@ def remember(files: Iterable[RawFile]) -> None:
     """Keep the sha256 of downloads that proved right and whose entry says none: they are compared from now on."""
     for file in files:
         kept = _remembered(cached_path(file))
-        if file.sha256 is None and not kept.is_file():
-            write_atomically(kept, _sha256(cached_path(file)).encode())
+        if file.sha256 is None and file.sha512 is None and not kept.is_file():
+            write_atomically(kept, _digest(cached_path(file), "sha256").encode())
 
 
 def cached_path(file: RawFile) -> Path:
@@ -106,8 +110,8 @@ def cached_path(file: RawFile) -> Path:
     return default_cache_folder() / "downloads" / content_hash([file.url]) / file.name
 
 
-def check_sha256(file: RawFile, path: Path, *, remove: bool = False) -> None:
-    """Refuse a file with another sha256 than its entry says; if that says none, than a download had that was right.
+def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
+    """Refuse a file with another digest than its entry says; if that says none, than a download had that was right.
 
     Args:
         file: as the entry has it.
@@ -115,26 +119,28 @@ def check_sha256(file: RawFile, path: Path, *, remove: bool = False) -> None:
         remove: whether a wrong file is removed, so that it is downloaded again.
 
     Raises:
-        WrongContentError: the sha256 is another.
+        WrongContentError: the digest is another.
     """
     kept = _remembered(cached_path(file))
-    expected = file.sha256
-    if expected is None and kept.is_file():
+    algorithm, expected = ("sha256", file.sha256) if file.sha512 is None else ("sha512", file.sha512)
+    remembered = expected is None and kept.is_file()
+    if remembered:
         expected = kept.read_text().strip()
     if expected is None:
         return
-    found = _sha256(path)
+    found = _digest(path, algorithm)
     if found != expected:
         if remove:
             path.unlink()
-        what = "it was removed: try again" if remove else f"fetch it again from {file.url}"
-        if file.sha256 is None:
+        source = f"from {file.url}" if file.is_downloaded else f"by `{file.url}`"
+        what = "it was removed: try again" if remove else f"fetch it again {source}"
+        if remembered:
             what += f"; that of the first download is kept in {kept}: remove it if the source has changed the file"
-        raise WrongContentError(f"{path} has the sha256 {found}; expected {expected}; {what}")
+        raise WrongContentError(f"{path} has the {algorithm} {found}; expected {expected}; {what}")
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
+def _digest(path: Path, algorithm: str) -> str:
+    digest = hashlib.new(algorithm)
     with path.open("rb") as content:
         while block := content.read(BLOCK):
             digest.update(block)

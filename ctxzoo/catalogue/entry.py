@@ -24,14 +24,21 @@ class RawFile:
     """One file of a source.
 
     Attributes:
-        url: from where it comes.
+        url: from where it comes; or the command that a person runs to have it, which is never run here.
         name: under which it is kept, different for all files of an entry; default: the last part of the URL.
         sha256: of its content, in hexadecimal, where that is known.
+        sha512: the same, where its source publishes that.
     """
 
     url: str
     name: str = ""
     sha256: str | None = None
+    sha512: str | None = None
+
+    @property
+    def is_downloaded(self) -> bool:
+        """Whether `ctxzoo data get` downloads it; other files are handed over."""
+        return self.url.startswith(("https://", "http://"))
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -22,6 +22,7 @@ from ctxzoo.word_vectors.source import (
     read_head,
     recognise_format,
 )
+from ctxzoo.word_vectors.vector_tables import find_vector_table, read_vector_table, vector_table_fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,11 @@ def read_word_vectors(
     safetensors, with one tensor `vectors` (rows, dim) beside a file <stem>.words.txt of one word per line, where the
     stem may drop an ending .fp16, .bf16 or .fp32. The ending of the path may be left out if only one file fits.
     A checkpoint of the architecture WordEmbedding, a folder or a Hub id, gives the vectors of its tokenizer's words.
+    Vectors that `ctxzoo data get` has built are read by their name, such as "ctxzoo-data/glove.6B.100d", or folder.
 
     Args:
-        path: the file, the checkpoint folder, or a Hub id `user/name`, which is looked up only where there is no file.
+        path: the file, the checkpoint folder, the name of built vectors, or a Hub id `user/name`, which is looked up
+            only where there is no file.
         keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
             `fold_digits` of all these with digits folded.
         limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
@@ -165,6 +168,11 @@ def read_word_vectors(
         ValueError: the file breaks its format, several files fit, a checkpoint is of another architecture, or `limit`
             is negative.
     """
+    table = find_vector_table(path)
+    if table is not None:
+        folded = bool(fold_digits)
+        words, vectors = read_vector_table(table, RowSelection(keep, limit, folded))
+        return WordVectors(words, vectors, table.resolve().parent.name, vector_table_fingerprint(table), folded)
     checkpoint = find_checkpoint(path)
     if checkpoint is not None:
         folded = checkpoint.fold_digits if fold_digits is None else fold_digits
@@ -196,6 +204,9 @@ def word_vectors_fingerprint(path: str | Path) -> str:
     Raises:
         FileNotFoundError, IsADirectoryError, ValueError: see `read_word_vectors`.
     """
+    table = find_vector_table(path)
+    if table is not None:
+        return vector_table_fingerprint(table)
     checkpoint = find_checkpoint(path)
     if checkpoint is not None:
         return _fingerprint(checkpoint.files)

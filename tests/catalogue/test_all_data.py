@@ -9,6 +9,7 @@ import pytest
 
 from ctxzoo.catalogue.build import get
 from ctxzoo.catalogue.entries import ENTRIES
+from ctxzoo.catalogue.fingerprints import FINGERPRINTS
 from ctxzoo.catalogue.order import stored
 from tests.support import catalogue_facts
 from tests.support.file_server import FileServer
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.data
 
 
 def test_every_converter_has_raw_files() -> None:
-    assert set(MAKERS) == {entry.name for entry in ENTRIES.values() if entry.convert is not None}
+    assert set(MAKERS) == {name for name in FINGERPRINTS if ENTRIES[name].convert is not None}
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -30,7 +31,7 @@ def test_get_builds_our_rows(name: str, data_dir: Path) -> None:
     assert {finding.state for finding in outcome.findings} == {"same"}
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", FINGERPRINTS)
 def test_fingerprints_are_those_of_the_data_folder(name: str) -> None:
     assert catalogue_facts.fingerprints(ENTRIES[name]) == ENTRIES[name].fingerprints
 

@@ -10,7 +10,7 @@ from ctxzoo.catalogue.entry import RawFile
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-_NAME = re.compile(r'"((?:ctxzoo-data|SetFit|Yelp|cornell-movie-review-data|rajpurkar|stanfordnlp)/[\w-]+)"')
+_NAME = re.compile(r'"((?:ctxzoo-data|SetFit|Yelp|cornell-movie-review-data|rajpurkar|stanfordnlp)/[\w.-]+)"')
 each_entry = pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 
 
@@ -58,8 +58,8 @@ def test_an_entry_is_complete(entry) -> None:
 @each_entry
 def test_a_source_is_pinned_or_says_that_it_is_not(entry) -> None:
     for file in entry.files:
-        assert file.url.startswith("https://")
-        pinned = file.sha256 or re.search("/[0-9a-f]{40}/", file.url) or "/r2.16/" in file.url
+        assert file.url.startswith("https://" if file.is_downloaded else "npm pack ")
+        pinned = file.sha256 or file.sha512 or re.search("/[0-9a-f]{40}/", file.url) or "/r2.16/" in file.url
         assert pinned or "no commit is known" in entry.source
 
 

@@ -1,0 +1,60 @@
+"""Word vectors as rows of a word and its numbers: from GloVe's archive of texts, and from a package of npm."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
+
+ROWS = "train"  # the one split of a set of vectors
+
+
+def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
+    """Return a converter of a zip archive whose member has a word and `dim` numbers in each line."""
+
+    def convert(files: Files) -> Splits:
+        (path,) = files.values()
+        words, vectors = [], []
+        with zipfile.ZipFile(path) as archive, archive.open(member) as lines:
+            for number, line in enumerate(lines, start=1):
+                cells = line.decode("utf-8").rstrip("\n").rsplit(" ", dim)
+                try:
+                    vectors.append(np.array(cells[1:], np.float32))
+                except ValueError as error:
+                    raise RawFileError(
+                        f"{member}, line {number}: {cells[0]!r} has no numbers behind it"
+                    ) from error
+                if len(vectors[-1]) != dim:
+                    raise RawFileError(f"{member}, line {number}: {len(vectors[-1])} numbers; expected {dim}")
+                words.append(cells[0])
+        return {ROWS: _rows(words, vectors)}
+
+    return convert
+
+
+def vectors_of_package(member: str, dim: int) -> Callable[[Files], Splits]:
+    """Return a converter of a package of npm, whose JSON file has `words`, and `vectors` of `dim` numbers and more."""
+
+    def convert(files: Files) -> Splits:
+        (path,) = files.values()
+        with tarfile.open(path) as archive:
+            content = archive.extractfile(member)
+            if content is None:
+                raise RawFileError(f"{path.name}: {member} is no file")
+            table = json.load(content)
+        vectors = [np.array(table["vectors"][word][:dim], np.float32) for word in table["words"]]
+        if any(len(vector) != dim for vector in vectors):
+            raise RawFileError(f"{path.name}: a word has fewer than {dim} numbers")
+        return {ROWS: _rows(table["words"], vectors)}
+
+    return convert
+
+
+def _rows(words: list[str], vectors: list[Any]) -> Rows:
+    return {"word": words, "vector": vectors}
