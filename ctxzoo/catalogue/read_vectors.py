@@ -27,9 +27,7 @@ def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
                 try:
                     vectors.append(np.array(cells[1:], np.float32))
                 except ValueError as error:
-                    raise RawFileError(
-                        f"{member}, line {number}: {cells[0]!r} has no numbers behind it"
-                    ) from error
+                    raise RawFileError(f"{member}, line {number}: {cells[0]!r} has no numbers behind it") from error
                 if len(vectors[-1]) != dim:
                     raise RawFileError(f"{member}, line {number}: {len(vectors[-1])} numbers; expected {dim}")
                 words.append(cells[0])
