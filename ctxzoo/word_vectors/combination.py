@@ -1,0 +1,63 @@
+"""Two sets of word vectors made one: gaps of the first filled by the second, or both side by side."""
+
+from __future__ import annotations
+
+import torch
+
+from ctxzoo.word_vectors.vectors import WordVectors
+
+
+def fill_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordVectors:
+    """Return `base` with a vector for each word that `other` alone has.
+
+    The vectors of `other`, and a constant, are mapped onto those of `base` by the linear map that is nearest, in least
+    squares, for the words that both have.
+
+    Args:
+        base: Vectors that stay as they are, (words, d).
+        other: Vectors that fill their gaps, of any width.
+        name: Name of the result.
+
+    Returns:
+        (words of either, d): those of `base` in their order, then the others in theirs.
+
+    Raises:
+        ValueError: the words that both have are fewer than the width of `other`.
+    """
+    ours, theirs, gaps = _places(base, other)
+    if len(ours) <= other.dim:
+        raise ValueError(
+            f"{base.name} and {other.name} have {len(ours)} words in common; expected more than {other.dim}, the width "
+            "of the second, to map one onto the other"
+        )
+    source = torch.cat([other.vectors.double(), torch.ones(len(other), 1, dtype=torch.float64)], dim=1)
+    best = torch.linalg.lstsq(source[theirs], base.vectors[ours].double()).solution
+    mapped = (source[gaps] @ best).float()
+    words = [*base.words, *(other.words[place] for place in gaps)]
+    return WordVectors.in_memory(words, torch.cat([base.vectors, mapped]), name)
+
+
+def concatenate_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordVectors:
+    """Return the vectors of both side by side; where a word has one of them alone, the other half is 0.
+
+    Args:
+        base, other: Vectors, (words, d) and (words, e).
+        name: Name of the result.
+
+    Returns:
+        (words of either, d + e): those of `base` in their order, then the others in theirs.
+    """
+    ours, theirs, gaps = _places(base, other)
+    vectors = torch.zeros(len(base) + len(gaps), base.dim + other.dim)
+    vectors[: len(base), : base.dim] = base.vectors
+    vectors[ours, base.dim :] = other.vectors[theirs]
+    vectors[len(base) :, base.dim :] = other.vectors[gaps]
+    return WordVectors.in_memory([*base.words, *(other.words[place] for place in gaps)], vectors, name)
+
+
+def _places(base: WordVectors, other: WordVectors) -> tuple[list[int], list[int], list[int]]:
+    """Return the rows of the words that both have, in `base` and in `other`, and the rows that `other` alone has."""
+    row_of = {word: row for row, word in enumerate(base.words)}
+    theirs = [row for row, word in enumerate(other.words) if word in row_of]
+    gaps = [row for row, word in enumerate(other.words) if word not in row_of]
+    return [row_of[other.words[row]] for row in theirs], theirs, gaps

@@ -1,0 +1,56 @@
+"""One set of word vectors from two: the gaps of the first filled by the second, or both side by side.
+
+    python recipes/combine_word_vectors.py --base glove.6B.100d.txt --other RUN/checkpoint --name filled
+    python recipes/combine_word_vectors.py --base A --other B --how concatenate --name both
+
+RUN is a run of recipes/wikipedia_attention_cbow.py. A word is the same in both if it is spelled alike. The file,
+runs/word_vectors/NAME.bin, has the binary format of word2vec, which every option for word vectors reads. A YAML file of
+settings may come first.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ctxzoo.data.files import check_writable
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.word_vectors.combination import concatenate_word_vectors, fill_word_vectors
+from ctxzoo.word_vectors.exchange import save_word2vec_binary
+from ctxzoo.word_vectors.vectors import read_word_vectors
+
+HOW = {"fill": fill_word_vectors, "concatenate": concatenate_word_vectors}
+
+
+@dataclass
+class Settings:
+    base: str = field(default="", metadata={"help": "file, checkpoint folder or name of word vectors"})
+    other: str = field(default="", metadata={"help": "the same"})
+    how: str = field(
+        default="fill", metadata={"help": "fill: words of --other alone, mapped; concatenate: both side by side"}
+    )
+    name: str = field(default="", metadata={"help": "of the file, without an ending"})
+    output_dir: str = "runs/word_vectors"
+
+    def __post_init__(self) -> None:
+        for name in ("base", "other", "name"):
+            if not getattr(self, name):
+                raise ValueError(f"--{name} names nothing; give two sets of word vectors and a name for the file")
+        if self.how not in HOW:
+            raise ValueError(f"--how {self.how!r}: expected one of {', '.join(HOW)}")
+
+
+def main(settings: Settings) -> None:
+    output = Path(settings.output_dir) / f"{settings.name}.bin"
+    check_writable(output.parent)
+    base, other = read_word_vectors(settings.base), read_word_vectors(settings.other)
+    vectors = HOW[settings.how](base, other, settings.name)
+    save_word2vec_binary(vectors, output)
+    print(f"{base.name}: {len(base):,} words; {other.name} adds {len(vectors) - len(base):,}")
+    print(f"{output}: {len(vectors):,} words, {vectors.dim} numbers each")
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
