@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from transformers import PreTrainedModel
 from ctxzoo.hub.folder_files import WEIGHTS, sha256
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.layers_beta_lstm_gates import GateStatistics
+from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
@@ -21,7 +23,7 @@ from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-from ctxzoo.training.scoring import in_evaluation_mode
+from ctxzoo.training.scoring import in_evaluation_mode, score_splits, task_of
 from ctxzoo.training.task import model_inputs
 
 GATES = ("input_gate", "forget_gate")
@@ -135,12 +137,36 @@ def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
     return start
 
 
+def with_even_gates(model: PreTrainedModel) -> PreTrainedModel:
+    """Return a copy of a model whose gates are a half at every step, whatever it reads.
+
+    The Gamma variables of its gates have one shape, so that the ratios of their means are a half.
+
+    Args:
+        model: A head of the Beta-LSTM with one of the Beta cells.
+
+    Raises:
+        ValueError: another cell.
+    """
+    config: Any = model.config
+    cell = CELLS[config.cell]
+    if not cell.gammas:
+        raise ValueError(f"cell {config.cell!r} has no Gamma variables; expected one of the Beta cells")
+    even = copy.deepcopy(model)
+    encoder: Any = even.base_model
+    with torch.no_grad():
+        for parameter in encoder.rnn.parameters():
+            parameter[: cell.blocks * config.hidden_size] = 0  # the rows of the gates come first
+    return even
+
+
 @dataclass(frozen=True, kw_only=True)
 class GatesRun(Run):
     """The gates of a trained model, and of the same model before its training, on a split.
 
     The results file has for each layer what `LayerGates.metrics` gives, as ``test/layer1/correlation`` after training
-    and ``test/layer1/start/correlation`` before.
+    and ``test/layer1/start/correlation`` before; and of a Beta cell the scores as it is, ``test/nll``, and with gates
+    of a half, ``test/even_gates/nll``.
 
     Attributes:
         recipe, commit, results_dir: see `RunSpec`.
@@ -204,6 +230,11 @@ class GatesRun(Run):
             for number, layer in enumerate(layers, start=1):
                 values = layer.metrics().items()
                 metrics |= {f"{spec.score}/layer{number}/{prefix}{name}": value for name, value in values}
+        if CELLS[after.config.cell].gammas:
+            for model, prefix in ((after, ""), (with_even_gates(after), "even_gates/")):
+                task = task_of(PolyphonicMusicTask, model)
+                scores = score_splits(task, data, (spec.score,), precision="32-true", accelerator="cpu", progress=False)
+                metrics |= {f"{spec.score}/{prefix}{name}": value for name, value in scores[spec.score].items()}
         numbers = sum(parameter.numel() for parameter in after.parameters())
         result = spec.result(
             metrics=metrics,

@@ -11,9 +11,10 @@ import torch
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
+from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, start_of
+from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, start_of, with_even_gates
 from tests.tasks.polyphonic_music.test_run import run
 
 
@@ -62,7 +63,23 @@ def test_a_new_model_has_the_correlation_of_its_cell() -> None:
         assert metrics["dead_fraction"] == 0.0
 
 
+@pytest.mark.parametrize("cell", ["beta", "bibeta3", "bibeta5"])
+def test_even_gates_are_a_half_at_every_step(cell: str) -> None:
+    one, data = model(cell), music()
+    even = with_even_gates(one)
+    for layer in gates_of_split(even, data, samples=2):
+        for gate in ("input_gate", "forget_gate"):
+            torch.testing.assert_close(getattr(layer, gate), torch.full((5,), 0.5, dtype=torch.float64))
+            assert float(getattr(layer, f"{gate}_deviation").max()) < 1e-6
+    rows = slice(-10, None)  # those of o and g
+    for after, before in zip(even.parameters(), one.parameters(), strict=True):
+        assert torch.equal(after[rows], before[rows])
+    assert bool((one.base_model.rnn.weight_ih_l0 != 0).all())
+
+
 def test_cells_that_draw_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="cell 'g2' has no Gamma variables"):
+        with_even_gates(model("g2"))
     with pytest.raises(ValueError, match="cell 'lstm' draws no gates"):
         gates_of_split(model("lstm"), music())
 
@@ -94,6 +111,8 @@ def test_a_run_tells_both_and_is_kept_until_the_weights_are_others(tmp_path: Pat
         assert before == pytest.approx(-0.22, abs=0.05)
         assert -1 < after < 1
         assert after != before
+    assert result.metrics["test/nll"] == pytest.approx(read_result(training.spec.results_file).metrics["test/nll"])
+    assert result.metrics["test/even_gates/nll"] != result.metrics["test/nll"]
     assert execute(gates, resume=True) == result
     execute(replace(training, task={**training.task, "learning_rate": 0.04}))
     assert execute(gates, resume=True) != result
