@@ -175,6 +175,8 @@ def check_shapes(
     Raises:
         CheckpointFolderError: tensors are missing, unknown or of another shape (some are named).
     """
+    for old, new in model_class.renamed_weights.items():
+        found = {f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: x for name, x in found.items()}
     model = empty_model(model_class, config)
     left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
     expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}

@@ -9,6 +9,8 @@ Each module takes x (B, n, m), 0 outside the mask, and the boolean mask (B, n), 
 """
 
 import math
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +19,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_initial_context import InitialContext
-from .layers_linear import DEVIATION, linear_weight, normal_linear
+from .layers_linear import DEVIATION, linear_weight, make_linear, normal_linear
 from .layers_recurrent import MaskedBiRNN
 from .ops_masking import masked_max, masked_mean, masked_softmax, refuse_gaps
 from .ops_position import word_positions
@@ -121,8 +123,79 @@ class RecurrentEncoder(nn.Module):
         return states, pooled, [fractions]
 
 
+class SelfAttention(nn.Module):
+    """Attention with several heads of the words of a text to each other, as in `nn.MultiheadAttention`.
+
+    Its maps are layers of their own, `nn.Linear`, because torch's dynamic quantisation passes over those of
+    `nn.MultiheadAttention`. Weights start from the same draws, and a state with torch's names loads.
+
+    Args:
+        size: h.
+        num_heads: heads, a divisor of h.
+        rate: rate of dropout on the weights of the words.
+    """
+
+    def __init__(self, size: int, num_heads: int, rate: float) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.rate = rate
+        # The order is that in which torch draws.
+        self.out_proj = make_linear(size, size, partial(init.kaiming_uniform_, a=math.sqrt(5)), _draw_and_zero)
+        self.in_proj = make_linear(size, 3 * size, init.xavier_uniform_)
+
+    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """Return (B, n, h) from x (B, n, h); `seen` (B, n) is True at the words that all look at, at least one."""
+        parts = self.in_proj(x).chunk(3, dim=2)
+        query, key, value = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts)
+        rate = self.rate if self.training else 0.0
+        found = F.scaled_dot_product_attention(query, key, value, attn_mask=seen[:, None, None], dropout_p=rate)
+        # In memory the words come first, as in torch: dropout draws in that order.
+        summed: torch.Tensor = self.out_proj(found.permute(2, 0, 1, 3).flatten(2))
+        return summed.transpose(0, 1)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        for name in ("weight", "bias"):
+            if f"{prefix}in_proj_{name}" in state_dict:
+                state_dict[f"{prefix}in_proj.{name}"] = state_dict.pop(f"{prefix}in_proj_{name}")
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+
+
+def _draw_and_zero(bias: torch.Tensor) -> None:
+    """Fill with 0, behind the draw that torch has there, on which the start of all later weights depends."""
+    init.uniform_(bias)
+    init.zeros_(bias)
+
+
+class TransformerLayer(nn.Module):
+    """A layer of torch's Transformer encoder: norm after each part, feed-forward 4h, ReLU.
+
+    Args:
+        size: h.
+        num_heads: heads of its attention.
+        rate: rate of dropout behind the attention, on its weights, and twice in the feed-forward part.
+    """
+
+    def __init__(self, size: int, num_heads: int, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+        self.self_attn = SelfAttention(size, num_heads, rate)
+        self.linear1 = nn.Linear(size, 4 * size)
+        self.linear2 = nn.Linear(4 * size, size)
+        self.norm1 = nn.LayerNorm(size)
+        self.norm2 = nn.LayerNorm(size)
+
+    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """Return (B, n, h) from x (B, n, h); `seen` is that of `SelfAttention`."""
+        x = self.norm1(x + self._dropped(self.self_attn(x, seen)))
+        x = self.norm2(x + self._dropped(self.linear2(self._dropped(torch.relu(self.linear1(x))))))
+        return x
+
+    def _dropped(self, x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x, self.rate, self.training)
+
+
 class TransformerEncoder(nn.Module):
-    """torch's Transformer encoder (norm after each part, feed-forward 4h, ReLU) and the mean of its states; d = h.
+    """A Transformer encoder and the mean of its states; d = h.
 
     Args:
         width: m.
@@ -136,25 +209,19 @@ class TransformerEncoder(nn.Module):
     def __init__(self, width: int, size: int, num_heads: int, num_layers: int, dropout: float) -> None:
         super().__init__()
         self.projection = nn.Linear(width, size) if size else None
-        size = size or width
-        layer = nn.TransformerEncoderLayer(size, num_heads, 4 * size, dropout, batch_first=True)
-        self.layers: Any = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+        layer = TransformerLayer(size or width, num_heads, dropout)
+        copies = nn.ModuleList(deepcopy(layer) for _ in range(num_layers))
+        self.layers: Any = nn.ModuleDict({"layers": copies})  # the names that weights have in torch's encoder
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
         if self.projection is not None:
             x = self.projection(x)
             x = x + word_positions(mask, x.size(2), x.dtype)
         # A text without words looks at its padding: with nothing to look at, it would give NaN.
-        hidden = ~mask & mask.any(dim=1, keepdim=True)
-        fast = torch.backends.mha.get_fastpath_enabled()
-        quantised = not isinstance(self.layers.layers[0].linear1, nn.Linear)
-        if quantised:  # the fast path of torch reads weights, which are packed then
-            torch.backends.mha.set_fastpath_enabled(False)
-        try:
-            states = self.layers(x, src_key_padding_mask=hidden) * mask.unsqueeze(-1)
-        finally:
-            if quantised:
-                torch.backends.mha.set_fastpath_enabled(fast)
+        seen = mask | ~mask.any(dim=1, keepdim=True)
+        for layer in self.layers["layers"]:
+            x = layer(x, seen)
+        states = x * mask.unsqueeze(-1)
         pooled, weights = masked_mean(states, mask)
         return states, pooled, [weights]
 

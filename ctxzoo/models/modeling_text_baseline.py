@@ -3,6 +3,7 @@
 docs/models/text_baseline.md lists which function computes which equation, and the deviations.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -33,6 +34,9 @@ class TextBaselinePreTrainedModel(TextPreTrainedModel):
 
     config: TextBaselineConfig
     base_model_prefix = "encoder"
+    renamed_weights = MappingProxyType(  # those of `nn.MultiheadAttention`
+        {f"self_attn.in_proj_{name}": f"self_attn.in_proj.{name}" for name in ("weight", "bias")}
+    )
 
 
 class TextBaselineModel(TextBaselinePreTrainedModel):

@@ -4,6 +4,8 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import torch
@@ -31,6 +33,8 @@ class ZooPreTrainedModel(PreTrainedModel):
         zoo_task: name of the problem that a head solves, such as "question-answering"; None for a base model.
         zoo_auto_map: a map from Auto class name to `module.Class`, of the config and of every head of the architecture.
         zoo_pipelines: a map from task to pipeline class; a checkpoint of this head carries their code.
+        renamed_weights: a map from the end of a weight's name in checkpoints of earlier versions to that of its name
+            now; `from_pretrained` reads both.
         logged_outputs: names of scalars that the base model gives in training, for training to log.
     """
 
@@ -38,6 +42,7 @@ class ZooPreTrainedModel(PreTrainedModel):
     zoo_task: ClassVar[str | None] = None
     zoo_auto_map: ClassVar[dict[str, str]] = {}
     zoo_pipelines: ClassVar[dict[str, type[Any]]] = {}
+    renamed_weights: ClassVar[Mapping[str, str]] = MappingProxyType({})
     logged_outputs: ClassVar[tuple[str, ...]] = ()
     _keys_to_ignore_on_save: Any = None
     _keys_to_ignore_on_load_missing: Any = None
@@ -127,6 +132,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         source = pretrained_model_name_or_path
         wants_info = kwargs.pop("output_loading_info", False)
         kwargs.setdefault("use_safetensors", True)
+        kwargs.setdefault("key_mapping", dict(cls.renamed_weights) or None)
         if source is not None and os.path.isdir(source) and kwargs.get("config") is None:
             # transformers would go on with the default configuration.
             config_file = os.path.join(source, kwargs.get("subfolder", ""), "config.json")

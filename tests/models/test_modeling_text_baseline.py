@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ import torch
 from torch import nn
 from transformers.utils.generic import ModelOutput
 
+from ctxzoo.hub.folder_checks import check_shapes, read_shapes
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.models.layers_text_baseline import reference_attention_overlap
+from ctxzoo.models.layers_text_baseline import TransformerEncoder, reference_attention_overlap
 from ctxzoo.models.modeling_contextualizer import ContextualizerModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
 from ctxzoo.models.ops_position import reference_sinusoidal_positions
@@ -228,6 +231,50 @@ def test_classifier_with_a_hidden_layer() -> None:
     assert not torch.equal(model(ids).logits, model(ids).logits)
 
 
+def torchs_encoder() -> nn.TransformerEncoder:
+    layer = nn.TransformerEncoderLayer(10, 2, 40, 0.3, batch_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+
+def with_names_of_torch(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.replace("in_proj.", "in_proj_"): value for name, value in state.items()}
+
+
+def test_the_transformer_is_that_of_torch_from_its_start_to_its_dropout() -> None:
+    """A seed, a state and a score of the time when it was torch's module mean what they meant."""
+    model, built = model_of("mean"), []
+    for build in (torchs_encoder, lambda: TransformerEncoder(10, 0, 2, 2, 0.3)):
+        torch.manual_seed(3)
+        module = build()
+        module.apply(model._init_weights)
+        built.append((module, torch.rand(1)))
+    (theirs, their_draw), (ours, our_draw) = built
+    expected = {f"layers.{name}": x for name, x in theirs.state_dict().items()}
+    found = with_names_of_torch(ours.state_dict())
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], x) for name, x in expected.items())
+    assert torch.equal(our_draw, their_draw)
+    ours.load_state_dict({name: x + 0.1 for name, x in expected.items()})
+    theirs.load_state_dict({name: x + 0.1 for name, x in theirs.state_dict().items()})
+    x, mask = torch.randn(2, 5, 10), torch.tensor([[True] * 5, [True, True, True, False, False]])
+    for training in (True, False):
+        torch.manual_seed(5)
+        wanted = theirs.train(training)(x, src_key_padding_mask=~mask)
+        torch.manual_seed(5)
+        states, _, _ = ours.train(training)(x, mask)
+        torch.testing.assert_close(states[mask], wanted[mask], rtol=1e-5, atol=1e-6)
+
+
+def test_a_checkpoint_with_the_names_of_torch_is_read(tmp_path: Path) -> None:
+    model = classifier_of("transformer").float()
+    model.save_pretrained(tmp_path, state_dict=with_names_of_torch(model.state_dict()))
+    shapes = read_shapes(tmp_path / "model.safetensors")
+    assert "encoder.layers.layers.layers.0.self_attn.in_proj_weight" in shapes
+    check_shapes(shapes, tmp_path, TextBaselineForSequenceClassification, model.config)
+    found = TextBaselineForSequenceClassification.from_pretrained(tmp_path).state_dict()
+    assert all(torch.equal(found[name], x) for name, x in model.state_dict().items())
+
+
 @pytest.mark.parametrize("changes", [{}, {"transformer_size": 10, "position_dim": 0}])
 def test_transformer_layers_written_out(changes: dict[str, int]) -> None:
     model = model_of("transformer", **changes)
@@ -239,7 +286,7 @@ def test_transformer_layers_written_out(changes: dict[str, int]) -> None:
             x = x @ projection.weight.T + projection.bias + reference_sinusoidal_positions(len(text), 10)
         for layer in model.layers.layers.layers:
             attention = layer.self_attn
-            query, key, value = (x @ attention.in_proj_weight.T + attention.in_proj_bias).chunk(3, dim=1)
+            query, key, value = attention.in_proj(x).chunk(3, dim=1)
             heads = []
             for head in (slice(0, 5), slice(5, 10)):
                 weights = torch.softmax(query[:, head] @ key[:, head].T / 5**0.5, dim=1)
@@ -324,7 +371,7 @@ def test_parameter_counts_of_the_wide_transformer() -> None:
         )
     (layer,) = model.encoder.layers.layers.layers
     assert (count(layer), count(layer.self_attn)) == (12_596_224, 4_198_400)
-    assert (layer.self_attn.num_heads, layer.dropout.p) == (16, 0.1)
+    assert (layer.self_attn.num_heads, layer.rate) == (16, 0.1)
     assert count(model.encoder.layers.projection) == 100 * 1024 + 1024
     assert model.classifier.hidden.in_features == 1024
 
