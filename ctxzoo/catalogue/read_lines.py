@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.catalogue.archives import tar_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
 
 _C1 = re.compile("[\x80-\x9f]")  # control characters that no text means: bytes of Windows-1252 read as Latin-1
+_REVIEW = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
 
 
 def lines_of(path: Path, encoding: str = "utf-8") -> list[str]:
@@ -133,16 +134,8 @@ def film_reviews(files: Files) -> Splits:
     """
     (path,) = files.values()
     found: dict[str, list[tuple[int, int, str]]] = {"train": [], "test": []}
-    try:
-        with tarfile.open(path, "r|gz") as archive:
-            for member in archive:
-                match = re.fullmatch(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt", member.name)
-                content = archive.extractfile(member) if match else None
-                if match and content is not None:
-                    text = real_characters(content.read().decode("utf-8"))
-                    found[match[1]].append((int(match[2] == "pos"), int(match[3]), text))
-    except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
-        raise RawFileError(f"{path.name} cannot be unpacked: {error}") from error
+    for match, text in tar_texts(path, _REVIEW):
+        found[match[1]].append((int(match[2] == "pos"), int(match[3]), real_characters(text)))
     return {split: _columns(sorted(reviews), path) for split, reviews in found.items()}
 
 

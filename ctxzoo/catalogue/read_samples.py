@@ -9,11 +9,11 @@ import io
 import json
 import re
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.catalogue.archives import zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Splits
 from ctxzoo.catalogue.order import arranged, columns_of
 from ctxzoo.catalogue.read_lines import lines_of
@@ -60,11 +60,8 @@ def _reviews(files: Files) -> Iterator[Row]:
     for name in ("dev.csv", "test.csv"):
         for row in _table(io.StringIO(_utf8(files[name]), newline=""), name, ("text", "label2")):
             yield {"label": _stars(row["label2"].rpartition(" ")[2], name), "text": _escaped(row["text"])}
-    try:
-        with zipfile.ZipFile(files["yelp.csv.zip"]) as archive:
-            text = archive.read("yelp.csv").decode("utf-8")
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
-        raise RawFileError(f"yelp.csv.zip cannot be read: {error}; expected the file of the source") from error
+    with zip_texts(files["yelp.csv.zip"]) as text_of:
+        text = text_of("yelp.csv")
     for row in _table(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
         yield {"label": _stars(row["stars"], "yelp.csv"), "text": _escaped(row["text"])}
 

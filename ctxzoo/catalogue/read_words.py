@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.catalogue.archives import zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
 from ctxzoo.catalogue.read_lines import lines_of
 
@@ -21,11 +21,8 @@ _CATEGORIES = "brown/cats.txt"
 @contextmanager
 def _archive(path: Path) -> Iterator[Callable[[str], list[str]]]:
     """Give a function from the name of a member of a zip file to its lines."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield lambda name: archive.read(name).decode("utf-8").splitlines()
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
-        raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
+    with zip_texts(path) as text_of:
+        yield lambda name: text_of(name).splitlines()
 
 
 def universal_tags(path: Path, name: str) -> dict[str, str]:

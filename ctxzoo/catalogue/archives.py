@@ -1,0 +1,84 @@
+"""What archives of a source hold, read into memory, up to a bound; nothing of an archive is written to the disk."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from ctxzoo.catalogue.entry import RawFileError
+
+LARGEST_UNPACKED = 2**30  # bytes of all that an archive holds; those of the catalogue hold up to some hundred million
+
+
+@contextmanager
+def zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
+    """Give a function from the name of a member of a zip file to its text.
+
+    Raises:
+        RawFileError: the file is no zip file, damaged, or holds more than `LARGEST_UNPACKED`; also where the function
+            is called: no such member, or one that is not UTF-8.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
+                raise _too_large(path)
+            yield lambda name: _content(archive, name).decode("utf-8")
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
+        raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the bytes of a member, no more than its header says: whatever follows them is not unpacked."""
+    with archive.open(name) as member:
+        return member.read(archive.getinfo(name).file_size)
+
+
+def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the texts of the files in a .tar.gz file whose whole name a pattern matches, with the match.
+
+    Raises:
+        RawFileError: the archive is damaged, holds more than `LARGEST_UNPACKED`, or a text that is not UTF-8.
+    """
+    try:
+        with gzip.open(path) as stream, tarfile.open(fileobj=cast(Any, _Bounded(stream, path)), mode="r|") as archive:
+            for member in archive:
+                match = names.fullmatch(member.name)
+                content = archive.extractfile(member) if match else None  # of a link an error
+                if match and content is not None:
+                    yield match, content.read().decode("utf-8")
+    except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
+        raise RawFileError(f"{path.name} cannot be unpacked: {error}") from error
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Bounded:
+    """A stream that is refused where it holds more than `LARGEST_UNPACKED`."""
+
+    def __init__(self, stream: _Readable, path: Path) -> None:
+        self.stream = stream
+        self.path = path
+        self.left = LARGEST_UNPACKED
+
+    def read(self, size: int) -> bytes:
+        block = self.stream.read(size)
+        self.left -= len(block)
+        if self.left < 0:
+            raise _too_large(self.path)
+        return block
+
+
+def _too_large(path: Path) -> RawFileError:
+    return RawFileError(
+        f"{path.name} unpacks to more than {LARGEST_UNPACKED:,} bytes; expected the archive of the source, which holds "
+        "less: fetch it again, or look at what its address gives now"
+    )
