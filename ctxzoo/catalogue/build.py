@@ -13,7 +13,7 @@ from huggingface_hub import snapshot_download
 from ctxzoo.catalogue.check import Finding, check, is_same
 from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, forget, handed_over, remember
 from ctxzoo.catalogue.entry import Entry, Kind, Kinds, RawFile, RawFileError, Rows
-from ctxzoo.data.files import atomic_folder
+from ctxzoo.data.files import atomic_folder, is_there
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.sources import data_folder
 
@@ -68,7 +68,7 @@ def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, r
         OSError: the folder cannot be written.
     """
     folder = data_folder(data_dir) / entry.name
-    if folder.exists() and not replace:
+    if is_there(folder) and not replace:
         findings = check(entry, folder)
         if is_same(findings) or entry.differs:
             return Outcome(folder, findings, kept=True)

@@ -108,6 +108,7 @@ def check_dataset(options: argparse.Namespace) -> int:
 
     from ctxzoo.catalogue.check import check, entry_of, is_same
     from ctxzoo.catalogue.entries import entry_named
+    from ctxzoo.data.files import is_there
     from ctxzoo.data.sources import data_folder
 
     datasets.disable_progress_bars()
@@ -120,7 +121,7 @@ def check_dataset(options: argparse.Namespace) -> int:
     else:
         entry = entry_named(options.subject)
         folder = data_folder(options.data_dir) / entry.name
-        if not folder.is_dir():
+        if not is_there(folder):
             raise ValueError(f"there is no folder {folder}; get it: ctxzoo data get {entry.name}")
     findings = check(entry, folder)
     print(f"{folder}: {entry.name}")

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import glob
 import hashlib
+import logging
 import os
 import re
 import secrets
@@ -19,6 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock
+
+logger = logging.getLogger(__name__)
+
 # Names of datasets that ctxzoo builds. They are on no hub: whoever registered one there could swap what is loaded.
 OWN_NAMESPACE = "ctxzoo-data"
 NAME_KEPT = 50  # letters of a name that its temporary name begins with; names may have 255 bytes
@@ -29,6 +34,8 @@ FILE_SUFFIXES = (
     *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt", ".conll", ".conllu", ".bio", ".iob", ".mid", ".midi"),
     *(".gz", ".zst", ".bz2", ".zip", ".vec", ".safetensors", ".ckpt"),
 )
+SWAP_SECONDS = 1.0  # far longer than two renames take
+_SWAP_LOCK = "lock"
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
 _PART = r"[A-Za-z0-9_][\w.-]*"
 _HUB_ID = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -124,6 +131,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
+    is_there(target)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name[:NAME_KEPT]}-", dir=target.parent))
     try:
         # A folder inside, because mkdtemp's own is closed to other users.
@@ -138,6 +146,8 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 def swap_folder(new: Path, folder: Path) -> None:
     """Replace `folder`, which may be missing, by `new`; if that fails, `folder` is what it was.
 
+    Between two renames there is no `folder`. Where the process is killed there, `is_there` finds it aside.
+
     Raises:
         OSError: It cannot be replaced. If it cannot be put back either, the message says where it is.
     """
@@ -146,24 +156,50 @@ def swap_folder(new: Path, folder: Path) -> None:
         return
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to replace, or a new name")
-    # An empty folder may be replaced.
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name[:NAME_KEPT]}-old-", dir=folder.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=_aside_of(folder.name), dir=folder.parent))
+    aside = scratch / folder.name
     try:
-        os.replace(folder, aside)
-    except OSError:
-        aside.rmdir()
-        raise
+        with FileLock(scratch / _SWAP_LOCK):
+            os.replace(folder, aside)
+            try:
+                os.replace(new, folder)
+            except BaseException:
+                _undo_swap(aside, folder)
+                raise
+            os.replace(aside, scratch / "removed")  # a name that nobody puts back
+    finally:
+        if not aside.exists():
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _undo_swap(aside: Path, folder: Path) -> None:
     try:
-        os.replace(new, folder)
-    except BaseException:
-        try:
-            os.replace(aside, folder)
-        except OSError as error:
-            raise OSError(
-                error.errno, f"{folder} could not be replaced; what it held is in {aside}: {error}"
-            ) from error
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+        os.replace(aside, folder)
+    except OSError as error:
+        raise OSError(error.errno, f"{folder} could not be replaced; what it held is in {aside}: {error}") from error
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file or folder exists; a folder that a killed `swap_folder` left aside gets its name back."""
+    if not path.exists():
+        with contextlib.suppress(OSError, ValueError):  # a name that no file can have, or in another user's folder
+            _put_back(Path(os.path.realpath(path)))
+    return path.exists()
+
+
+def _put_back(folder: Path) -> None:
+    for aside in folder.parent.glob(f"{glob.escape(_aside_of(folder.name))}*/{glob.escape(folder.name)}"):
+        with FileLock(aside.parent / _SWAP_LOCK, timeout=SWAP_SECONDS):  # a process that is not dead ends its swap
+            if not folder.exists():
+                os.replace(aside, folder)
+                logger.warning("%s is put back: a process was killed while it replaced it", folder)
+        if not aside.exists():
+            shutil.rmtree(aside.parent, ignore_errors=True)
+
+
+def _aside_of(name: str) -> str:
+    """Return how the name of the folder begins into which one of this name is moved while it is replaced."""
+    return f".{name[:NAME_KEPT]}-old-"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -294,7 +330,7 @@ def refuse_missing_path(name: str, what: str) -> None:
         FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or
             that of a file; the Hub does not answer, and its cache lacks it.
     """
-    if name and Path(name).exists():
+    if name and is_there(Path(name)):
         return
     if not _HUB_ID.fullmatch(name):
         raise FileNotFoundError(f"there is no {what} {name!r}: no such folder or file, and no Hub id, as user/name")

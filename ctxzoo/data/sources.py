@@ -20,7 +20,7 @@ from datasets.exceptions import DatasetGenerationError
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
-from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name
+from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name, is_there
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 
@@ -63,10 +63,10 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
         raise ValueError(
             f"dataset name is {name!r}; expected a path, a Hub id such as 'rajpurkar/squad_v2', or 'sample'"
         )
-    if Path(name).exists():
+    if is_there(Path(name)):
         return name
     folder = data_folder(data_dir) / name
-    return str(folder) if folder.is_dir() else name
+    return str(folder) if is_there(folder) and folder.is_dir() else name
 
 
 def load_splits(

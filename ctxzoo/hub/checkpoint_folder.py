@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from ctxzoo.data.files import atomic_folder
+from ctxzoo.data.files import atomic_folder, is_there
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, read_architecture
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -50,7 +50,7 @@ def write_checkpoint_folder(
         FileExistsError: `folder` holds something that is not a checkpoint.
     """
     folder = Path(folder).absolute()
-    if folder.exists() and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
+    if is_there(folder) and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
         raise FileExistsError(
             f"{folder} exists and is not a checkpoint folder; it is not replaced, choose another name"
         )

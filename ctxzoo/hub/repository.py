@@ -23,7 +23,7 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
     hf_raise_for_status,
 )
 
-from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.hub.card_parts import release_of
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
@@ -51,7 +51,7 @@ def verify(checkpoint: str) -> tuple[str, str | None]:
     named = _REPOSITORY.fullmatch(checkpoint)
     if named is None:
         refuse_missing_path(checkpoint, "checkpoint")
-    if named is None or Path(checkpoint).exists():
+    if named is None or is_there(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
         return checkpoint, release_of((Path(checkpoint) / CARD).read_text(encoding="utf-8"))
     return check_repository(named["repo_id"], named["revision"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
-from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
 from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, read_json_object, refuse_missing
 from ctxzoo.hub.repository import reading
@@ -86,7 +86,7 @@ def local_copy(checkpoint: str, *names: str) -> Path:
         HubError: the Hub does not have it, or cannot be reached.
     """
     folder = Path(checkpoint)
-    if not folder.exists():
+    if not is_there(folder):
         refuse_missing_path(checkpoint, "checkpoint")
         with reading(checkpoint):
             for name in names:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from ctxzoo.data.files import is_there
 from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.result import RESULTS_DIR, RunResult
@@ -139,7 +140,7 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunSettings
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
     """Those that are there; results of a run that was resumed may have come without."""
-    there = [run for run in runs if run.spec.checkpoint.is_dir()]
+    there = [run for run in runs if is_there(run.spec.checkpoint)]
     for run in there:
         print(f"checkpoint {run.spec.checkpoint}")
     if there:

@@ -7,6 +7,7 @@ import errno
 import multiprocessing
 import os
 import runpy
+import shutil
 import signal
 import stat
 import sys
@@ -17,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from huggingface_hub import constants
@@ -30,11 +33,12 @@ from ctxzoo.data.files import (
     cached_folder,
     content_hash,
     default_cache_folder,
+    is_there,
     refuse_missing_path,
     write_atomically,
 )
-from ctxzoo.data.sources import DatasetUnavailableError, load_splits
-from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.data.sources import DatasetUnavailableError, load_splits, resolve_dataset
+from ctxzoo.hub.saved_model import load_saved_model, local_copy
 from ctxzoo.training.scoring import check_head
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -324,9 +328,64 @@ def test_a_folder_that_cannot_be_replaced_is_what_it_was(
     monkeypatch.setattr(os, "replace", fail_later)
     with pytest.raises(OSError, match="the disk is gone") as failed, atomic_folder(folder) as fresh:
         (fresh / "new").write_text("new")
-    (left,) = tmp_path.iterdir()
+    (left,) = (path.parent for path in tmp_path.rglob("earlier"))
     assert left == folder if undone else f"what it held is in {left}" in str(failed.value)
-    assert [path.name for path in left.iterdir()] == ["earlier"]
+    assert not list(tmp_path.rglob("new"))
+    assert not undone or list(tmp_path.iterdir()) == [folder]
+
+
+def _replace_and_be_killed(folder: Path, module: ModuleType, name: str, number: int) -> None:
+    """Replace `folder` in a process that is killed where it calls a function for this time."""
+
+    def work() -> None:
+        function, calls = getattr(module, name), []
+
+        def or_die(*args: Any, **kwargs: Any) -> None:
+            calls.append(args)
+            if len(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            function(*args, **kwargs)
+
+        setattr(module, name, or_die)
+        with atomic_folder(folder) as fresh:
+            (fresh / "new").write_text("new")
+
+    process = FORK.Process(target=work)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("opening", ["data", "checkpoint", "writing"])
+def test_a_folder_whose_replacement_was_killed_is_there_at_the_next_opening(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, opening: str
+) -> None:
+    folder = tmp_path / ("data" + "-of-a-long-name" * 5)
+    for path in (folder, folder.with_name(folder.name + "-old-2")):
+        with atomic_folder(path) as fresh:
+            (fresh / "earlier").write_text(path.name)
+    _replace_and_be_killed(folder, os, "replace", 2)
+    assert not folder.exists()
+    if opening == "data":
+        assert resolve_dataset(folder.name, str(tmp_path)) == str(folder)
+    elif opening == "checkpoint":
+        assert local_copy(str(folder)) == folder
+    else:
+        with pytest.raises(ValueError, match="no"), atomic_folder(folder):
+            raise ValueError("no")
+    assert (folder / "earlier").read_text() == folder.name
+    assert "is put back: a process was killed while it replaced it" in caplog.text
+    assert not list(tmp_path.glob(".*-old-*"))
+
+
+def test_what_was_replaced_by_a_killed_process_never_comes_back(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with atomic_folder(folder) as fresh:
+        (fresh / "earlier").write_text("")
+    _replace_and_be_killed(folder, shutil, "rmtree", 1)
+    assert [path.name for path in folder.iterdir()] == ["new"]
+    shutil.rmtree(folder)
+    assert not is_there(folder)
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "/absent", "./absent", "../a", "~/a", "a b/c", "a/", "", "C:\\a", "-a/b"])

@@ -116,10 +116,11 @@ def test_failure_leaves_the_old_checkpoint(checkpoint: Path, monkeypatch: pytest
     elif failing == "check":
         tokenizer = tiny_tokenizer([*WORDS, "surplus"])
     else:
-        real = os.replace
+        real, failed = os.replace, []
 
         def replace(source: Path, target: Path) -> None:
-            if Path(source).parent != checkpoint.parent:  # the new one; the earlier is put back
+            if Path(target) == checkpoint and not failed:  # the new one; then the earlier is put back
+                failed.append(source)
                 raise OSError("disk full")
             real(source, target)
 
