@@ -34,6 +34,8 @@ class OwnRows:
         labels: a class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
         label_names: of the classes.
         held_out: fraction of the rows, for each drawn split.
+        in_order: whether the rows are a text in its order, of whose end the missing splits are stretches; nothing is
+            drawn then, and groups count for nothing.
     """
 
     splits: Mapping[str, datasets.Dataset]
@@ -43,6 +45,7 @@ class OwnRows:
     labels: npt.NDArray[np.int64] | None = None
     label_names: Sequence[str] = ()
     held_out: float = HELD_OUT
+    in_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
             f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
             "some, or give validation and test files of their own"
         )
+    if rows.in_order:
+        return _stretches(number, drawn, rows.held_out)
     parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
     for split in ("train", *drawn):
         if not len(parts[split]):
@@ -110,6 +115,13 @@ def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
                 "add others, or give validation and test files of their own"
             )
     return parts
+
+
+def _stretches(number: int, names: Sequence[str], fraction: float) -> dict[str, Rows]:
+    """Return name to rows of stretches with this fraction of them each, at the end of all; the rest under "train"."""
+    length = max(1, round(fraction * number))
+    begins = number - length * np.arange(len(names), 0, -1)
+    return dict(zip(("train", *names), np.split(np.arange(number), begins), strict=True))
 
 
 def draw_parts(
@@ -180,7 +192,9 @@ def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[
     sizes = {split: len(parts[split]) for split in SPLITS}
     counts = ", ".join(f"{number:,} {split}" for split, number in sizes.items())
     line = f"{name}: {sum(sizes.values()):,} {rows.unit}: {counts}"
-    if drawn:
+    if drawn and rows.in_order:
+        line += f" ({' and '.join(drawn)} cut from the end of the text, in its order)"
+    elif drawn:
         classes = "" if rows.labels is None else "every label in proportion, "
         line += (
             f" ({' and '.join(drawn)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,11 @@ from ctxzoo.data.text_columns import TEXT_COLUMNS, RowChecks, are_blank, find_co
 from ctxzoo.data.text_files import file_kind, file_lines
 from ctxzoo.tasks.language_modelling.sample import TEXT, sample_text
 
+PIECE = 1000  # words; the one line of a running text is cut into lines of so many, as for word embeddings
 FILE_KINDS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
 # Stands behind each line. One sign, which no pre-tokenizer cuts further, and which texts hardly hold.
 END_MARK = "␤"
+_PIECES = re.compile(rf"\S+(?:\s+\S+){{,{PIECE - 1}}}")
 
 
 @dataclass(frozen=True)
@@ -30,19 +33,24 @@ class LineSplits:
     Attributes:
         splits: per split the column `text` (str), a line in each row, none of them blank.
         fingerprint: content hash per split, the same on every machine.
+        cut: names of the splits whose lines are pieces of one text, in its order.
     """
 
     splits: dict[str, datasets.Dataset]
     fingerprint: dict[str, str]
+    cut: frozenset[str] = frozenset()
 
 
 def read_lines(dataset: str, data_dir: str | None = None, text_column: str | None = None) -> LineSplits:
     """Read and check a dataset. Rows of white space alone are left out.
 
+    A split of one row with more than `PIECE` words, such as the one line of text8, is cut at blanks into rows of so
+    many; a note says how many they are.
+
     Args:
-        dataset: "sample" (generated text); a .txt file, whose lines are the rows, a .csv, .tsv (both with a header),
-            .jsonl or .parquet file, all of whose rows are the split "train"; a folder or Hub id that `datasets` can
-            load, of which the splits train, validation and test are read.
+        dataset: "sample" (generated text); a .txt file, or one without a suffix, whose lines are the rows; a .csv,
+            .tsv (both with a header), .jsonl or .parquet file; all rows of a file are the split "train"; a folder or
+            Hub id that `datasets` can load, of which the splits train, validation and test are read.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
         text_column: default the first of `TEXT_COLUMNS` that is there.
 
@@ -82,18 +90,23 @@ def check_lines(
     Raises:
         TextFormatError: as in `read_lines`.
     """
-    checked = {
-        name: _checked((origin or {}).get(name, f"split {name!r}"), split, text_column)
-        for name, split in splits.items()
-    }
-    return LineSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+    where = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
+    lines = {name: _checked(where[name], split, text_column) for name, split in splits.items()}
+    cut = {name: pieces for name, texts in lines.items() if len(pieces := _pieces(texts)) > 1}
+    for name, pieces in cut.items():
+        note(
+            where[name], f"pieces of up to {PIECE:,} words, into which the one line was cut, read as lines", len(pieces)
+        )
+    checked = {name: _dataset_of(cut.get(name, texts)) for name, texts in lines.items()}
+    fingerprint = {name: dataset_fingerprint(split) for name, split in checked.items()}
+    return LineSplits(checked, fingerprint, frozenset(cut))
 
 
 def _read_file(path: Path, text_column: str | None) -> pa.Table:
     kind = file_kind(path)
-    if kind not in FILE_KINDS:
+    if kind not in ("", *FILE_KINDS):
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
-    if kind == ".txt":
+    if kind in ("", ".txt"):
         return pa.table({TEXT: pa.array(file_lines(path), pa.string())})
     if kind == ".parquet":
         return read_parquet(path)
@@ -112,7 +125,17 @@ def _read_file(path: Path, text_column: str | None) -> pa.Table:
     return read_delimited(path, (text_column or TEXT,))
 
 
-def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> datasets.Dataset:
+def _pieces(texts: pa.ChunkedArray) -> list[str]:
+    """Return the pieces of a text that stands alone; of several nothing, which are lines already."""
+    return _PIECES.findall(texts[0].as_py()) if len(texts) == 1 else []
+
+
+def _dataset_of(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
+    column = pa.array(texts, pa.string()) if isinstance(texts, list) else texts
+    return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
+
+
+def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> pa.ChunkedArray:
     table: pa.Table = split.with_format("arrow")[:]
     checks = RowChecks(where, len(split))
     texts = texts_of(checks, table, find_column(where, split.column_names, TEXT, text_column, TEXT_COLUMNS))
@@ -124,7 +147,6 @@ def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> da
     texts = checks.of_kept(texts)
     lines = texts.filter(pc.invert(are_blank(texts)))
     note(where, "blank lines, left out", len(texts) - len(lines))
-    texts = lines
-    if not len(texts):
+    if not len(lines):
         raise TextFormatError(f"{where}: no line of text; expected at least one")
-    return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: texts})))
+    return lines

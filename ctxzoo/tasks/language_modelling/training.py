@@ -73,12 +73,13 @@ class LanguageModelTraining(ZooTraining):
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
         text_column = request.columns["text_column"]
         splits, origin = gathered(request, lambda source: load_lines(source, request.data_dir, text_column))
-        checked = check_lines(splits, text_column=text_column, origin=origin).splits
+        checked = check_lines(splits, text_column=text_column, origin=origin)
         return OwnRows(
-            splits=checked,
-            groups=group_numbers({name: map(text_key, split[TEXT]) for name, split in checked.items()}),
+            splits=checked.splits,
+            groups=group_numbers({name: map(text_key, split[TEXT]) for name, split in checked.splits.items()}),
             unit="lines",
             together="equal lines",
+            in_order="train" in checked.cut,
         )
 
     def beside(self, request: TrainingRequest, run: Run, result: RunResult) -> Iterable[str]:

@@ -6,6 +6,7 @@ import datasets
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.language_modelling.reader import check_lines, read_lines
 
@@ -37,6 +38,27 @@ def test_a_folder_with_splits(tmp_path: Path) -> None:
     assert {name: rows["text"][:] for name, rows in found.items()} == {
         name: [f"{name} line", "and another"] for name in ("train", "validation", "test")
     }
+
+
+@pytest.mark.parametrize("name", ["text8", "a.txt", "a.jsonl"])
+def test_the_one_line_of_a_running_text_is_cut_into_pieces(tmp_path: Path, name: str) -> None:
+    words = [f"w{number}" for number in range(2500)]
+    line = " ".join(words)
+    (tmp_path / name).write_text(f'{{"text": "{line}"}}' if name.endswith("jsonl") else f"\n{line}\n")
+    with reading_notes() as notes:
+        found = read_lines(str(tmp_path / name))
+    pieces = found.splits["train"]["text"][:]
+    assert [len(piece.split()) for piece in pieces] == [1000, 1000, 500]
+    assert " ".join(pieces) == line
+    assert found.cut == {"train"}
+    what = "pieces of up to 1,000 words, into which the one line was cut, read as lines"
+    assert notes.counts() == {what: 3, **({"blank lines, left out": 1} if not name.endswith("jsonl") else {})}
+
+
+@pytest.mark.parametrize("texts", [["word " * 1000], ["word " * 1001, "word"]])
+def test_lines_that_are_not_alone_or_not_long_stay_whole(texts: list[str]) -> None:
+    found = check_lines({"train": datasets.Dataset.from_dict({"text": texts})})
+    assert (found.splits["train"]["text"][:], found.cut) == (texts, frozenset())
 
 
 @pytest.mark.parametrize(

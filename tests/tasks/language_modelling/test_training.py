@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from ctxzoo.cli.main import main
@@ -23,6 +26,29 @@ def test_equal_lines_stay_together(tmp_path: Path) -> None:
     rows = TRAINING.read(TrainingRequest(data=str(path), columns={"text_column": None}), tmp_path)
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("lines", "equal lines")
+
+
+def test_one_line_is_trained_validated_and_tested_in_stretches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(0).zipf(1.5, (12, 1000)) % 5000
+    pieces = [" ".join(f"word{number}" for number in piece) for piece in numbers]
+    Path("text8").write_text(" ".join(pieces))
+    assert main(["train", "language-modelling", "--data", "text8", "--tiny", "--batch_size", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "text8: 12 lines: 10 train, 1 validation, 1 test (validation and test cut from the end of the text" in said
+    what = "pieces of up to 1,000 words, into which the one line was cut, read as lines"
+    assert f"note: text8: 12 {what}" in said
+    (folder,) = Path("runs").rglob("data-*/")
+    for split, expected in (("train", pieces[:10]), ("validation", pieces[10:11]), ("test", pieces[11:])):
+        assert pq.read_table(folder / f"{split}.parquet")["text"].to_pylist() == expected
+    found = [json.loads(path.read_text()).get("reading") for path in Path("runs/results").rglob("*.json")]
+    assert {what: 12} in found
+    (checkpoint,) = Path("runs").rglob("checkpoint")
+    evaluated = ["evaluate", str(checkpoint), "--dataset", "text8", "--split", "train", "--output", "scores.json"]
+    assert main(evaluated) == 0
+    assert json.loads(Path("scores.json").read_text())["reading"]["counts"] == {what: 12}
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
