@@ -113,7 +113,7 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "ro
 
 def piece_of(settings: Settings) -> tuple[Roll, PolyphonicMusicDataModule]:
     """Return the first piece of the file, of generated music the first of test, and the data that it is of."""
-    data = PolyphonicMusicDataModule(settings.piece)
+    data = PolyphonicMusicDataModule(settings.piece, divide=False)
     data.setup()
     return data.pieces("test" if "test" in data.splits else "train").roll(0), data
 

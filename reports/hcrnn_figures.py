@@ -137,7 +137,8 @@ def read(settings: Settings) -> tuple[Any, list[list[str]]]:
         ValueError: there are not two of them.
     """
     model: Any = load_saved_model(settings.checkpoint)[0]
-    data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=model.config.names())
+    names = model.config.names()
+    data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=names, divide=False)
     data.setup()
     long = [session.tolist() for session in data.sequences("test") if len(session) >= 2 * settings.half]
     sessions = [[model.config.name_of(row) for row in session] for session in long]

@@ -175,7 +175,7 @@ def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurren
         )
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     data = TextClassificationDataModule.from_options(
-        **arguments, data_dir=settings.data_dir, tokenizer=tokenizer, max_length=512, eval_batch_size=64
+        **arguments, data_dir=settings.data_dir, tokenizer=tokenizer, max_length=512, eval_batch_size=64, divide=False
     )
     data.setup()
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint)

@@ -13,7 +13,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
     """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
 
     Args:
-        dataset, data_dir: see `CheckedDataModule`.
+        dataset, data_dir, divide: see `CheckedDataModule`.
         batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
         seed: of the order of the training's batches.
         num_workers: processes that build batches; 0 builds them in the training process.
@@ -29,9 +29,10 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         eval_batch_size: int,
         seed: int,
         num_workers: int,
+        divide: bool,
         pool_batches: int = POOL_BATCHES,
     ) -> None:
-        super().__init__(dataset, data_dir)
+        super().__init__(dataset, data_dir, divide=divide)
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.seed = seed

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Generic, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Generic, Protocol, TypeVar
 
 import lightning
 
 from ctxzoo.data.bucketing import ResumableLoader
+from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, divided_rows
 
 
 class CheckedSplits(Protocol):
-    """What a problem's reader gives: checked splits, and the content hash of each."""
+    """What a problem's reader gives, a dataclass: checked splits, and the content hash of each."""
+
+    @property
+    def splits(self) -> Mapping[str, Any]:
+        """Name of a split to its rows, of which `select` gives some."""
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
@@ -29,10 +35,13 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     Args:
         dataset: Hub id, folder, file, or "sample".
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        divide: Whether data of which all rows are "train" is divided into train, validation and test, as `ctxzoo train`
+            divides it; how is noted, and so is where rows are too few and stay as they are.
     """
 
-    def __init__(self, dataset: str, data_dir: str | None) -> None:
+    def __init__(self, dataset: str, data_dir: str | None, *, divide: bool) -> None:
         super().__init__()
+        self.divide = divide
         self.dataset = dataset
         self.data_dir = data_dir
         self._checked: Checked | None = None
@@ -46,10 +55,19 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     def read(self) -> Checked:
         """Read and check the dataset."""
 
+    @abstractmethod
+    def row_groups(self, checked: Checked) -> RowGroups:
+        """Say which rows stay on one side when data is divided; `ctxzoo train` does as much."""
+
     def loaded(self) -> Checked:
-        """Return what `read` gives, which is read once."""
+        """Return what `read` gives, which is read once; its training rows divided, where `divide` says so."""
         if self._checked is None:
-            self._checked = self.read()
+            checked: Any = self.read()
+            if self.divide and list(checked.splits) == ["train"]:
+                parts = divided_rows(self.row_groups(checked), self.dataset)
+                train = checked.splits["train"]
+                checked = replace(checked, splits={split: train.select(rows) for split, rows in parts.items()})
+            self._checked = checked
         return self._checked
 
     @abstractmethod
@@ -66,9 +84,8 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     def test_dataloader(self) -> ResumableLoader:
         if "test" not in self.splits and "train" in self.splits:
             raise ValueError(
-                f"dataset {self.dataset!r} gives no 'test' rows; it gives {sorted(self.splits)}. `ctxzoo train PROBLEM "
-                "--data FILE --tiny` divides one file, and leaves a folder runs/train_.../data-... with train, "
-                "validation and test, which reads as the dataset in its place"
+                f"dataset {self.dataset!r} gives no 'test' rows; it gives {sorted(self.splits)}; give a folder of "
+                f"files for train, validation and test, or {LEAST_ROWS} or more training rows alone and divide=True"
             )
         return self.split_dataloader("test")
 
@@ -78,7 +95,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     @property
     def fingerprint(self) -> str:
-        """The content hashes of the dataset's own splits, as text."""
+        """The content hashes of the dataset's own splits, as text; those that were drawn from one have none."""
         return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.hashes().items()))
 
     def hashes(self) -> dict[str, str]:

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.event_rows import EventColumns
+from ctxzoo.data.files import content_hash
 from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.own_splits import RowGroups, group_numbers
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import dataset_fingerprint
 
@@ -48,6 +50,18 @@ def checked_splits(
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
+def sequence_groups(checked: SequenceSplits, column: str, unit: str) -> RowGroups:
+    """Say that equal sequences stay on one side when they are divided.
+
+    Args:
+        checked: the sequences.
+        column: the names in a sequence.
+        unit: what sequences are called, in the plural.
+    """
+    keys = {name: [content_hash(names) for names in split[column]] for name, split in checked.splits.items()}
+    return RowGroups(groups=group_numbers(keys), unit=unit, together=f"equal {unit}")
+
+
 def row_names(split: datasets.Dataset, columns: Iterable[str]) -> list[str]:
     """Return what the rows are called: the values of the first of `columns` that is there, or their numbers."""
     column = next((name for name in columns if name in split.column_names), None)
@@ -63,8 +77,8 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
     pieces, each of which begins with the last thing of the one before: so every thing but the first is predicted once.
     Sequences of one thing predict nothing and are in no batch.
 
-    A subclass says how sequences and things are called (`one`, `things`), and the columns that `read` gives of them:
-    first the names, then numbers for each thing.
+    A subclass says how sequences and things are called (`one`, `several`, `things`), and the columns that `read` gives
+    of them: first the names, then numbers for each thing.
 
     Args:
         dataset: "sample", Hub id, folder or file.
@@ -75,6 +89,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         batch_size, eval_batch_size: sequences in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
+        divide: see `CheckedDataModule`.
 
     Raises:
         ValueError: max_length below 1.
@@ -82,6 +97,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
 
     tokenizer = None  # names are no text
     one: ClassVar[str]
+    several: ClassVar[str]
     things: ClassVar[str]
     read_columns: ClassVar[tuple[str, ...]]
 
@@ -97,6 +113,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         eval_batch_size: int,
         seed: int,
         num_workers: int,
+        divide: bool,
     ) -> None:
         if max_length < 1:
             raise ValueError(f"max_length is {max_length}; expected 1 or more {self.things} that a prediction sees")
@@ -107,6 +124,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
         )
         self.columns = columns
         self.max_length = max_length
@@ -115,6 +133,9 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         self.unknown_targets: dict[str, int] = {}
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
+
+    def row_groups(self, checked: SequenceSplits) -> RowGroups:
+        return sequence_groups(checked, self.read_columns[0], self.several)
 
     @abstractmethod
     def piece(self, ids: npt.NDArray[np.int64], *further: npt.NDArray[np.float64]) -> Piece:

@@ -1,4 +1,4 @@
-"""Rows of a user's own, divided into train, validation and test, and written as a dataset that every problem reads."""
+"""Rows of a user's own, divided into train, validation and test, in a DataModule or as a dataset that is written."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ctxzoo.data.files import cached_folder, content_hash
 from ctxzoo.data.formats import SPLITS, Rows, TextFormatError
+from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import dataset_fingerprint
 
 SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
@@ -22,13 +23,12 @@ HELD_OUT = 0.1  # of the rows, for each of validation and test
 LEAST_ROWS = 10  # of data that is divided here
 
 
-@dataclass(frozen=True)
-class OwnRows:
-    """Checked rows, in columns that the DataModule of their problem reads.
+@dataclass(frozen=True, kw_only=True)
+class RowGroups:
+    """Which rows of a dataset stay on one side when it is divided.
 
     Attributes:
-        splits: name to rows; those that are missing are drawn from "train".
-        groups: name to a number for each row (rows,); rows of one group are never on two sides.
+        groups: name of a split to a number for each row (rows,); rows of one group are never on two sides.
         unit: what a row is, in the plural.
         together: what the rows of a group have in common, for the line that tells.
         labels: a class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
@@ -38,7 +38,6 @@ class OwnRows:
             drawn then, and groups count for nothing.
     """
 
-    splits: Mapping[str, datasets.Dataset]
     groups: Mapping[str, npt.NDArray[np.int64]]
     unit: str
     together: str
@@ -46,6 +45,17 @@ class OwnRows:
     label_names: Sequence[str] = ()
     held_out: float = HELD_OUT
     in_order: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnRows(RowGroups):
+    """Checked rows, in columns that the DataModule of their problem reads.
+
+    Attributes:
+        splits: name to rows; those that are missing are drawn from "train".
+    """
+
+    splits: Mapping[str, datasets.Dataset]
 
 
 @dataclass(frozen=True)
@@ -98,8 +108,32 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     return OwnSplits(folder, tuple(_lines(rows, name, parts, drawn)), sizes, tuple(drawn))
 
 
-def _divide(rows: OwnRows, drawn: Sequence[str], name: str) -> dict[str, Rows]:
-    number = len(rows.splits["train"])
+def divided_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
+    """Divide rows of which all are "train", as `write_own_splits` does, and note how.
+
+    Args:
+        rows: of the user.
+        name: what the user calls the data, for the notes.
+
+    Returns:
+        Name of a split to its rows, ascending: of train, validation and test, or, where rows or groups are too few for
+        three, which is noted, of "train" alone.
+    """
+    drawn, number = SPLITS[1:], len(rows.groups["train"])
+    try:
+        parts = _divide(rows, drawn, name)
+    except TextFormatError:
+        needed = f"{LEAST_ROWS} or more are needed, and {rows.together} stay on one side"
+        note(name, f"{rows.unit}, all of them in train, too few to draw validation and test from: {needed}", number)
+        return {"train": np.arange(number)}
+    note(name, _told_sizes(rows, parts, drawn), number)
+    for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
+        note(f"{name}, label {label!r}", f"{rows.unit}, {where}", count)
+    return parts
+
+
+def _divide(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]:
+    number = len(rows.groups["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
             f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
@@ -188,38 +222,39 @@ def text_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
+def _told_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
+    """Say behind the number of all rows how many each split has, and how those that were drawn were."""
+    sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
+    if not drawn:
+        return f"{rows.unit}: {sizes}"
+    if rows.in_order:
+        return f"{rows.unit}: {sizes} ({' and '.join(drawn)} cut from the end of the text, in its order)"
+    classes = "" if rows.labels is None else "every label in proportion, "
+    how = f"{' and '.join(drawn)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side"
+    return f"{rows.unit}: {sizes} ({how})"
+
+
 def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
-    sizes = {split: len(parts[split]) for split in SPLITS}
-    counts = ", ".join(f"{number:,} {split}" for split, number in sizes.items())
-    line = f"{name}: {sum(sizes.values()):,} {rows.unit}: {counts}"
-    if drawn and rows.in_order:
-        line += f" ({' and '.join(drawn)} cut from the end of the text, in its order)"
-    elif drawn:
-        classes = "" if rows.labels is None else "every label in proportion, "
-        line += (
-            f" ({' and '.join(drawn)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side)"
-        )
-    yield line
+    yield f"{name}: {sum(map(len, parts.values())):,} {_told_sizes(rows, parts, drawn)}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
-            yield f"note: {both:,} of the {sizes[split]:,} {rows.unit} of {split} share {rows.together} with train"
-    if drawn and rows.labels is not None:
-        yield from _rare_labels(rows, rows.labels, {split: parts[split] for split in drawn})
+            yield f"note: {both:,} of the {len(parts[split]):,} {rows.unit} of {split} share {rows.together} with train"
+    for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
+        what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
+        yield f"note: the label {label!r} has {what}, {where}"
 
 
-def _rare_labels(rows: OwnRows, labels: npt.NDArray[np.int64], drawn: Mapping[str, Rows]) -> Iterable[str]:
-    """Say which labels have no row in a drawn split."""
-    numbers, counts = np.unique(labels, return_counts=True)
+def _rare_labels(rows: RowGroups, drawn: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
+    """Yield the labels that have no row in a drawn split, each with its number of rows and what follows from it."""
+    if rows.labels is None:
+        return
+    numbers, counts = np.unique(rows.labels, return_counts=True)
     for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        without = [split for split, members in drawn.items() if number not in labels[members]]
+        without = [split for split, members in drawn.items() if number not in rows.labels[members]]
         if not without:
             continue
-        what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
         if len(without) > 1:
             where = "all in train: it is neither validated nor tested"
         else:
             where = f"none in {without[0]}: it is not {'tested' if without[0] == 'test' else 'validated'}"
-        yield (
-            f"note: the label {rows.label_names[number]!r} has {what}, {where}; add some, or correct it where it is a "
-            "slip"
-        )
+        yield rows.label_names[number], count, f"{where}; add some, or correct it where it is a slip"

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import datasets
 
 from ctxzoo.data.event_rows import EventColumns
-from ctxzoo.data.files import content_hash
-from ctxzoo.data.named_sequences import SequenceSplits
-from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.data.named_sequences import SequenceSplits, sequence_groups
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.runs.training_request import Loaded, TrainingRequest, gathered
 
 
@@ -40,6 +39,5 @@ def own_sequences(
         return splits, dict.fromkeys(splits, source)
 
     splits, _ = gathered(request, loaded)
-    checked = check(splits, origin=request.data).splits
-    keys = {name: [content_hash(names) for names in split[column]] for name, split in checked.items()}
-    return OwnRows(splits=checked, groups=group_numbers(keys), unit=unit, together=f"equal {unit}")
+    checked = check(splits, origin=request.data)
+    return OwnRows(splits=checked.splits, **vars(sequence_groups(checked, column, unit)))

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from tests.support.own_data import write_reviews
 from tests.support.plain_trainers import ZOO_TRAININGS, plain_trainer, scores_and_rows, tiny_run
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -59,16 +57,6 @@ def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: 
     rows = found["rows"]
     assert rows
     assert len(set(rows)) == len(rows)
-
-
-def test_one_file_has_no_test_rows_and_the_error_says_how_to_divide_it(tmp_path: Path) -> None:
-    data = TextClassificationDataModule(str(write_reviews(tmp_path / "reviews.csv", 20)))
-    data.setup("test")
-    for loader in (data.test_dataloader, data.predict_dataloader):
-        with pytest.raises(
-            ValueError, match=r"gives no 'test' rows; it gives \['train', 'validation'\]. `ctxzoo train PROBLEM --data"
-        ):
-            loader()
 
 
 def test_two_devices_share_the_rows(tmp_path: Path) -> None:

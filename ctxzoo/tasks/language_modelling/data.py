@@ -9,8 +9,9 @@ from transformers import AutoTokenizer
 from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumable_loader
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer
-from ctxzoo.tasks.language_modelling.reader import LineSplits, read_lines
+from ctxzoo.tasks.language_modelling.reader import LineSplits, line_groups, read_lines
 from ctxzoo.tasks.language_modelling.sample import TEXT
 from ctxzoo.tasks.language_modelling.streams import StreamWindows, TokenStream, WindowSampler
 from ctxzoo.tasks.language_modelling.vocabulary import LineVocabulary
@@ -54,6 +55,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the training lines.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
+        divide: see `CheckedDataModule`.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -76,8 +78,9 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         num_workers: int = 0,
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
+        divide: bool = True,
     ) -> None:
-        super().__init__(dataset, data_dir)
+        super().__init__(dataset, data_dir, divide=divide)
         for name, size in (("batch_size", batch_size), ("bptt", bptt), ("eval_batch_size", eval_batch_size)):
             if size < 1:
                 raise ValueError(f"{name} is {size}; expected 1 or more")
@@ -159,6 +162,9 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
 
     def read(self) -> LineSplits:
         return read_lines(self.dataset, self.data_dir, self.text_column)
+
+    def row_groups(self, checked: LineSplits) -> RowGroups:
+        return line_groups(checked)
 
 
 def _check_tokenizer(tokenizer: Any) -> None:

@@ -68,6 +68,7 @@ def evaluate(
         text_column=text_column,
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
+        divide=False,
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

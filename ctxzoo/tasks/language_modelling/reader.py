@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
@@ -100,6 +101,12 @@ def check_lines(
     checked = {name: _dataset_of(cut.get(name, texts)) for name, texts in lines.items()}
     fingerprint = {name: dataset_fingerprint(split) for name, split in checked.items()}
     return LineSplits(checked, fingerprint, frozenset(cut))
+
+
+def line_groups(checked: LineSplits) -> RowGroups:
+    """Say that equal lines stay on one side when they are divided, and pieces of one text in its order."""
+    groups = group_numbers({name: map(text_key, split[TEXT]) for name, split in checked.splits.items()})
+    return RowGroups(groups=groups, unit="lines", together="equal lines", in_order="train" in checked.cut)
 
 
 def _read_file(path: Path, text_column: str | None) -> pa.Table:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ctxzoo.data.own_splits import OwnRows, group_numbers, text_key
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
@@ -19,7 +19,7 @@ from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.language_modelling.card import CARD
 from ctxzoo.tasks.language_modelling.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.language_modelling.floors import FloorRun
-from ctxzoo.tasks.language_modelling.reader import check_lines, load_lines
+from ctxzoo.tasks.language_modelling.reader import check_lines, line_groups, load_lines
 from ctxzoo.tasks.language_modelling.run import (
     HIDDEN_SIZES,
     TINY_SIZE,
@@ -27,7 +27,6 @@ from ctxzoo.tasks.language_modelling.run import (
     LanguageModelSettings,
     language_model_run,
 )
-from ctxzoo.tasks.language_modelling.sample import TEXT
 
 COUNTED = "kneser_ney_5"
 TINY_HEADS = 2
@@ -74,13 +73,7 @@ class LanguageModelTraining(ZooTraining):
         text_column = request.columns["text_column"]
         splits, origin = gathered(request, lambda source: load_lines(source, request.data_dir, text_column))
         checked = check_lines(splits, text_column=text_column, origin=origin)
-        return OwnRows(
-            splits=checked.splits,
-            groups=group_numbers({name: map(text_key, split[TEXT]) for name, split in checked.splits.items()}),
-            unit="lines",
-            together="equal lines",
-            in_order="train" in checked.cut,
-        )
+        return OwnRows(splits=checked.splits, **vars(line_groups(checked)))
 
     def beside(self, request: TrainingRequest, run: Run, result: RunResult) -> Iterable[str]:
         assert isinstance(run, LanguageModelRun)

@@ -109,12 +109,13 @@ class HistoryDataModule(NamedSequencesDataModule[History]):
         batch_size, eval_batch_size: histories in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
+        divide: see `CheckedDataModule`.
 
     Raises:
         ValueError: max_length below 1.
     """
 
-    one, things = "history", "events"
+    one, several, things = "history", "histories", "events"
     read_columns = (EVENTS, TIMES)
 
     def __init__(
@@ -131,6 +132,7 @@ class HistoryDataModule(NamedSequencesDataModule[History]):
         eval_batch_size: int = 32,
         seed: int = 0,
         num_workers: int = 0,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -142,6 +144,7 @@ class HistoryDataModule(NamedSequencesDataModule[History]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
         )
 
     def model_sizes(self) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def evaluate(
         max_length=max_length or config.max_history,
         event_names=config.names(),
         eval_batch_size=batch_size,
+        divide=False,
     )
     data.setup()
     how: dict[str, Any] = {"precision": precision, "accelerator": accelerator, "progress": progress}

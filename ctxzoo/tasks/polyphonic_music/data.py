@@ -12,8 +12,9 @@ from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.tasks.polyphonic_music.midi import Grid
-from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, read_music
+from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, piece_groups, read_music
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
 
 # The four sets of Boulanger-Lewandowski, Bengio and Vincent (2012): name to arguments of `PolyphonicMusicDataModule`.
@@ -98,6 +99,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         batch_size, eval_batch_size: pieces in a batch; 1 of the training are the authors'.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
+        divide: see `CheckedDataModule`.
 
     Raises:
         ValueError: see `Grid`.
@@ -117,6 +119,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         eval_batch_size: int = 8,
         seed: int = 0,
         num_workers: int = 0,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -125,6 +128,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
         )
         self.config_name = config_name
         self.grid = Grid(steps_per_beat, step_seconds)
@@ -163,3 +167,6 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
 
     def read(self) -> MusicSplits:
         return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
+
+    def row_groups(self, checked: MusicSplits) -> RowGroups:
+        return piece_groups(checked)

@@ -68,6 +68,7 @@ def evaluate(
         steps_per_beat=steps_per_beat,
         step_seconds=step_seconds,
         eval_batch_size=batch_size,
+        divide=False,
     )
     data.setup()
     task = task_of(PolyphonicMusicTask, checkpoint)

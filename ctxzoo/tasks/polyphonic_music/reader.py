@@ -13,7 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ctxzoo.data.files import content_hash
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.own_splits import RowGroups, group_numbers
 from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
@@ -91,6 +93,12 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
     """
     checked = {name: _checked(f"{origin}, split {name!r}", split) for name, split in splits.items()}
     return MusicSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def piece_groups(checked: MusicSplits) -> RowGroups:
+    """Say that equal pieces stay on one side when they are divided."""
+    keys = {name: [content_hash(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
+    return RowGroups(groups=group_numbers(keys), unit="pieces", together="equal pieces")
 
 
 def _without_configurations(dataset: str, path: Path, grid: Grid) -> dict[str, datasets.Dataset] | None:

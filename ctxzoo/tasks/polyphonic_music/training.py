@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from ctxzoo.data.files import content_hash
-from ctxzoo.data.own_splits import OwnRows, group_numbers
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.runs.own_training import ZooTraining
@@ -18,8 +17,7 @@ from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathere
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.polyphonic_music.midi import Grid
-from ctxzoo.tasks.polyphonic_music.reader import check_music, load_music
-from ctxzoo.tasks.polyphonic_music.rolls import NOTES
+from ctxzoo.tasks.polyphonic_music.reader import check_music, load_music, piece_groups
 from ctxzoo.tasks.polyphonic_music.run import TINY_SIZE, MusicRun, MusicSettings, music_run
 
 
@@ -57,6 +55,5 @@ class MusicTraining(ZooTraining):
             return splits, dict.fromkeys(splits, source)
 
         splits, _ = gathered(request, load)
-        checked = check_music(splits, origin=request.data).splits
-        keys = {name: [content_hash(map(str, piece)) for piece in split[NOTES]] for name, split in checked.items()}
-        return OwnRows(splits=checked, groups=group_numbers(keys), unit="pieces", together="equal pieces")
+        checked = check_music(splits, origin=request.data)
+        return OwnRows(splits=checked.splits, **vars(piece_groups(checked)))

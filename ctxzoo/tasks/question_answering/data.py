@@ -15,6 +15,8 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
+from ctxzoo.data.own_splits import RowGroups
+from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.models.ops_answer import AnswerSpans, no_answer_score
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 from ctxzoo.tasks.question_answering.batches import (
@@ -26,7 +28,7 @@ from ctxzoo.tasks.question_answering.batches import (
     rows_within,
 )
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
-from ctxzoo.tasks.question_answering.reader import SquadSplits, read_squad
+from ctxzoo.tasks.question_answering.reader import SquadSplits, question_groups, read_squad
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, table_with_special_rows
 
@@ -39,7 +41,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     Splits: `train`, `validation` and `test`. Where the dataset has no test split (the Hub's SQuAD), its validation
     split is what is reported, so it becomes `test`, and 5 % of the training contexts are held out as `validation`, for
-    choosing the best epoch and the no-answer threshold.
+    choosing the best epoch and the no-answer threshold. Training rows alone are divided (`divide`).
 
     Args:
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
@@ -64,6 +66,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         cache_dir: folder of prepared data.
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
+        divide: see `CheckedDataModule`.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         cache_dir: str | None = None,
         tokenizer: WordCharTokenizer | None = None,
         init_from: str | None = None,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -100,6 +104,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             seed=seed,
             num_workers=num_workers,
             pool_batches=pool_batches,
+            divide=divide,
         )
         self.requested_version = squad_version
         self.fix_answer_start = fix_answer_start
@@ -256,10 +261,16 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             fix_answer_start=self.fix_answer_start,
         )
 
+    def row_groups(self, checked: SquadSplits) -> RowGroups:
+        return question_groups(checked)
+
     def _prepare(self) -> None:
         if self._prepared is None:
             data = self.loaded()
-            self._prepared = prepare_squad(data.splits, data.fingerprint, self.cache_dir)
+            prints = data.fingerprint
+            if prints.keys() != data.splits.keys():  # divided rows have the hashes of their source
+                prints = {name: dataset_fingerprint(split) for name, split in data.splits.items()}
+            self._prepared = prepare_squad(data.splits, prints, self.cache_dir)
 
     def _source(self, split: str) -> str:
         """Return the name of the dataset's own split that `split` reads."""
@@ -321,7 +332,8 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
         if "train" not in prepared.counts:
             raise ValueError(
-                f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one (or set `tokenizer`)"
+                f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one, such as a JSON file "
+                "with 'train' in its name (or set `tokenizer`)"
             )
         counts = prepared.counts["train"]
         if self.word_vectors is not None:

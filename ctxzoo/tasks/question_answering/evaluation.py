@@ -63,6 +63,7 @@ def evaluate(
         eval_batch_size=batch_size,
         cache_dir=cache_dir,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
+        divide=False,
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

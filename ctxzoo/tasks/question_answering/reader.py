@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE
+from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.sources import (
     DatasetFileError,
@@ -29,6 +30,7 @@ from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVe
 
 STRING_COLUMNS = ("id", "title", "context", "question")
 COLUMNS = (*STRING_COLUMNS, "answers")
+LEAST_TITLES = 10  # with fewer articles, contexts are divided
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,24 @@ def check_squad(
         unanswerable = unanswerable or rows.first_unanswerable()
     version = _version(squad_version, declared_version, unanswerable)
     return SquadSplits(checked, version, {name: dataset_fingerprint(split) for name, split in checked.items()}, fixed)
+
+
+def question_groups(checked: SquadSplits) -> RowGroups:
+    """Say that questions on one context or, where there are enough of them, on one article stay on one side."""
+    splits = checked.splits
+    contexts = group_numbers({name: map(text_key, split["context"]) for name, split in splits.items()})
+    articles = {title for split in splits.values() for title in split["title"][:]} - {""}
+    if len(articles) < LEAST_TITLES:
+        return RowGroups(groups=contexts, unit="questions", together="questions on one context")
+    # A question without a title is its context's alone.
+    titles = group_numbers(
+        {
+            name: [title or text_key(context) for title, context in zip(split["title"], split["context"], strict=True)]
+            for name, split in splits.items()
+        }
+    )
+    groups = joined_groups(contexts, titles)
+    return RowGroups(groups=groups, unit="questions", together="questions on one article")
 
 
 def _version(

@@ -7,11 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import datasets
-import numpy as np
-import numpy.typing as npt
-
-from ctxzoo.data.own_splits import OwnRows, group_numbers, joined_groups, text_key
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_bidaf import BidafConfig
@@ -22,11 +18,10 @@ from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathere
 from ctxzoo.tasks.question_answering.bidaf_training import BidafSettings
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.question_answering.reader import COLUMNS, SquadSplits, check_squad, load_squad
+from ctxzoo.tasks.question_answering.reader import COLUMNS, SquadSplits, check_squad, load_squad, question_groups
 from ctxzoo.tasks.question_answering.run import ReaderRun
 
 TINY = {"hidden_size": 8, "char_channels": 8}
-LEAST_TITLES = 10  # with fewer articles, contexts are divided
 
 
 class ReaderTraining(ZooTraining):
@@ -71,13 +66,8 @@ class ReaderTraining(ZooTraining):
         splits, origin = gathered(request, load)
         checked = check_squad(splits, origin=origin, fix_answer_start=self.fix_answer_start)
         _refuse_other_version(request, checked)
-        groups, together = _groups(checked.splits)
-        return OwnRows(
-            splits={name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()},
-            groups=groups,
-            unit="questions",
-            together=together,
-        )
+        splits = {name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()}
+        return OwnRows(splits=splits, **vars(question_groups(checked)))
 
 
 def paper_preset(architecture: str, variant: str, of_variant: Mapping[str, Any]) -> Preset:
@@ -109,19 +99,3 @@ def _refuse_other_version(request: TrainingRequest, data: SquadSplits) -> None:
             f"--init_from {request.init_from!r} reads SQuAD {config.squad_version}, and in {request.data} {has}, as in "
             f"SQuAD {data.squad_version}; take a checkpoint of that version, or train without --init_from"
         )
-
-
-def _groups(splits: Mapping[str, datasets.Dataset]) -> tuple[dict[str, npt.NDArray[np.int64]], str]:
-    """Return a number for each question, the same for those of one context or, with enough of them, of one article."""
-    contexts = group_numbers({name: map(text_key, split["context"]) for name, split in splits.items()})
-    articles = {title for split in splits.values() for title in split["title"][:]} - {""}
-    if len(articles) < LEAST_TITLES:
-        return contexts, "questions on one context"
-    # A question without a title is its context's alone.
-    titles = group_numbers(
-        {
-            name: [title or text_key(context) for title, context in zip(split["title"], split["context"], strict=True)]
-            for name, split in splits.items()
-        }
-    )
-    return joined_groups(contexts, titles), "questions on one article"

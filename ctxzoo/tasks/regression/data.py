@@ -19,8 +19,8 @@ from ctxzoo.data.bucketing import (
 )
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
-from ctxzoo.data.own_splits import LEAST_ROWS
-from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, read_rows
+from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups
+from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, feature_groups, read_rows
 
 SETS = ("airline", "co2", "concrete", "parkinsons")
 REGRESSION_DATASETS: dict[str, dict[str, Any]] = {
@@ -150,6 +150,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
             each time, and no part is larger; None: a step takes all rows, whose pairs are as many as their square.
         seed: of the parts.
         scaling_fields: those of a model that is there (`Scaling.fields`), in place of those of the training rows.
+        divide: see `CheckedDataModule`; with a `split_number` that says how rows are divided.
 
     Raises:
         ValueError: an unknown protocol, "best_test" without a `split_number`, or parts of less than two rows.
@@ -171,8 +172,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         rows_per_step: int | None = None,
         seed: int = 0,
         scaling_fields: dict[str, Any] | None = None,
+        divide: bool = True,
     ) -> None:
-        super().__init__(dataset, data_dir)
+        super().__init__(dataset, data_dir, divide=divide and split_number is None)
         if protocol not in PROTOCOLS or (protocol == BEST_TEST and split_number is None):
             raise ValueError(
                 f"protocol={protocol!r} with split_number={split_number}: expected one of {', '.join(PROTOCOLS)}, and "
@@ -281,6 +283,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
             self.feature_columns,
             self.group_column,
         )
+
+    def row_groups(self, checked: RegressionSplits) -> RowGroups:
+        return feature_groups(checked, self.group_column)
 
     def _random_parts(
         self, rows: Sequence[RegressionRows], order: npt.NDArray[np.int64]

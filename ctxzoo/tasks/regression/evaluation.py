@@ -64,6 +64,7 @@ def evaluate(
         group_column=group_column,
         split_number=split_number,
         scaling_fields={name: getattr(config, name) for name in SCALING},
+        divide=False,
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

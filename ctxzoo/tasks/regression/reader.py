@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.own_splits import group_numbers
+from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_files import (
     NUMBER,
@@ -55,6 +55,11 @@ class RegressionRows:
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    def select(self, rows: Rows) -> RegressionRows:
+        """Return these of the rows."""
+        groups = None if self.groups is None else self.groups[rows]
+        return RegressionRows(self.features[rows], self.targets[rows], self.numbers[rows], groups)
 
 
 @dataclass(frozen=True)
@@ -204,6 +209,21 @@ def check_rows(
     groups = group_numbers(keys)
     checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in found.items()}
     return RegressionSplits(checked, names, target, prints)
+
+
+def feature_groups(checked: RegressionSplits, group_column: str | None = None) -> RowGroups:
+    """Say that rows of equal features, and of one value in the column of groups, stay on one side.
+
+    Args:
+        checked: the rows.
+        group_column: name of the column that told their groups.
+    """
+    keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
+    groups, together = group_numbers(keys), "rows of equal features"
+    named = {split: rows.groups for split, rows in checked.splits.items() if rows.groups is not None}
+    if named:
+        groups, together = joined_groups(groups, named), f"rows of one {group_column} or of equal features"
+    return RowGroups(groups=groups, unit="rows", together=together)
 
 
 def features_of(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers:

@@ -11,7 +11,7 @@ import datasets
 import numpy as np
 import pyarrow.parquet as pq
 
-from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, joined_groups
+from ctxzoo.data.own_splits import OwnRows, OwnSplits
 from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
@@ -20,7 +20,7 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.regression.card import CARD
 from ctxzoo.tasks.regression.default_settings import SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.regression.reader import RegressionSplits, check_rows, load_rows
+from ctxzoo.tasks.regression.reader import RegressionSplits, check_rows, feature_groups, load_rows
 from ctxzoo.tasks.regression.run import (
     ARCHITECTURE,
     ATTENTIONS,
@@ -85,12 +85,7 @@ class RegressionTraining(ZooTraining):
             )
             for split, rows in checked.splits.items()
         }
-        keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
-        groups, together = group_numbers(keys), "rows of equal features"
-        named = {split: rows.groups for split, rows in checked.splits.items() if rows.groups is not None}
-        if named:
-            groups, together = joined_groups(groups, named), f"rows of one {group_column} or of equal features"
-        return OwnRows(splits=tables, groups=groups, unit="rows", together=together)
+        return OwnRows(splits=tables, **vars(feature_groups(checked, group_column)))
 
 
 def _note_columns(where: str, checked: RegressionSplits) -> None:

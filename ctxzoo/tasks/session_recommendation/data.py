@@ -78,12 +78,13 @@ class SessionDataModule(NamedSequencesDataModule[Session]):
         batch_size, eval_batch_size: sessions in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
+        divide: see `CheckedDataModule`.
 
     Raises:
         ValueError: max_length below 1.
     """
 
-    one, things = "session", "items"
+    one, several, things = "session", "sessions", "items"
     read_columns = (ITEMS,)
 
     def __init__(
@@ -100,6 +101,7 @@ class SessionDataModule(NamedSequencesDataModule[Session]):
         eval_batch_size: int = 16,
         seed: int = 0,
         num_workers: int = 0,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -111,6 +113,7 @@ class SessionDataModule(NamedSequencesDataModule[Session]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
         )
 
     def model_sizes(self) -> dict[str, int | list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import datasets
@@ -18,12 +18,13 @@ from transformers import AutoTokenizer, TokenizersBackend
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
 from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
-from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of, some_rows
+from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of, some_rows, text_groups
 from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
 from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, wide_start
 from ctxzoo.word_vectors.start_vectors import StartVectors
@@ -35,7 +36,8 @@ logger = logging.getLogger(__name__)
 class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     """Texts with one label each in bucketed batches.
 
-    Splits: `train`, `validation` and `test`, see `TextSplitting`. A class without rows in `train` gives a warning.
+    Splits: `train`, `validation` and `test`, see `TextSplitting`; training rows alone are divided (`divide`).
+    A class without rows in `train` gives a warning.
 
     The vocabulary is that of the rows of `train`, so after those of `validation` are taken out. With the `tokenizer` of
     another model there is none, nor what follows from one (`model_sizes`, vectors, `naive_bayes`): texts are that
@@ -67,6 +69,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             Hugging Face.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
         known_labels: names of the labels of a model that is scored, see `read_texts`.
+        divide: see `CheckedDataModule`; where `splitting` says how to divide (`TextSplitting.divides`), that counts.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -94,7 +97,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         tokenizer: TokenizersBackend | None = None,
         init_from: str | None = None,
         known_labels: Sequence[str] | None = None,
+        divide: bool = True,
     ) -> None:
+        self.splitting = splitting or TextSplitting()
         super().__init__(
             dataset,
             data_dir,
@@ -102,11 +107,11 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide and not self.splitting.divides,
         )
         self.text_column = text_column
         self.label_column = label_column
         self.known_labels = known_labels
-        self.splitting = splitting or TextSplitting()
         self.vocabulary = vocabulary or TextVocabulary()
         self.start_vectors = start_vectors or StartVectors()
         self.wide = wide
@@ -258,7 +263,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if self._split is not None:
             return
         try:
-            split = self.splitting.split(self.splitting.long_enough(self.loaded().splits, self._pre_tokenizer()))
+            split = self._splitting().split(self.splitting.long_enough(self.loaded().splits, self._pre_tokenizer()))
             if self._tokenizer is None:
                 if "train" not in split.rows:
                     raise ValueError("no train split to build a vocabulary from; add one (or set `tokenizer`)")
@@ -280,6 +285,14 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     def read(self) -> TextSplits:
         return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
+
+    def row_groups(self, checked: TextSplits) -> RowGroups:
+        return text_groups(checked)
+
+    def _splitting(self) -> TextSplitting:
+        """Return how splits that are missing are drawn: from too few rows to be divided, none."""
+        too_few = self.divide and list(self.loaded().splits) == ["train"]
+        return replace(self.splitting, dev_share=0.0) if too_few else self.splitting
 
     def _ready(self) -> SplitTexts:
         assert self._split is not None, "call setup() first"

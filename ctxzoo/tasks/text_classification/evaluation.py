@@ -61,7 +61,7 @@ def evaluate(
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
         known_labels=label_names(task.model.config),
-        **data_options,
+        **{"divide": False, **data_options},
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
@@ -110,7 +110,7 @@ def evaluate_ensemble(
             eval_batch_size=batch_size,
             tokenizer=AutoTokenizer.from_pretrained(member),
             known_labels=names,
-            **data_options,
+            **{"divide": False, **data_options},
         )
         data.setup()
         scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from ctxzoo.data.formats import SPLITS, Rows
+from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.text_encoding import count_words
 from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
+from ctxzoo.tasks.text_classification.reader import TextSplits
 
 
 class SplitTexts(NamedTuple):
@@ -34,7 +36,8 @@ class TextSplitting:
     With `folds`, all splits of the dataset are joined in this order; fold `fold` is `test`, `dev_share` of the rest is
     `validation`, and what remains is `train`; both draws keep the fraction of every class. Without `folds` the
     dataset's own splits are read, and a missing `validation` is drawn from `train` in the same way. With a `dev_share`
-    of 0 nothing is drawn, and `validation` may be missing.
+    of 0 nothing is drawn, and `validation` may be missing. Where `folds`, `dev_share` and `dev_block` have their
+    defaults, a DataModule divides rows that are all `train` by its own rule, see `CheckedDataModule`.
 
     Attributes:
         folds: number of folds of the cross-validation; None reads the dataset's own splits.
@@ -67,6 +70,11 @@ class TextSplitting:
             )
         if self.min_words < 0:
             raise ValueError(f"min_words is {self.min_words}; expected 0 (every text) or more")
+
+    @property
+    def divides(self) -> bool:
+        """Whether it says itself how rows that are all `train` are divided, by `folds`, `dev_share` or `dev_block`."""
+        return self.folds is not None or self.dev_share != DEV_SHARE or self.dev_block != 1
 
     def long_enough(self, splits: dict[str, datasets.Dataset], pre_tokenizer: Tokenizer) -> dict[str, datasets.Dataset]:
         """Return the splits without the texts that have fewer than `min_words` words.
@@ -113,6 +121,17 @@ class TextSplitting:
                 else hold_out_blocks(*of, self.dev_block, self.fold_seed)
             )
         return SplitTexts(texts, rows)
+
+
+def text_groups(checked: TextSplits) -> RowGroups:
+    """Say that equal texts stay on one side when they are divided, each label in proportion."""
+    return RowGroups(
+        groups=group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()}),
+        unit="texts",
+        together="equal texts",
+        labels=labels_of(checked.splits["train"]) if "train" in checked.splits else None,
+        label_names=checked.label_names,
+    )
 
 
 def labels_of(texts: datasets.Dataset) -> npt.NDArray[np.int64]:

@@ -13,7 +13,7 @@ import datasets
 import numpy as np
 
 from ctxzoo.data.formats import Rows, TextFormatError
-from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
+from ctxzoo.data.own_splits import OwnRows, OwnSplits
 from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
@@ -29,7 +29,7 @@ from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.text_classification.paper_settings import paper_preset
 from ctxzoo.tasks.text_classification.reader import check_texts, load_texts
 from ctxzoo.tasks.text_classification.run import ClassifierRun
-from ctxzoo.tasks.text_classification.splitting import labels_of
+from ctxzoo.tasks.text_classification.splitting import labels_of, text_groups
 
 TINY_ROWS = 1_000  # of what is linear
 LINEAR = "words_characters_svm_tuned"
@@ -94,18 +94,12 @@ class ClassifierTraining(ZooTraining):
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
             _refuse_numbers(origin[name], split["text"][:])
-        groups = group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()})
+        grouped = text_groups(checked)
         labels = {name: labels_of(split) for name, split in checked.splits.items()}
-        _note_contradictions(", ".join(dict.fromkeys(origin.values())), groups, labels)
+        _note_contradictions(", ".join(dict.fromkeys(origin.values())), grouped.groups, labels)
         label = datasets.ClassLabel(names=checked.label_names)
-        return OwnRows(
-            splits={name: split.cast_column("label", label) for name, split in checked.splits.items()},
-            groups=groups,
-            unit="texts",
-            together="equal texts",
-            labels=labels.get("train"),
-            label_names=checked.label_names,
-        )
+        splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
+        return OwnRows(splits=splits, **vars(grouped))
 
     def beside(self, request: TrainingRequest, run: Run, result: RunResult) -> Iterable[str]:
         if not (self.linear and isinstance(run, ClassifierRun)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import numpy as np
@@ -13,26 +14,28 @@ from transformers import AutoTokenizer
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
 from ctxzoo.models.ops_losses import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.files import TOKENS
-from ctxzoo.tasks.token_classification.reader import TokenSplits, read_tokens, split_rows
+from ctxzoo.tasks.token_classification.reader import TokenSplits, read_tokens, sentence_groups, split_rows
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import word_vector_table
 
-# Corpora: name to arguments of `TokenClassificationDataModule`, with the treebank's own tags.
-TOKEN_DATASETS = {
+# Corpora: name to arguments of `TokenClassificationDataModule`, with the treebank's own tags. Brown has training rows
+# alone, of which each tenth file is test.
+TOKEN_DATASETS: dict[str, dict[str, Any]] = {
     "ptb_sample": {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"},
     "ud_english_ewt": {"dataset": "ctxzoo-data/ud_english_ewt", "tag_column": "xpos"},
-    "brown_pos": {"dataset": "ctxzoo-data/brown_pos", "tag_column": "pos_tags"},
+    "brown_pos": {"dataset": "ctxzoo-data/brown_pos", "tag_column": "pos_tags", "divide": False},
     "conll2000_pos": {"dataset": "ctxzoo-data/conll2000_pos", "tag_column": "pos_tags"},
     "sample": {"dataset": "sample", "tag_column": "pos_tags"},
 }
 
 
-def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
+def token_dataset(name: str, tag_column: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
 
     Args:
@@ -59,7 +62,8 @@ class TokenBatches(TextBatches):
 class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     """Sentences with one tag for each word in bucketed batches.
 
-    Splits: `train`, `validation` and `test`; those that the dataset lacks are cut out of the others, see `split_rows`.
+    Splits: `train`, `validation` and `test`; training rows alone are divided (`divide`); other splits that the
+    dataset lacks are cut out of `train`, see `split_rows`.
 
     Sentences come as words; they are not cut further. The vocabulary holds the words with `min_word_count` occurrences
     in `train`, the most frequent first; with `word_vectors` also the rarer ones that have a vector, and then all other
@@ -82,6 +86,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
         known_labels: names of the tags of a model that is scored, see `read_tokens`.
+        divide: see `CheckedDataModule`; otherwise `split_rows` cuts training rows alone, where they name ten files.
 
     Raises:
         ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors; both `tokenizer`
@@ -105,6 +110,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         tokenizer: WordTokenizer | None = None,
         init_from: str | None = None,
         known_labels: Sequence[str] | None = None,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -113,6 +119,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
         )
         self.known_labels = known_labels
         if min_word_count < 1:
@@ -185,7 +192,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if self._rows:
             return
         try:
-            rows = split_rows(self.loaded().splits, needs_test=self.known_labels is None)
+            rows = split_rows(self.loaded().splits)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.word_vectors is not None:
@@ -209,6 +216,9 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     def read(self) -> TokenSplits:
         return read_tokens(self.dataset, self.data_dir, self.tag_column, self.known_labels)
+
+    def row_groups(self, checked: TokenSplits) -> RowGroups:
+        return sentence_groups(checked)
 
     def _source_rows(self, split: str) -> tuple[str, Rows]:
         return self.part(self._rows, split)

@@ -54,6 +54,7 @@ def evaluate(
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
         known_labels=label_names(task.model.config),
+        divide=False,
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import note, note_lookalikes
 from ctxzoo.data.row_files import load_tables
 from ctxzoo.data.sources import dataset_fingerprint, plain_column, resolve_dataset
@@ -22,6 +23,7 @@ from ctxzoo.tasks.token_classification.files import DOCUMENT, KINDS, TAGS, TOKEN
 from ctxzoo.tasks.token_classification.sample import sample_tags
 
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
+LEAST_DOCUMENTS = 10  # with fewer, sentences are divided
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,18 @@ def check_tokens(
         }
     checked = {name: _numbered(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def sentence_groups(checked: TokenSplits) -> RowGroups:
+    """Say that sentences of one document or, where documents are not known or too few, equal ones stay on one side."""
+    splits = checked.splits
+    if all(DOCUMENT in split.column_names for split in splits.values()):
+        documents = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}
+        if len(set(documents.get("train", ()))) >= LEAST_DOCUMENTS:
+            groups = group_numbers(documents)
+            return RowGroups(groups=groups, unit="sentences", together="sentences of one document")
+    keys = {name: [text_key(" ".join(words)) for words in split[TOKENS]] for name, split in splits.items()}
+    return RowGroups(groups=group_numbers(keys), unit="sentences", together="equal sentences")
 
 
 @dataclass(frozen=True)
@@ -257,22 +271,20 @@ def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
 TENTHS = 10  # parts of `train`; one of them is validation, another test where there is no test split
 
 
-def split_rows(splits: dict[str, datasets.Dataset], *, needs_test: bool = True) -> dict[str, tuple[str, Rows]]:
+def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows]]:
     """Return the name of each split to the split in which its rows are, and these rows, ascending.
 
     Splits that are there stay as they are. Without `test`, `train` is cut by its column `file`: files count in the
     order of their first sentences, and of each ten the ninth is `validation`, the tenth `test`: no document is in two
     splits, and where files are sorted by category each split has some of each. With `test` but without `validation`,
-    the last tenth of the sentences of `train` is that. Nothing is drawn, so that splits are always the same.
+    the last tenth of the sentences of `train` is that. Nothing is drawn, so that splits are always the same. Without a
+    column `file`, or with fewer than ten files, `train` stays whole, and there is no `test`.
 
     Args:
         splits: Name to sentences.
-        needs_test: Whether a `train` from which no test can be cut is an error, default: True; otherwise it stays
-            whole.
 
     Raises:
-        ValueError: without `test`, there is no `train`, no column `file`, or fewer than ten files; without
-            `validation`, `train` has fewer than ten sentences.
+        ValueError: without `test`, there is no `train`; without `validation`, `train` has fewer than ten sentences.
     """
     own = {name: (name, np.arange(len(split))) for name, split in splits.items()}
     if "test" in splits and ("validation" in splits or "train" not in splits):
@@ -287,17 +299,11 @@ def split_rows(splits: dict[str, datasets.Dataset], *, needs_test: bool = True) 
         rows = np.arange(len(train))
         return {**own, "train": ("train", rows[:-held]), "validation": ("train", rows[-held:])}
     if DOCUMENT not in train.column_names:
-        if not needs_test:
-            return own
-        raise ValueError(
-            f"there is no test split, only {sorted(splits)}, and no column {DOCUMENT!r} by which to cut one from train"
-        )
+        return own
     files: dict[str, int] = {}
     part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[DOCUMENT][:]])
     if len(files) < TENTHS:
-        if not needs_test:
-            return own
-        raise ValueError(f"the train split has {len(files)} files; expected {TENTHS} or more to cut test from")
+        return own
     names = {TENTHS - 2: "validation", TENTHS - 1: "test"}
     cut = {name: ("train", np.flatnonzero(part == number)) for number, name in names.items()}
     if "validation" in splits:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import datasets
 
-from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
+from ctxzoo.data.own_splits import OwnRows, OwnSplits
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.own_training import ZooTraining
@@ -18,12 +18,11 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, default_preset
-from ctxzoo.tasks.token_classification.files import DOCUMENT, TAGS, TOKENS
-from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens
+from ctxzoo.tasks.token_classification.files import TAGS, TOKENS
+from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens, sentence_groups
 from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
 
 TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6, "hidden_size": 10, "inner_size": 8}
-LEAST_DOCUMENTS = 10  # with fewer, sentences are divided
 
 
 class TaggerTraining(ZooTraining):
@@ -74,21 +73,4 @@ class TaggerTraining(ZooTraining):
             name: split.select_columns([TOKENS, "labels"]).rename_column("labels", TAGS).cast_column(TAGS, tags)
             for name, split in checked.splits.items()
         }
-        documents = _documents(checked.splits)
-        together = "equal sentences" if documents is None else "sentences of one document"
-        keys: Mapping[str, Iterable[Hashable]] = documents or {
-            name: map(_key, split[TOKENS]) for name, split in checked.splits.items()
-        }
-        return OwnRows(splits=sentences, groups=group_numbers(keys), unit="sentences", together=together)
-
-
-def _key(words: Sequence[str]) -> int:
-    return text_key(" ".join(words))
-
-
-def _documents(splits: Mapping[str, datasets.Dataset]) -> dict[str, list[str]] | None:
-    """Return the document of each sentence; None where they are not known, or too few to be divided."""
-    if not all(DOCUMENT in split.column_names for split in splits.values()):
-        return None
-    found = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}
-    return found if len(set(found.get("train", ()))) >= LEAST_DOCUMENTS else None
+        return OwnRows(splits=sentences, **vars(sentence_groups(checked)))

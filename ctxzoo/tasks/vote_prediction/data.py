@@ -12,9 +12,10 @@ from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.ops_vote import NEW_BILL, without_outcomes
-from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, vote_groups
 from ctxzoo.tasks.vote_prediction.vocabulary import (
     MAX_FRACTION,
     MAX_WORDS,
@@ -104,6 +105,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         batch_size, eval_batch_size: bills in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
+        divide: see `CheckedDataModule`.
     """
 
     tokenizer = None  # words are counted, not tokenized
@@ -131,6 +133,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         eval_batch_size: int = 256,
         seed: int = 0,
         num_workers: int = 0,
+        divide: bool = True,
     ) -> None:
         super().__init__(
             dataset,
@@ -139,6 +142,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
+            divide=divide,
             pool_batches=1,
         )
         self.configuration = configuration
@@ -245,3 +249,6 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     def read(self) -> VoteSplits:
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)
+
+    def row_groups(self, checked: VoteSplits) -> RowGroups:
+        return vote_groups(checked)

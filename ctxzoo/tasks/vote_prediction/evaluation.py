@@ -81,6 +81,7 @@ def evaluate(
         texts=texts,
         **names_of_model(config),
         eval_batch_size=batch_size,
+        divide=False,
     )
     data.setup()
     _check_bills(task.model, data, split)

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column
@@ -59,6 +60,10 @@ class Votes:
     legislators: npt.NDArray[np.int64]
     bills: npt.NDArray[np.int64]
     votes: npt.NDArray[np.int64]
+
+    def select(self, rows: Rows) -> Votes:
+        """Return the votes of these rows."""
+        return Votes(self.legislators[rows], self.bills[rows], self.votes[rows])
 
 
 @dataclass(frozen=True)
@@ -187,6 +192,14 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         for name, start, end in zip(splits, starts, ends, strict=True)
     }
     return VoteSplits(legislators, groups, bills, texts, found, fingerprint)
+
+
+def vote_groups(checked: VoteSplits) -> RowGroups:
+    """Say that votes are divided one by one."""
+    groups, start = {}, 0
+    for name, split in checked.splits.items():
+        groups[name] = np.arange(start, start := start + len(split.votes))
+    return RowGroups(groups=groups, unit="votes", together="one vote")
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:

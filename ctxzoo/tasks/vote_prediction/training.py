@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
-import numpy as np
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.data.reading_notes import note
@@ -21,7 +20,7 @@ from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.vote_prediction.card import CARD
 from ctxzoo.tasks.vote_prediction.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.vote_prediction.reader import VoteColumns, check_votes, load_votes
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, check_votes, load_votes, vote_groups
 from ctxzoo.tasks.vote_prediction.run import TINY, VARIANTS, VoteRun, VoteSettings, vote_run
 
 
@@ -69,8 +68,4 @@ class VoteTraining(ZooTraining):
         checked = check_votes(tables, origin=request.data)
         splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.table(name))) for name in tables}
         note(request.data, "bills without a text", sum(not text for text in checked.texts))
-        start, groups = 0, {}
-        for name, split in splits.items():
-            groups[name] = np.arange(start, start + len(split))
-            start += len(split)
-        return OwnRows(splits=splits, groups=groups, unit="votes", together="one vote")
+        return OwnRows(splits=splits, **vars(vote_groups(checked)))

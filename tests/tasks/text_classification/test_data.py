@@ -99,7 +99,7 @@ def test_nothing_is_held_out_with_a_share_of_0(tmp_path, folds):
 
 
 def test_a_missing_test_split_is_an_error_where_it_is_asked_for(tmp_path):
-    data = ready(write(tmp_path / "d"))
+    data = ready(write(tmp_path / "d"), divide=False)
     with pytest.raises(ValueError, match=r"gives no 'test' rows; it gives \['train', 'validation'\]"):
         data.rows("test")
 
