@@ -37,7 +37,7 @@ OUTCOMES = (
 
 
 def read(folder: str) -> VoteDataModule:
-    data = VoteDataModule(folder, min_bills=1, max_fraction=1.0)
+    data = VoteDataModule(folder, min_bills=1, max_fraction=1.0, divide=False)
     data.setup()
     return data
 
@@ -134,7 +134,7 @@ def test_training_and_prediction_cut_alike(tmp_path: Path) -> None:
         data = read(file)
     assert set(data.words or ()) == {"build", "roads"}
     assert list(notes.counts().values()) == [5]
-    earlier = VoteDataModule(file, min_bills=1, max_fraction=1.0, cut_outcomes=False)
+    earlier = VoteDataModule(file, min_bills=1, max_fraction=1.0, cut_outcomes=False, divide=False)
     earlier.setup()
     assert {"duly", "chosen", "sworn"} <= set(earlier.words or ())
     for one in (data, earlier):
