@@ -250,7 +250,7 @@ def test_a_text_of_one_line_is_divided_in_its_order(tmp_path: Path) -> None:
     whole = contents(module("language-modelling", path, divide=False), "train")
     parts = {split: contents(data, split) for split in ("train", "validation", "test")}
     assert [len(part) for part in parts.values()] == [16, 2, 2]
-    assert sum(parts.values(), []) == whole
+    assert [*parts["train"], *parts["validation"], *parts["test"]] == whole
     assert parts["test"] == contents(run.build_data(), "test")
 
 
