@@ -17,7 +17,6 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
@@ -28,6 +27,7 @@ from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.environment import command_line
+from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
 from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
@@ -147,7 +147,7 @@ def unknown_words(data: SquadDataModule, split: str) -> float:
 
 def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
     """Print scores side by side; `unknown` has the percentage of unknown words of the whole reader by split."""
-    table = Table("", "whole", "small", "difference", title=f"{small.variant}, seed {small.seed}, {small.tag}")
+    table = Table("", "whole", "small", "difference")
     for split in unknown:
         metrics = {**whole.metrics, f"{split}/{UNKNOWN}": unknown[split]}
         for name in ("exact", "f1", UNKNOWN):
@@ -155,7 +155,7 @@ def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
             first = metrics.get(key)
             difference = "" if first is None else f"{small.metrics[key] - first:+.2f}"
             table.add_row(key, "" if first is None else f"{first:.2f}", f"{small.metrics[key]:.2f}", difference)
-    Console().print(table)
+    print_titled(f"{small.variant}, seed {small.seed}, {small.tag}", table)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,10 @@ import pytest
 import torch
 from huggingface_hub import CommitOperationAdd, HfApi, constants
 from transformers import FillMaskPipeline, TokenClassificationPipeline
+from transformers.utils import logging
 
 import ctxzoo
+from ctxzoo.data.notices import WEIGHTS_BAR
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.folder_checks import CheckpointFolderError
 from ctxzoo.hub.push import push_folder
@@ -23,6 +25,7 @@ from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, card_named
+from ctxzoo.tasks.text_classification.evaluation import evaluate
 from ctxzoo.tasks.text_classification.explanation import explain_text
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
@@ -228,3 +231,19 @@ def test_word_vectors_refuse(folders: dict[str, Path], tmp_path: Path) -> None:
         ctxzoo.load_word_vectors(["paris"])
     with pytest.raises(ValueError, match="limit and fold_digits are for files and checkpoints"):
         ctxzoo.load_word_vectors(to_keyed_vectors(small_vectors()), limit=3)
+
+
+def test_no_bar_of_weights_is_shown(
+    folders: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "_tqdm_active", True)  # a command of another test switches all bars off
+    folder = folders["text-classification"]
+    (tmp_path / "a.csv").write_text("text,label\nthe lamp,LABEL_0\n")
+    LamaForSequenceClassification.from_pretrained(folder)
+    assert WEIGHTS_BAR in capsys.readouterr().err  # transformers' own
+    ctxzoo.pipeline(folder)
+    ctxzoo.explain(folder, TEXT)
+    evaluate(str(folder), str(tmp_path / "a.csv"), "train", progress=False)
+    assert WEIGHTS_BAR not in capsys.readouterr().err
+    LamaForSequenceClassification.from_pretrained(folder)
+    assert WEIGHTS_BAR in capsys.readouterr().err  # nothing of it is switched off for good

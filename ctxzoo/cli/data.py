@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.cli.printing import print_table
+from ctxzoo.data.notices import count_of
 
 if TYPE_CHECKING:
     from ctxzoo.catalogue.check import Finding
@@ -134,7 +135,7 @@ def check_dataset(options: argparse.Namespace) -> int:
 
 def _print_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        rows = "" if finding.rows is None else f"{finding.rows:,} rows: "
+        rows = "" if finding.rows is None else f"{count_of(finding.rows, 'rows')}: "
         shown = f" ({finding.fingerprint[:16]}…)" if finding.fingerprint else ""
         print(f"  {finding.split}: {rows}{SAID[finding.state]}{shown}")
 

@@ -19,9 +19,9 @@ import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
 from ctxzoo.cli.train import add_problems
-from ctxzoo.data.files import check_output_file
-from ctxzoo.data.notices import on_one_line
-from ctxzoo.data.pipes import KINDS, OPTIONS, pipes_as_files
+from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_as_data
+from ctxzoo.data.notices import line_of, on_one_line
+from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, pipes_as_files
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR = 0, 1, 2
 OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` is checked by its problem
+OUTPUT_FOLDERS = ("output_dir", "results_dir")
 LONGEST_VALUE = 100  # characters of a field of a config that `info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
@@ -70,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         from ctxzoo.runs.options import advice_for
 
-        print(f"ctxzoo: error: {advice_for(on_one_line(error), vars(options))}", file=sys.stderr)
+        print(f"ctxzoo: error: {advice_for(line_of(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
     return status
 
@@ -387,11 +388,17 @@ def _value_of(option: Option, options: argparse.Namespace, card: TaskCard) -> An
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse files that cannot be written, or that the command reads."""
-    inputs = [value for name in ("file", *OPTIONS) if (value := getattr(options, name, None)) is not None]
+    """Refuse files that cannot be written, and those and folders that the command reads."""
+    inputs = {name: value for name in ("file", *OPTIONS) if (value := getattr(options, name, None)) is not None}
+    data = [value for name, value in inputs.items() if name != BY_CONTENT]
     for name in OUTPUTS:
         if (path := getattr(options, name, None)) is not None:
-            check_output_file(path, f"--{name}", inputs)
+            if path.suffix.lower() in DATA_SUFFIXES:
+                refuse_as_data(path, f"--{name}", data)
+            check_output_file(path, f"--{name}", inputs.values())
+    for name in OUTPUT_FOLDERS:
+        if (folder := getattr(options, name, None)) is not None:
+            refuse_as_data(Path(folder), f"--{name}", data)
 
 
 def _use_threads(options: argparse.Namespace) -> None:

@@ -15,10 +15,13 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: s
     from rich.markup import escape
     from rich.table import Table
 
+    from ctxzoo.results.printing import print_titled
+
     table = Table(*headings, box=box.SIMPLE)
     for row in rows:
         table.add_row(*map(escape, row))
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
-    if title is not None:
-        console.print(escape(title), style="italic", soft_wrap=True)
-    console.print(table)
+    if title is None:
+        console.print(table)
+    else:
+        print_titled(title, table, console)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ctxzoo.data.files import atomic_file, is_written_into
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.row_stream import SEPARATORS, Row
 
 OUTPUTS = (".csv", ".tsv", ".jsonl", ".json")
@@ -170,8 +171,8 @@ class _Cells(_Lines):
         other = next((name for name in row if name not in self.columns), None)
         if other is not None:
             raise ValueError(
-                f"row {self.rows} has {other!r}, which the first row has not; write a .jsonl file, or give every row "
-                "the same columns"
+                f"row {self.rows - 1} of the answers has {other!r}, which the first has not; write a .jsonl file, or "
+                "give every row the same columns"
             )
         before = [_cell(row.get(name)) for name in self.columns]
         for line in answer.cells:
@@ -211,7 +212,7 @@ class _Progress:
             return
         self.told, self.has_line = now, on_terminal
         rate = self.rows / (now - self.began)
-        line = f"{self.rows:,} rows, {rate:,.0f} a second"
+        line = f"{count_of(self.rows, 'rows')}, {rate:,.0f} a second"
         print(f"\r{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
 
     def end(self) -> None:

@@ -14,6 +14,8 @@ import torch.distributed
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
+from ctxzoo.data.notices import count_of
+
 Block = TypeVar("Block", covariant=True)
 POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
 
@@ -115,7 +117,7 @@ class BucketSampler(ResumableSampler[list[int]]):
         if number > 1 and units < number:
             advice = "make the batches smaller" if self.shuffle else "add some"
             raise ValueError(
-                f"{units} {unit} for {number} processes, and each needs one; {advice} or take fewer devices"
+                f"{count_of(units, unit)} for {number} processes, and each needs one; {advice} or take fewer devices"
             )
 
     def _size(self, world_size: int) -> int:

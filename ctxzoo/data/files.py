@@ -22,6 +22,8 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
+from ctxzoo.data.notices import reason_of
+
 logger = logging.getLogger(__name__)
 
 # Names of datasets that ctxzoo builds. They are on no hub: whoever registered one there could swap what is loaded.
@@ -29,11 +31,12 @@ OWN_NAMESPACE = "ctxzoo-data"
 NAME_KEPT = 50  # letters of a name that its temporary name begins with; names may have 255 bytes
 MOST_LINKS = 40  # of a chain, as Linux has it
 HUB_PROBE_SECONDS = 5.0
-# A name that ends so is meant as a file, and is on no hub.
-FILE_SUFFIXES = (
+# Files that are read where a folder is named as data. A name that ends in one of the second is on no hub.
+DATA_SUFFIXES = (
     *(".csv", ".tsv", ".json", ".jsonl", ".parquet", ".txt", ".conll", ".conllu", ".bio", ".iob", ".mid", ".midi"),
-    *(".gz", ".zst", ".bz2", ".zip", ".vec", ".safetensors", ".ckpt"),
+    *(".gz", ".zst", ".bz2", ".zip"),
 )
+FILE_SUFFIXES = (*DATA_SUFFIXES, ".vec", ".safetensors", ".ckpt")
 SWAP_SECONDS = 1.0  # far longer than two renames take
 _SWAP_LOCK = "lock"
 LEFTOVER_SECONDS = 24 * 3600  # far longer than any build takes
@@ -176,7 +179,9 @@ def _undo_swap(aside: Path, folder: Path) -> None:
     try:
         os.replace(aside, folder)
     except OSError as error:
-        raise OSError(error.errno, f"{folder} could not be replaced; what it held is in {aside}: {error}") from error
+        raise OSError(
+            error.errno, f"{folder} could not be replaced; what it held is in {aside}: {reason_of(error)}"
+        ) from error
 
 
 def is_there(path: Path) -> bool:
@@ -273,7 +278,8 @@ def _remove_leftovers(folder: Path) -> None:
 def _not_writable(folder: Path, error: OSError) -> OSError:
     return OSError(
         error.errno,
-        f"cannot write prepared data to {folder.parent}: {error}. Set CTXZOO_CACHE to a folder that can be written",
+        f"cannot write prepared data to {folder.parent}: {reason_of(error)}. Set CTXZOO_CACHE to a folder that can "
+        "be written",
     )
 
 
@@ -294,7 +300,9 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
             probe.flush()
             os.fsync(probe.fileno())
     except OSError as error:
-        raise OSError(f"cannot write to {folder}: {error}; choose another {option} or free some space") from error
+        raise OSError(
+            f"cannot write to {folder}: {reason_of(error)}; choose another {option} or free some space"
+        ) from error
 
 
 def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()) -> None:
@@ -317,6 +325,25 @@ def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()
         if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
             raise ValueError(f"{option} {path} is the file that is read, which it would replace; choose another name")
     check_writable(Path(os.path.realpath(path)).parent, option)
+
+
+def refuse_as_data(path: Path, option: str, inputs: Iterable[str | Path]) -> None:
+    """Refuse an output that the next command would read as data.
+
+    Args:
+        path: A file of one of `DATA_SUFFIXES`, or a folder; it need not be there.
+        option: The one of the command line that names it.
+        inputs: The data that the command reads; folders among it count, at any depth.
+
+    Raises:
+        ValueError: `path` lies in a folder of `inputs`, by whatever links and names.
+    """
+    for name in inputs:
+        if os.path.isdir(name) and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(name)):
+            raise ValueError(
+                f"{option} {path} lies in {name}, whose files are read as data, and would be read with them the next "
+                "time; choose another folder"
+            )
 
 
 def refuse_missing_path(name: str, what: str) -> None:

@@ -1,11 +1,21 @@
-"""Messages for a person: a notice printed once, an error on one line."""
+"""Messages for a person: a notice printed once, an error on one line, a number and its unit, no needless bars."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from huggingface_hub.errors import StrictDataclassError
 
+ROWS_FROM = "rows are counted from 0"  # as pandas and `datasets` count them; lines are counted from 1
+WEIGHTS_BAR = "Loading weights"
+_ROW = re.compile(r"(?<!-)\brow \d")
+_PLURAL = re.compile(r"^((?:[\w-]+ )*?)([\w-]+?)(ies|s)\b")
+_NUMBER = re.compile(r"\[errno -?\d+\] ?", re.IGNORECASE)
 _said: set[tuple[str, str]] = set()
 
 
@@ -17,11 +27,63 @@ def say_once(message: str) -> None:
         print(message)
 
 
+@contextmanager
+def without_weight_bars() -> Iterator[None]:
+    """Leave the progress bar out that transformers shows while it loads weights; those of downloads stay."""
+    from transformers.utils import logging
+
+    def bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
+        if options.get("desc") == WEIGHTS_BAR:
+            options = {**options, "disable": True}
+        return make(*arguments, **options) if before is None else before(make, arguments, options)
+
+    before = logging.set_tqdm_hook(bar)
+    try:
+        yield
+    finally:
+        logging.set_tqdm_hook(before)
+
+
+def count_of(number: int, things: str) -> str:
+    """Return a number and what it counts: "1,200 rows without a label", "1 row without a label".
+
+    Args:
+        number: How many there are.
+        things: What they are, in the plural, which ends in "s"; other words may stand before and behind it.
+    """
+    if number == 1:
+        things = _PLURAL.sub(lambda plural: plural[1] + plural[2] + ("y" if plural[3] == "ies" else ""), things)
+    return f"{number:,} {things}"
+
+
+def names_a_row(message: str) -> bool:
+    """Return whether a message names a row by its number, which a person may count from 1."""
+    return _ROW.search(message) is not None
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file or folder cannot be used, in words without the number of the error: "permission denied"."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[:1].lower() + error.strerror[1:]
+    return _NUMBER.sub("", str(error)) or type(error).__name__
+
+
 def on_one_line(error: BaseException) -> str:
     """Return the message of an error with its line breaks as blanks; the name of its type where it has no message.
 
-    Of an error of a configuration it is that of its cause, which names the field.
+    Of an error of a configuration it is that of its cause, which names the field. Of an error of the operating system
+    it is the file and the reason, without the number of the error.
     """
     if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
         return f"a setting of the model: {on_one_line(error.__cause__)}"
-    return " ".join(str(error).split()) or type(error).__name__
+    message = str(error)
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        file = error.filename if error.filename2 is None else error.filename2
+        message = error.strerror if file is None else f"{os.fsdecode(file)}: {reason_of(error)}"
+    return " ".join(message.split()) or type(error).__name__
+
+
+def line_of(error: BaseException) -> str:
+    """Return `on_one_line`, with a word on how rows are counted where it names one."""
+    message = on_one_line(error)
+    return f"{message} ({ROWS_FROM})" if names_a_row(message) else message

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ctxzoo.data.files import cached_folder, content_hash
 from ctxzoo.data.formats import SPLITS, Rows, TextFormatError
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import dataset_fingerprint
 
@@ -136,8 +137,8 @@ def _divide(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]
     number = len(rows.groups["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
-            f"{name} has {number} {rows.unit}; expected {LEAST_ROWS} or more, to train, validate and test on: add "
-            "some, or give validation and test files of their own"
+            f"{name} has {count_of(number, rows.unit)}; expected {LEAST_ROWS} or more, to train, validate and test on: "
+            "add some, or give validation and test files of their own"
         )
     if rows.in_order:
         return _stretches(number, drawn, rows.held_out)
@@ -145,8 +146,8 @@ def _divide(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]
     for split in ("train", *drawn):
         if not len(parts[split]):
             raise TextFormatError(
-                f"{name}: of {number} {rows.unit} none is left for {split}, since {rows.together} stay on one side; "
-                "add others, or give validation and test files of their own"
+                f"{name}: of {count_of(number, rows.unit)} none is left for {split}, since {rows.together} stay on one "
+                "side; add others, or give validation and test files of their own"
             )
     return parts
 
@@ -235,13 +236,13 @@ def _told_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]
 
 
 def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
-    yield f"{name}: {sum(map(len, parts.values())):,} {_told_sizes(rows, parts, drawn)}"
+    yield f"{name}: {count_of(sum(map(len, parts.values())), _told_sizes(rows, parts, drawn))}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
-            yield f"note: {both:,} of the {len(parts[split]):,} {rows.unit} of {split} share {rows.together} with train"
+            all_rows = count_of(len(parts[split]), rows.unit)
+            yield f"note: {both:,} of the {all_rows} of {split} share {rows.together} with train"
     for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
-        what = f"{count} {rows.unit}" if count > 1 else f"one of the {rows.unit}"
-        yield f"note: the label {label!r} has {what}, {where}"
+        yield f"note: the label {label!r} has {count_of(count, rows.unit)}, {where}"
 
 
 def _rare_labels(rows: RowGroups, drawn: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:

@@ -20,17 +20,22 @@ logged as a warning.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.notices import ROWS_FROM, count_of, names_a_row, on_one_line
 
 SHOWN = 5  # parts that are listed for a person
 LISTED = 1000  # in a JSON file
 LEFT_OUT = "left out as bad"
-ADVICE = " (or set `skip_bad`)"  # of errors, which has been followed where a part is left out
+# Advice of errors, which has been followed where a part is left out.
+ADVICE = re.compile(
+    r" \(or set `skip_bad`[^)]*\)"
+    r"|(?:[;:,]? or|[;:,]) (?:leave (?:it|the \w+|one of them) out|remove (?:it|the row))\b"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -59,16 +64,17 @@ class ReadingNotes:
         """
         lines = []
         if self.left_out:
-            lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data:")
-            for where, why in list(self.left_out.items())[:SHOWN]:
-                lines.append(f"    {why if where in why else f'{where}: {why}'}")
+            shown = [why if where in why else f"{where}: {why}" for where, why in list(self.left_out.items())[:SHOWN]]
+            rows = f" ({ROWS_FROM})" if any(map(names_a_row, shown)) else ""
+            lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data{rows}:")
+            lines += [f"    {line}" for line in shown]
             if len(self.left_out) > SHOWN:
                 lines.append(f"    … and {len(self.left_out) - SHOWN:,} more")
         for what in dict.fromkeys(what for _, what in self.noted):
             numbers = {where: number for (where, noted), number in self.noted.items() if noted == what}
             if len(numbers) > SHOWN:
                 numbers = {f"{len(numbers):,} files": sum(numbers.values())}
-            lines += [f"note: {where}: {number:,} {what}" for where, number in numbers.items()]
+            lines += [f"note: {where}: {count_of(number, what)}" for where, number in numbers.items()]
         return lines
 
     def new_lines(self) -> list[str]:
@@ -127,7 +133,7 @@ def leave_out(where: str, error: Exception) -> None:
     notes = current_notes()
     if not notes.skip_bad:
         raise error
-    notes.left_out[where] = on_one_line(error).replace(ADVICE, "")
+    notes.left_out[where] = ADVICE.sub("", on_one_line(error))
 
 
 def note(where: str, what: str, number: int) -> None:
@@ -135,14 +141,15 @@ def note(where: str, what: str, number: int) -> None:
 
     Args:
         where: What the data is called.
-        what: What was done with how many, as it follows the number: "votes of bills without a text, left out".
+        what: What was done with how many, in the plural: "rows without a label, left out". `count_of` makes the
+            singular of the noun, not that of a verb: write "rows read twice", not "rows that are read twice".
         number: How many.
     """
     if not number:
         return
     notes = _current.get()
     if notes is None:
-        logger.warning("%s: %s %s", where, f"{number:,}", what)
+        logger.warning("%s: %s", where, count_of(number, what))
     else:
         notes.noted[where, what] = number
 

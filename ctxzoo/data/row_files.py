@@ -18,6 +18,7 @@ import pyarrow.parquet
 from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
 
 from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.notices import count_of, reason_of
 from ctxzoo.data.reading_notes import current_notes, leave_out, note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_files import PACKED, file_kind, file_lines, json_object, open_unpacked, read_utf8
@@ -45,7 +46,7 @@ def read_parquet(path: Path) -> pa.Table:
         refuse_repeated(path, pa.parquet.read_schema(source).names)
         return pa.parquet.read_table(source)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {error}") from error
+        raise DatasetFileError(f"{path} cannot be read: {reason_of(error)}") from error
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
@@ -373,10 +374,8 @@ def _whole_rows(file: str, rows: Iterable[tuple[int, list[str]]], width: int) ->
             yield row
             continue
         hint = "; put a text that holds the separator in quotes" if len(row) > width else ""
-        error = f"{file}, line {line}: {_fields(len(row))}, expected {width}: {' | '.join(row)[:SHOWN]!r}{hint}"
+        error = (
+            f"{file}, line {line}: {count_of(len(row), 'columns')}, expected {width}: {' | '.join(row)[:SHOWN]!r}{hint}"
+        )
         leave_out(f"{file}, line {line}", DatasetFileError(error))
     note(file, "rows with empty fields behind the last column, which were left out", trailing)
-
-
-def _fields(number: int) -> str:
-    return "one column" if number == 1 else f"{number} columns"

@@ -21,6 +21,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
 from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name, is_there
+from ctxzoo.data.notices import reason_of
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 
@@ -251,7 +252,7 @@ def _unreadable(source: str, error: Exception) -> str:
             for _ in pq.ParquetFile(path).iter_batches():
                 pass
         except (pa.ArrowException, OSError) as reason:
-            return f"{path} cannot be read: {reason}. Download or copy the file again."
+            return f"{path} cannot be read: {reason_of(reason)}. Download or copy the file again."
     return f"Dataset {source!r} cannot be read: {error.__cause__ or error}"
 
 

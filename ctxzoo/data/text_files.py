@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import DatasetFileError
 
 NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
@@ -45,7 +46,7 @@ def read_utf8(file: Path) -> str:
     except OSError as error:
         if file.suffix.lower() not in PACKED or not file.is_file():
             raise
-        raise DatasetFileError(f"{file} cannot be unpacked: {error}; copy or pack it again") from error
+        raise DatasetFileError(f"{file} cannot be unpacked: {reason_of(error)}; copy or pack it again") from error
 
 
 def file_lines(file: Path) -> list[str]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from ctxzoo.data.formats import Rows
+from ctxzoo.data.notices import count_of
 
 DEV_SHARE = 0.1  # of the rows that are not tested, by default
 
@@ -35,7 +36,9 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     values, counts = np.unique(classes, return_counts=True)
     rarest = int(np.argmin(counts)) if len(counts) else None
     if rarest is None or counts[rarest] < folds:
-        found = "there are no rows" if rarest is None else f"label {values[rarest]} has {counts[rarest]} rows"
+        found = (
+            "there are no rows" if rarest is None else f"label {values[rarest]} has {count_of(counts[rarest], 'rows')}"
+        )
         raise ValueError(f"{found}, too few for {folds} folds; use fewer folds or leave the label out")
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(classes, classes)
     train, test = list(parts)[fold]
@@ -70,8 +73,8 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: 
     held = round(len(chosen) * fraction)
     if not len(values) <= held <= len(chosen) - len(values):
         raise ValueError(
-            f"a fraction of {fraction} of {len(chosen)} rows is {held} rows, but each of {len(values)} labels needs a "
-            "row on both sides; choose another fraction"
+            f"a fraction of {fraction} of {count_of(len(chosen), 'rows')} is {count_of(held, 'rows')}, but each of "
+            f"{len(values)} labels needs a row on both sides; choose another fraction"
         )
     rest, held_out = train_test_split(chosen, test_size=held, random_state=seed, stratify=classes)
     return np.sort(rest), np.sort(held_out)
@@ -110,8 +113,8 @@ def hold_out_blocks(
         number = max(1, round(len(blocks) * fraction))
         if number == len(blocks):
             raise ValueError(
-                f"label {value} has {len(members)} rows, too few to hold out a fraction of {fraction} in blocks of "
-                f"{block}; choose smaller blocks or another fraction"
+                f"label {value} has {count_of(len(members), 'rows')}, too few to hold out a fraction of {fraction} in "
+                f"blocks of {block}; choose smaller blocks or another fraction"
             )
         held += [blocks[index] for index in generator.permutation(len(blocks))[:number]]
     held_out = np.sort(np.concatenate(held))

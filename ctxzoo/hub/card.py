@@ -11,6 +11,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
 from ctxzoo.hub.card_parts import (
     REPO_PLACEHOLDER,
@@ -228,7 +229,7 @@ def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard)
     headings = ["metric", *(f"{split}, this checkpoint ({run_place(result)})" for split in shown)]
     runs = [result, *other_runs]
     if other_runs:
-        headings.append(f"{result.split}, mean ± sd of {len(runs)} runs")
+        headings.append(f"{result.split}, mean ± sd of {count_of(len(runs), 'runs')}")
     names = [name for name in task.metrics if any(name in values for values in shown.values())]
     rows = []
     for name in names:

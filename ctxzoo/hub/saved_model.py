@@ -9,6 +9,7 @@ from typing import Any
 from huggingface_hub import hf_hub_download
 
 from ctxzoo.data.files import is_there, refuse_missing_path
+from ctxzoo.data.notices import without_weight_bars
 from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
 from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, read_json_object, refuse_missing
 from ctxzoo.hub.repository import reading
@@ -75,7 +76,8 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
     folder = str(check_loadable(checkpoint, saved))
     tokenizer_class = saved.architecture.tokenizer_class
     tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
-    return saved.model_class.from_pretrained(folder), tokenizer
+    with without_weight_bars():
+        return saved.model_class.from_pretrained(folder), tokenizer
 
 
 def local_copy(checkpoint: str, *names: str) -> Path:

@@ -20,14 +20,14 @@ class Architecture:
     """An architecture of the zoo, with everything that is registered of it.
 
     Attributes:
-        name: short name, the model type without its prefix ("bidaf").
-        config_class: class of its configuration.
-        model_classes: a map from Auto class name to model class, e.g. {"AutoModel": BidafModel}; a head for which
-            transformers has no Auto class stands under its own name.
-        tokenizer_class: class of the tokenizer that is saved beside its checkpoints, or None.
-        pipeline_classes: a map from task to the class of the pipeline that is saved in its checkpoints.
-        ids_named_by: field of its configuration that may name what ids stand for; where it does, they are no words,
-            and a checkpoint has no tokenizer.
+        name: Short name, the model type without its prefix ("bidaf").
+        config_class: Class of its configuration.
+        model_classes: Map from the name of an Auto class to a model class, e.g. {"AutoModel": BidafModel}; a head for
+            which transformers has no Auto class stands under its own name.
+        tokenizer_class: Class of the tokenizer that is saved beside its checkpoints; None: there is no tokenizer.
+        pipeline_classes: Map from a task to the class of the pipeline that is saved in its checkpoints.
+        ids_named_by: Field of its configuration that may name what ids stand for; where it does, they are no words,
+            and a checkpoint has no tokenizer. None: ids are those of words.
     """
 
     name: str
@@ -84,13 +84,13 @@ def register(
     classes receive the auto_map of all heads, which a saved checkpoint then carries, whichever head was saved.
 
     Args:
-        config_class: class of the configuration, with its `model_type`.
-        load: returns base model and heads by Auto class name, e.g. {"AutoModel": BidafModel}; a model for which
-            transformers has no Auto class by the name of its own class.
-        tokenizer: class of the tokenizer that is saved beside checkpoints.
-        load_pipelines: returns a map from task to pipeline class, whose `auto_model` names the head it runs;
-            checkpoints of that head carry its code.
-        ids_named_by: see `Architecture`.
+        config_class: Class of the configuration, with its `model_type`.
+        load: Function that returns base model and heads by the name of their Auto class, e.g.
+            {"AutoModel": BidafModel}; a model for which transformers has no Auto class by the name of its own class.
+        tokenizer: Class of the tokenizer that is saved beside checkpoints; default: none.
+        load_pipelines: Function that returns a map from a task to a pipeline class, whose `auto_model` names the head
+            it runs; checkpoints of that head carry its code. Default: there is no pipeline.
+        ids_named_by: Field of the configuration that names ids, see `Architecture`; default: none.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an

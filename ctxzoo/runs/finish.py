@@ -17,6 +17,7 @@ from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.learning_curve import losses_by_epoch, plot_learning_curves, scores_by_epoch
+from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RunResult, write_result_file
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.task import ZooTask
@@ -139,7 +140,7 @@ def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Map
         example: inputs and what the model gave for them; None: none is printed.
     """
     console = Console()
-    table = Table(title=f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}")
+    table = Table()
     splits = ("validation", "test")
     table.add_column("")
     for split in splits:
@@ -148,7 +149,7 @@ def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Map
         values = [result.metrics.get(f"{split}/{name}") for split in splits]
         if any(value is not None for value in values):
             table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
-    console.print(table)
+    print_titled(f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}", table, console)
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )

@@ -15,6 +15,7 @@ from rich.table import Table
 from ctxzoo.data.files import is_there
 from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.comparison import are_comparable, difference_cell
+from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
 from ctxzoo.runs.options import reported, score_option
@@ -103,7 +104,7 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
     scores = [card.metrics[name].name for name in card.headline]
     headings = ["model", *scores, "parameters", "runs", *["difference"] * compared]
     caption = "difference: to the first row on the same folds, with p of a paired test" if compared else None
-    table = Table(title=title, caption=caption)
+    table = Table(caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for first, (name, results) in zip(firsts, outcomes.items(), strict=True):
@@ -116,7 +117,7 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
             str(len(results)),
             *[difference] * compared,
         )
-    Console().print(table)
+    print_titled(title, table)
 
 
 def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunSettings) -> Outcomes:

@@ -13,7 +13,7 @@ import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import HfArgumentParser
 
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.notices import line_of
 from ctxzoo.runs.options import REPORTED, advice_for, check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
@@ -52,7 +52,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
             check_wandb()
         main(parsed)
     except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
-        sys.exit(f"error: {advice_for(on_one_line(error), names)}")
+        sys.exit(f"error: {advice_for(line_of(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit(STOPPED if "resume" in names else "stopped")
 

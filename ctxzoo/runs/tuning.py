@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.results.result import TRIALS, RunResult, finished_result
 from ctxzoo.runs.own_training import OwnTraining, Trial
@@ -92,8 +93,7 @@ def tuned_run(
         number += 1
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
-    trials_told = "1 trial" if number == 1 else f"{number} trials"
-    tell(f"{trials_told} in {spent / 60:.1f} min; the best has {told(best.preset.values(), free)}")
+    tell(f"{count_of(number, 'trials')} in {spent / 60:.1f} min; the best has {told(best.preset.values(), free)}")
     kept_trial = replace(best.trial, name=TUNED, score="test")
     run = training.run(request, best.preset, splits, kept_trial)
     if finished_result(run.spec.results_file, run.spec.settings) is None and best.run.spec.folder.is_dir():

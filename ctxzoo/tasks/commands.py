@@ -241,7 +241,7 @@ def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> N
 
     Args:
         options: `output`.
-        what: As "3 labels".
+        what: What was answered, and how many, such as "3 labels".
         also: Other files that were written.
     """
     from ctxzoo.data.files import is_written_into

@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.notices import without_weight_bars
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
@@ -264,7 +265,8 @@ def build_model(
     if pretrained is None:
         return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
     refuse_missing_path(pretrained, "checkpoint")
-    return load(pretrained)
+    with without_weight_bars():
+        return load(pretrained)
 
 
 @contextmanager

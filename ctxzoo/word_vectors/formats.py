@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.word_vectors.rows import RowSelection, RowStore, quoted
 from ctxzoo.word_vectors.source import UTF8_MARK, checked_header, open_vector_file
 
@@ -100,7 +101,9 @@ def _read_rows(
         else:
             rows = row + 1 if blank_line is None else blank_line - first_line
             if promised is not None and rows != promised:
-                raise ValueError(f"{name}: {rows} rows, expected the {promised} that the header in line 1 promises")
+                raise ValueError(
+                    f"{name}: {count_of(rows, 'rows')}, expected the {promised} that the header in line 1 promises"
+                )
         if pending:
             store.add_vectors(_parse_numbers(name, pending, width))
         return store.words, store.finish()
@@ -141,7 +144,9 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
         found = _trailing_numbers(line)
     if found is not None:
         word = quoted(line.partition(b" ")[0])
-        raise ValueError(f"{here}: {found} numbers after the word {word}, expected {width} as in {width_from}")
+        raise ValueError(
+            f"{here}: {count_of(found, 'numbers')} after the word {word}, expected {width} as in {width_from}"
+        )
     return fields[0], b" ".join(fields[1:])
 
 
@@ -210,7 +215,7 @@ def read_word2vec_binary(
             if selection.ends_before(row):
                 break
             while (blank := block.find(b" ", position, position + _LONGEST_WORD)) < 0:
-                here = f"{name}: row {row + 1} (byte {block_start + position})"
+                here = f"{name}: row {row} (byte {block_start + position})"
                 if len(block) - position >= _LONGEST_WORD:
                     raise ValueError(f"{here}: no blank in {_LONGEST_WORD:,} bytes, expected a word and a blank")
                 if not read_more():
@@ -224,13 +229,13 @@ def read_word2vec_binary(
                 if not read_more():
                     found = len(block) - position - length
                     raise ValueError(
-                        f"{name}: row {row + 1} (byte {block_start + position}): the file ends after {found} bytes of "
+                        f"{name}: row {row} (byte {block_start + position}): the file ends after {found} bytes of "
                         f"the vector of {quoted(word)}, expected {4 * dim}; it may be cut short"
                     )
             if selection.keeps(row, word):
-                store.add_word(word, row + 1)
+                store.add_word(word, row)
                 start = position + length
-                pending.append((row + 1, block_start + start, block[start : start + 4 * dim]))
+                pending.append((row, block_start + start, block[start : start + 4 * dim]))
                 if len(pending) == _ROWS_AT_ONCE:
                     store.add_vectors(_decode(name, pending, dim))
                     pending.clear()
@@ -240,8 +245,8 @@ def read_word2vec_binary(
                 pass
             if block[position:].strip(b"\n"):
                 raise ValueError(
-                    f"{name}: byte {block_start + position}: more bytes after row {rows}, the last that the header in "
-                    f"line 1 promises with dimension {dim}"
+                    f"{name}: byte {block_start + position}: more bytes after the {count_of(rows, 'rows')} that the "
+                    f"header in line 1 promises with dimension {dim}"
                 )
         if pending:
             store.add_vectors(_decode(name, pending, dim))

@@ -82,7 +82,7 @@ class RowStore:
         self._filled = 0
 
     def add_word(self, raw: bytes, position: int) -> None:
-        """Take the word of a kept row, found in line or row `position` (from 1).
+        """Take the word of a kept row, found in line `position`, from 1, or row, from 0.
 
         Raises:
             ValueError: the word is empty, is not UTF-8, or was there before.

@@ -66,7 +66,7 @@ def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows:
     if len(faults):
         row, column = faults[0].tolist()
         raise ValueError(
-            f"{path}: row {rows[row] + 1} (word {words[row]!r}): value {column + 1} is "
+            f"{path}: row {rows[row]} (word {words[row]!r}): value {column + 1} is "
             f"{vectors[row, column].item()}, expected a finite number"
         )
     return vectors

@@ -81,7 +81,7 @@ def test_check_names_the_splits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     datasets.Dataset.from_dict({"text": ["mine"], "label": [0]}).to_parquet(folder / "train.parquet")
     assert main(["data", "check", str(folder)]) == 1
     text = capsys.readouterr().out
-    assert "train: 1 rows: other rows than results were computed on" in text
+    assert "train: 1 row: other rows than results were computed on" in text
     assert "built anew by: ctxzoo data get ctxzoo-data/films --replace" in text
     assert main(["data", "check", str(folder.rename(tmp_path / "other"))]) == 1
     assert "holds none of the datasets" in capsys.readouterr().out

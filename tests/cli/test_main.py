@@ -409,7 +409,7 @@ def test_words_beyond_the_limit_are_counted(
     captured = capsys.readouterr()
     whole = ctxzoo.pipeline(str(folder))
     assert json.loads(captured.out) == {**whole("the lamp")[0], "words_left_out": 2}
-    note = "ctxzoo: the model reads the first 2 words that it knows: 2 behind them were left out, in 1 of 1 texts\n"
+    note = "ctxzoo: the model reads the first 2 words that it knows: 2 behind them were left out, in 1 of 1 text\n"
     assert captured.err.endswith(note)
 
     lines, labels, page = (tmp_path / name for name in ("t.txt", "l.json", "p.html"))
@@ -491,6 +491,33 @@ def test_a_page_that_cannot_be_written_is_told_before_anything_is_read(
     assert f"--explain {tmp_path / 'page.html'} is a folder; expected a file to write" in message
 
 
+@pytest.mark.parametrize("arguments", [WRITING["predict"], WRITING["evaluate"]], ids=["predict", "evaluate"])
+def test_an_output_that_would_be_read_as_data_is_refused(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no checkpoint, which is the error where the output is allowed."""
+    rows = tmp_path / "rows"
+    (rows / "more").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(rows)
+    for output in (rows / "a.csv", rows / "more" / "a.JSON", tmp_path / "link" / "a.jsonl", rows / "new" / "a.tsv"):
+        message = refused([*arguments, str(rows), "--output", str(output)], capsys)
+        assert f"--output {output} lies in {rows}, whose files are read as data" in message
+        assert message.endswith("; choose another folder\n")
+    for output in (tmp_path / "a.csv", tmp_path / "rows-2" / "a.csv"):
+        assert "absent" in refused([*arguments, str(rows), "--output", str(output)], capsys)
+    assert [*rows.iterdir()] == [rows / "more"]
+    assert "absent" in refused([*WRITING["embeddings"], "absent", "--output", str(rows / "a.json")], capsys)
+
+
+def test_a_training_that_would_write_into_its_data_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = refused(["train", "text-classification", "--data", "."], capsys)
+    assert message.startswith("ctxzoo: error: --output_dir runs lies in ., whose files are read as data")
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_files_beside_the_output_are_looked_at_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = tmp_path / "rows.json"
     rows.write_text("{}")
@@ -516,10 +543,10 @@ def test_predict_words(embeddings: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert len(lines) == 5
     assert lines[0] == {"word": best["token_str"], "score": pytest.approx(best["score"], rel=1e-5)}
     file, out = tmp_path / "t.txt", tmp_path / "w.json"
-    for texts in ([MASKED, "the [MASK]"], [MASKED]):
+    for texts, told in (([MASKED, "the [MASK]"], "2 texts"), ([MASKED], "1 text")):
         file.write_text("\n".join(texts))
         assert main(["predict", embeddings, "--file", str(file), "--output", str(out)]) == 0
-        assert capsys.readouterr().out == f"words for {len(texts)} texts: {out}\n"
+        assert capsys.readouterr().out == f"words for {told}: {out}\n"
         found = json.loads(out.read_text())
         assert [len(row) for row in found] == [5] * len(texts)
         assert found[0][0]["word"] == best["token_str"]

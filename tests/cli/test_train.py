@@ -192,14 +192,14 @@ OTHERS: dict[str, tuple[str, str, bytes, tuple[str, ...], str]] = {
         "a.conll",
         b"word\n\n",
         (),
-        "line 1: 'word' has one column; expected a word and its tag",
+        "line 1: 'word' has 1 column; expected a word and its tag",
     ),
     "a tag is missing": (
         TAGS,
         "a.conll",
         b"a B\nb\n",
         (),
-        "line 2: 'b' has one column; expected 2 as in most lines",
+        "line 2: 'b' has 1 column; expected 2 as in most lines",
     ),
     "one tag": (TAGS, "a.conll", b"a O\n\n" * 20, (), "a.conll: the only tag is 'O'; expected two or more"),
     "no such tags": (

@@ -140,7 +140,7 @@ def test_a_label_that_only_train_has_is_told(tmp_path: Path) -> None:
     labels = [0] * 20 + [1] * 20 + [2]
     written = write_own_splits(rows_of([f"text {i}" for i in range(41)], labels), "mine.csv", tmp_path)
     assert written.lines[1:] == (
-        "note: the label 'odd' has one of the texts, all in train: it is neither validated nor tested; add some, or "
+        "note: the label 'odd' has 1 text, all in train: it is neither validated nor tested; add some, or "
         "correct it where it is a slip",
     )
 
@@ -168,7 +168,7 @@ def test_a_label_that_one_drawn_split_lacks_is_told(tmp_path: Path) -> None:
         *("none in test: it is not tested", "none in validation: it is not validated"),
     )
     end = "; add some, or correct it where it is a slip"
-    assert told == {f"note: the label 'odd' has one of the texts, {where}{end}" for where in said}
+    assert told == {f"note: the label 'odd' has 1 text, {where}{end}" for where in said}
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ BAD_LINES = {
     '"a"b,2': 'a quote (") stands inside a field in quotes',
     "a\rb,3": "a carriage return stands inside a field",
     "a,b,c": "3 columns, expected 2: 'a | b | c'; put a text that holds the separator in quotes",
-    "alone": "one column, expected 2: 'alone'",
+    "alone": "1 column, expected 2: 'alone'",
 }
 
 

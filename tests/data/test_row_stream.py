@@ -163,7 +163,7 @@ def test_a_column_of_the_answers_name_is_refused_and_nothing_is_written(tmp_path
     for kind, rows, message in (
         ("csv", [{"text": "a", "half": 1}], "a column is called 'half' already"),
         ("jsonl", [{"text": "a", "length": 1}], "a column is called 'length' already"),
-        ("csv", [{"text": "a"}, {"text": "b", "more": 1}], "row 2 has 'more', which the first row has not"),
+        ("csv", [{"text": "a"}, {"text": "b", "more": 1}], "row 1 of the answers has 'more', which the first has not"),
     ):
         out = tmp_path / f"out.{kind}"
         out.write_text("earlier")

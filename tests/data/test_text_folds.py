@@ -88,7 +88,7 @@ def test_bad_folds(labels, folds, fold, seed, message):
         (LABELS, 0.0, "fraction to hold out is 0.0"),
         (LABELS, 1.0, "fraction to hold out is 1.0"),
         ([0] * 9 + [3], 0.3, "label 3 has one row"),
-        ([0] * 9 + [3, 3], 0.1, "0.1 of 11 rows is 1 rows, but each of 2 labels"),
+        ([0] * 9 + [3, 3], 0.1, "0.1 of 11 rows is 1 row, but each of 2 labels"),
         ([], 0.5, "there are no rows"),
     ],
 )

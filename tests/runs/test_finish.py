@@ -55,3 +55,19 @@ def test_the_checkpoint_comes_first_then_the_results_then_the_pictures(
     assert ((run.spec.folder / "checkpoint").is_dir(), len(read_results(run.spec.results_dir))) == left
     if left[0]:
         check_checkpoint_folder(run.spec.folder / "checkpoint")
+
+
+def test_the_title_of_the_scores_stays_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run = tiny_run(tmp_path)
+    result = run.spec.result(
+        metrics={"validation/accuracy": 50.0, "test/accuracy": 40.0},
+        parameters={"trainable": 1, "total": 1},
+        fingerprint="",
+        seconds=1.0,
+        per_example=None,
+    )
+    finish.print_summary(result, run.spec, run.card)
+    assert capsys.readouterr().out.splitlines()[0] == "contextualizer recurrent on sample, seed 0, fold 0"

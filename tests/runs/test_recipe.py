@@ -62,7 +62,7 @@ def test_a_file_that_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SystemExit, match=r"error: .*No such file.*nowhere\.yaml"):
+    with pytest.raises(SystemExit, match=r"error: .*nowhere\.yaml: no such file or directory$"):
         parsed(monkeypatch, "nowhere.yaml")
 
 

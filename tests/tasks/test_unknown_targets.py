@@ -105,7 +105,7 @@ def test_predict_counts_what_it_leaves_out(problem: str, tmp_path: Path, capsys:
     told, said = json.loads(out.read_text()), capsys.readouterr().err
     assert sum(row["left_out"] for row in told) == 19
     assert "19 items" in said or "19 events" in said
-    assert "1 sessions without" in said or "1 histories without" in said
+    assert "1 session without" in said or "1 history without" in said
     answers = [len(row["recommended" if problem == "session" else "next"]) for row in told]
     assert answers == ([25] * 5 + [0, 25, 0] if problem == "session" else [25] * 5 + [0, 25, 25])
 

@@ -133,7 +133,9 @@ def test_a_folder_that_can_be_written_is_made_and_left_empty(tmp_path):
 
 def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"cannot write to .*file.*choose another --output_dir or free some space"):
+    with pytest.raises(
+        OSError, match=r"cannot write to .*file: file exists; choose another --output_dir or free some space$"
+    ):
         build_trainer(TrainerSettings(**QUIET), tmp_path / "file", "validation/f1")
 
 
@@ -142,7 +144,7 @@ def test_a_full_disk_is_found_before_the_training(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"cannot write to .*No space left on device.*free some space"):
+    with pytest.raises(OSError, match=r"cannot write to .*: no space left on device; .*free some space"):
         build_trainer(TrainerSettings(**QUIET), tmp_path / "out", "validation/f1")
     assert list((tmp_path / "out").iterdir()) == []
 

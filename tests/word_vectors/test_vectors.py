@@ -299,7 +299,7 @@ TEXT_FAULTS = {
     ),
     "header of more digits than an int takes": (
         b"2 " + b"9" * 5000 + b"\na 1 2\nb 1 2\n",
-        ["line 1: 1 numbers after the word '2', expected 2"],
+        ["line 1: 1 number after the word '2', expected 2"],
     ),
     "header of rows that nobody has": (b"99999999999999 2\na 1 2\nb 1 2\n", ["2 rows, expected the 99999999999999"]),
     "blank line": (b"a 1 2 3\n\nb 1 2 3\n", ["line 2: the line is empty, expected a word and 3 numbers"]),
@@ -364,27 +364,27 @@ BINARY_FAULTS = {
     # the header takes 4 bytes, the row of a word of one letter 1 + 1 + 16 + 1
     "cut in a vector": (
         binary((b"a", ROW), (b"b", ROW))[:-4],
-        ["row 2 (byte 22)", "ends after 13 bytes of the vector of 'b', expected 16"],
+        ["row 1 (byte 22)", "ends after 13 bytes of the vector of 'b', expected 16"],
     ),
     "cut in a word": (
         binary((b"a", ROW), count=2) + b"bc",
-        ["row 2 (byte 22)", "ends within or before the word"],
+        ["row 1 (byte 22)", "ends within or before the word"],
     ),
-    "rows missing": (binary((b"a", ROW), count=2), ["row 2 (byte 22)", "ends within or before the word", "2 rows"]),
-    "more bytes": (binary((b"a", ROW), (b"b", ROW), count=1), ["byte 22: more bytes after row 1"]),
+    "rows missing": (binary((b"a", ROW), count=2), ["row 1 (byte 22)", "ends within or before the word", "2 rows"]),
+    "more bytes": (binary((b"a", ROW), (b"b", ROW), count=1), ["byte 22: more bytes after the 1 row that"]),
     "wrong width": (
         binary((b"a", ROW), (b"b", ROW), dim=3),
-        ["row 2: the word b", "is not UTF-8", "if its dimension is wrong"],
+        ["row 1: the word b", "is not UTF-8", "if its dimension is wrong"],
     ),
     "nan": (
         binary((b"a", ROW), (b"b", (1, 2, float("nan"), 4))),
-        ["row 2 (byte 33): value 3 is nan, expected a finite"],
+        ["row 1 (byte 33): value 3 is nan, expected a finite"],
     ),
-    "inf": (binary((b"a", (float("-inf"), *ROW[1:]))), ["row 1 (byte 6): value 1 is -inf"]),
-    "duplicate": (binary((b"a", ROW), (b"b", ROW), (b"a", ROW)), ["row 3: the word 'a' is already in row 1"]),
-    "latin 1": (binary((b"caf\xe9", ROW)), ["row 1: the word b'caf\\xe9' is not UTF-8 (byte 3 is 0xe9)"]),
-    "no word": (binary((b"", ROW)), ["row 1: the word is empty"]),
-    "no blank": (b"2 4\n" + b"\x01" * 70_000, ["row 1 (byte 4): no blank in 65,536 bytes"]),
+    "inf": (binary((b"a", (float("-inf"), *ROW[1:]))), ["row 0 (byte 6): value 1 is -inf"]),
+    "duplicate": (binary((b"a", ROW), (b"b", ROW), (b"a", ROW)), ["row 2: the word 'a' is already in row 0"]),
+    "latin 1": (binary((b"caf\xe9", ROW)), ["row 0: the word b'caf\\xe9' is not UTF-8 (byte 3 is 0xe9)"]),
+    "no word": (binary((b"", ROW)), ["row 0: the word is empty"]),
+    "no blank": (b"2 4\n" + b"\x01" * 70_000, ["row 0 (byte 4): no blank in 65,536 bytes"]),
     "header of zero": (b"0 4\n\x01\x02", ["line 1: the header is '0 4'"]),
     "header of a width that nobody has": (
         binary((b"a", ROW), (b"b", ROW), dim=99999999999999),
@@ -392,7 +392,7 @@ BINARY_FAULTS = {
     ),
     "header of rows that nobody has": (
         binary((b"a", ROW), count=99999999999999),
-        ["row 2 (byte 35)", "expected the 99999999999999 rows"],
+        ["row 1 (byte 35)", "expected the 99999999999999 rows"],
     ),
 }
 
@@ -449,8 +449,8 @@ def test_a_shape_in_safetensors_that_the_file_does_not_hold(tmp_path: Path, shap
         ({"vectors": torch.zeros(2)}, "shape (2,) and type torch.float32, expected (rows, dim)"),
         ({"vectors": torch.zeros(1, 0)}, "shape (1, 0)"),
         ({"vectors": torch.zeros(1, 2, dtype=torch.int32)}, "type torch.int32"),
-        ({"vectors": torch.tensor([[0.0, torch.nan]])}, "row 1 (word 'a'): value 2 is nan, expected a finite"),
-        ({"vectors": torch.tensor([[1e39, 0.0]], dtype=torch.float64)}, "row 1 (word 'a'): value 1 is inf"),
+        ({"vectors": torch.tensor([[0.0, torch.nan]])}, "row 0 (word 'a'): value 2 is nan, expected a finite"),
+        ({"vectors": torch.tensor([[1e39, 0.0]], dtype=torch.float64)}, "row 0 (word 'a'): value 1 is inf"),
     ],
 )
 def test_faults_in_safetensors(tmp_path: Path, tensors: dict[str, torch.Tensor], part: str) -> None:
@@ -464,7 +464,7 @@ def test_fault_in_a_kept_row_of_safetensors_names_the_row_of_the_file(tmp_path: 
     vectors = matrix(["a", "b", "c"])
     vectors[2, 1] = torch.inf
     path = write_safetensors(tmp_path / "v.safetensors", ["a", "b", "c"], vectors)
-    assert_refused(path, "row 3 (word 'c'): value 2 is inf", keep=["c"])
+    assert_refused(path, "row 2 (word 'c'): value 2 is inf", keep=["c"])
 
 
 @pytest.mark.parametrize("length", [5, 60, -1])

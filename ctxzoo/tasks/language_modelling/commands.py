@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     TEXT,
     Option,
@@ -75,7 +76,7 @@ class LanguageModellingCommands(TaskCommands):
             print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
             return
         number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
-        say_written(options, f"{number} continuations")
+        say_written(options, count_of(number, "continuations"))
 
 
 COMMANDS = LanguageModellingCommands()

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -79,7 +80,7 @@ class NextEventCommands(TaskCommands):
         header = [name or usual for usual, name in columns.items()]
         with as_file(options.file, kind=options.format, columns=header) as file:
             number = answer_file(options, EventAnswers(model, own["top"]), rows=history_rows(file, columns))
-        say_written(options, f"{number} histories")
+        say_written(options, count_of(number, "histories"))
 
 
 def parsed_history(text: str) -> tuple[list[str], list[float]]:

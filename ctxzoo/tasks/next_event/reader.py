@@ -24,6 +24,7 @@ from ctxzoo.data.event_rows import (
 )
 from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.named_sequences import SequenceSplits, checked_splits, row_names
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.row_files import load_tables
 from ctxzoo.data.sources import plain_column
 from ctxzoo.tasks.next_event.sample import EVENTS, HISTORY, TIMES, sample_histories
@@ -122,7 +123,8 @@ def _checked_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) 
     found = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     if (found != lengths).any():
         row = int((found != lengths).argmax())
-        raise TextFormatError(f"{where}, row {row}: {found[row]} timestamps of {lengths[row]} events; expected as many")
+        both = f"{count_of(found[row], 'timestamps')} of {count_of(lengths[row], 'events')}"
+        raise TextFormatError(f"{where}, row {row}: {both}; expected as many")
     ends, flat = np.cumsum(lengths), column.flatten()
     if pa.types.is_integer(flat.type) or pa.types.is_floating(flat.type):
         times = flat.cast(pa.float64()).to_numpy(zero_copy_only=False)

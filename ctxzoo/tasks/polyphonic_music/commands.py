@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -81,7 +82,8 @@ class PolyphonicMusicCommands(TaskCommands):
         pieces = _pieces(options.file, grid)
         row, picture = own["row"], own["picture"]
         if row is not None and not 0 <= row < len(pieces):
-            raise ValueError(f"--row {row}: {options.file} has {len(pieces)} pieces; expected 0..{len(pieces) - 1}")
+            found = count_of(len(pieces), "pieces")
+            raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
         model, _ = load_saved_model(options.checkpoint)
         answers = PieceAnswers(
             model.to(device_of(options)),
@@ -95,7 +97,7 @@ class PolyphonicMusicCommands(TaskCommands):
         if is_table and picture is None:
             numbers = range(len(pieces)) if row is None else [row]
             rows = stream_of(str(options.file), ({"piece": number, **pieces[number]} for number in numbers))
-            say_written(options, f"{answer_file(options, answers, rows=rows)} pieces")
+            say_written(options, count_of(answer_file(options, answers, rows=rows), "pieces"))
             return
         if is_table and options.output is not None:
             raise ValueError(f"--picture is of one piece; give a {' or '.join(ONE_PIECE)} file as --output, or none")
@@ -107,7 +109,7 @@ class PolyphonicMusicCommands(TaskCommands):
         if picture is not None:
             prompt, continuation = map(roll_of_notes, notes.values())
             draw_roll(prompt, continuation, picture)
-        said = f"{len(notes['continuation'])} steps behind {len(notes['prompt'])}"
+        said = f"{count_of(len(notes['continuation']), 'steps')} behind {len(notes['prompt'])}"
         say_written(options, said, picture)
 
 

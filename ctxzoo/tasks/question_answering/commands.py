@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -81,7 +82,7 @@ class QuestionAnsweringCommands(TaskCommands):
         number = answer_file(options, answers, rows=rows, columns=COLUMNS)
         if na_prob is not None:
             write_json(na_prob, answers.no_answer_scores)
-        say_written(options, f"{number} answers, {answers.empty} of them empty", na_prob)
+        say_written(options, f"{count_of(number, 'answers')}, {answers.empty} of them empty", na_prob)
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:

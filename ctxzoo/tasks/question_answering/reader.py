@@ -223,7 +223,7 @@ def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
             values = plain_column(table.column(column))
         elif column == "id" and pa.types.is_integer(found):
             values = table.column(column).cast(target)
-            note(where, "ids of questions that are numbers, read as text", len(table))
+            note(where, "numeric ids of questions, read as text", len(table))
         else:
             raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
         table = table.set_column(index, column, values)

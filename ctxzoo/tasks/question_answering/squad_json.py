@@ -102,7 +102,7 @@ def _rows(file: str, content: object, answers: bool) -> Iterator[dict[str, Any]]
                 numeric += question["id"] != identifier
                 unanswered += answers and question.get("answers") is None
                 yield {"title": title, "context": context, **fields}
-    note(file, "ids of questions that are numbers, read as text", numeric)
+    note(file, "numeric ids of questions, read as text", numeric)
     note(file, "questions without answers, read as unanswerable", unanswered)
 
 

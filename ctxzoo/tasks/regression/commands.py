@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -76,7 +77,7 @@ class RegressionCommands(TaskCommands):
             print(f"{predict_rows(model, [row])[0]:.6g}")
             return
         number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
-        say_written(options, f"{number} rows")
+        say_written(options, count_of(number, "rows"))
 
 
 def parsed_row(text: str) -> list[float]:

@@ -19,6 +19,7 @@ from ctxzoo.data.bucketing import (
 )
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, feature_groups, read_rows
 
@@ -261,7 +262,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         batches, rows = self.batches(split), self.rows(split)
         rank, world_size = rank_and_world_size()
         if len(rows) < world_size:
-            raise ValueError(f"{split} has {len(rows)} rows for {world_size} processes, and each needs one")
+            raise ValueError(
+                f"{split} has {count_of(len(rows), 'rows')} for {world_size} processes, and each needs one"
+            )
         others = np.setdiff1d(rows, rows[rank::world_size])
         batches.labels[others] = np.nan
         return resumable_loader(batches, BucketSampler(batches.lengths(), 1, shuffle=False, rank=0, world_size=1))
@@ -294,14 +297,14 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         number = len(order)
         if number < LEAST_ROWS:
             raise TextFormatError(
-                f"dataset {self.dataset!r} has {number} rows; expected {LEAST_ROWS} or more to divide"
+                f"dataset {self.dataset!r} has {count_of(number, 'rows')}; expected {LEAST_ROWS} or more to divide"
             )
         found = [one.groups for one in rows if one.groups is not None]
         groups = np.concatenate(found)[order] if found else np.arange(number)
         if (different := len(np.unique(groups))) < len(SPLITS):
             raise TextFormatError(
-                f"dataset {self.dataset!r} has {different} values in {self.group_column!r}; expected {len(SPLITS)} or "
-                "more to divide by"
+                f"dataset {self.dataset!r} has {count_of(different, 'values')} in {self.group_column!r}; expected "
+                f"{len(SPLITS)} or more to divide by"
             )
         return random_parts(groups, self.split_number, self.protocol)
 

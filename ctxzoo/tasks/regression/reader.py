@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_files import (
@@ -147,7 +148,7 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     for name in table.column_names:
         if pa.types.is_string(table.column(name).type) and not pa.types.is_string(numbers.column(name).type):
             zeros = pc.sum(pc.match_substring_regex(table.column(name), ZEROS_IN_FRONT)).as_py()
-            what = f"numbers of {name!r} have zeros in front, as identifiers have; they are read without them"
+            what = f"numbers of {name!r} with zeros in front, as identifiers have, read without them"
             note(str(path), what, zeros)
     return numbers
 
@@ -277,7 +278,7 @@ def _target(where: str, columns: list[str], target_column: str | None) -> str:
     if len(columns) < 2:
         raise TextFormatError(f"{where}: the columns are {columns}; expected a target and others to predict it from")
     if target_column is None and TARGET not in columns:
-        note(where, f"column is taken as what is predicted, the last, {columns[-1]!r}", 1)
+        note(where, f"columns taken as what is predicted, the last, {columns[-1]!r}", 1)
     if target_column is None:
         target_column = TARGET if TARGET in columns else columns[-1]
     return target_column
@@ -296,7 +297,9 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     width = width or max(int(lengths[0]), 1)
     if (lengths != width).any():
         row = int((lengths != width).argmax())
-        raise TextFormatError(f"{where}, row {row}: {lengths[row]} numbers in {VECTOR!r}; expected {width}")
+        raise TextFormatError(
+            f"{where}, row {row}: {count_of(lengths[row], 'numbers')} in {VECTOR!r}; expected {width}"
+        )
     values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False).reshape(-1, width)
     return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})
 

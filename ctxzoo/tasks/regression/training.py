@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import ClassVar
 
 import datasets
 import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from ctxzoo.data.own_splits import OwnRows, OwnSplits
@@ -30,7 +32,9 @@ from ctxzoo.tasks.regression.run import (
     regression_run,
 )
 
-NO_FEATURE = "where it is an identifier, leave it out with --feature_columns"
+NO_FEATURE = "leave it out with --feature_columns"
+TIMES = (315_532_800, 4_102_444_800)  # seconds since 1970 that begin 1980 and 2100
+UNITS = {"seconds": 1, "milliseconds": 1000}
 SHOWN = 20  # names of features in a line
 NOT_FOR_OWN_DATA = ("config_name", "split_number", "protocol", "target_column", "feature_columns", "group_column")
 
@@ -97,5 +101,14 @@ def _note_columns(where: str, checked: RegressionSplits) -> None:
         return
     for name, column in zip(names, checked.splits["train"].features.T, strict=True):
         if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
-            what = f"values of the feature {name!r} are whole numbers, each another; {NO_FEATURE}"
-            note(where, what, len(column))
+            note(where, f"values of the feature {name!r} are whole numbers, each another{_advice(column)}", len(column))
+
+
+def _advice(column: npt.NDArray[np.float64]) -> str:
+    """Say what to do with whole numbers of which each is another, and which times they would be."""
+    begin, end = float(column.min()), float(column.max())
+    for unit, number in UNITS.items():
+        if TIMES[0] * number <= begin and end < TIMES[1] * number:
+            first, last = (datetime.fromtimestamp(at / number, timezone.utc).date() for at in (begin, end))
+            return f", as times in {unit} since 1970 from {first} to {last} are; where it is none, {NO_FEATURE}"
+    return f"; where it is an identifier, {NO_FEATURE}"

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -80,7 +81,7 @@ class SessionRecommendationCommands(TaskCommands):
         with as_file(options.file, kind=options.format, columns=header) as file:
             rows = session_rows(file, columns)
             number = answer_file(options, Recommendations(model, **how), rows=rows)
-        say_written(options, f"{number} sessions")
+        say_written(options, count_of(number, "sessions"))
 
 
 COMMANDS = SessionRecommendationCommands()

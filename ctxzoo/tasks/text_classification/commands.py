@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     TEXT,
     TEXT_COLUMN,
@@ -100,7 +101,7 @@ class TextClassificationCommands(TaskCommands):
         if text is not None:
             print(json.dumps(without_probabilities(label), ensure_ascii=False))
         else:
-            say_written(options, f"{len(answers.known)} labels", page)
+            say_written(options, count_of(len(answers.known), "labels"), page)
         for note in answers.notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 

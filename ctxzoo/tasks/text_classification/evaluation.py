@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, PreTrainedModel
 
+from ctxzoo.data.own_splits import group_numbers, text_key
 from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.tasks.text_classification.contradictions import note_contradictions
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import ClassificationScores
@@ -64,6 +66,10 @@ def evaluate(
         **{"divide": False, **data_options},
     )
     data.setup()
+    rows = data.rows(split)
+    groups = group_numbers({split: map(text_key, data.texts(split).select(rows)["text"])})[split]
+    where = dataset if Path(dataset).is_file() else f"dataset {dataset!r}, split {split!r}"
+    note_contradictions(where, groups, data.labels(split))
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 
 

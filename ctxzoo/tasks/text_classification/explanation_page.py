@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ctxzoo.data.files import write_atomically
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.text_classification.explanation import (
     Array,
     Explanation,
@@ -196,19 +197,20 @@ def _notes(explanation: Explanation) -> list[str]:
         )
     if explanation.num_ngrams and not explanation.no_known_word:
         notes.append(
-            f"The model also read {explanation.num_ngrams:,} n-grams. What each adds is shared out among its words."
+            f"The model also read {count_of(explanation.num_ngrams, 'n-grams')}. What each adds is shared out among "
+            "its words."
         )
     if explanation.num_cut_off:
         notes.append(
-            f"It read the first {int(explanation.is_known.sum()):,} words that it knows; {explanation.num_cut_off:,} "
-            "more behind them, in what is struck through, are beyond its limit."
+            f"It read the first {count_of(int(explanation.is_known.sum()), 'words')} that it knows; "
+            f"{explanation.num_cut_off:,} more behind them, in what is struck through, are beyond its limit."
         )
     return notes
 
 
 def _answers_from(explanation: Explanation) -> str:
     if explanation.num_ngrams:
-        return f"it answers from {explanation.num_ngrams:,} n-grams"
+        return f"it answers from {count_of(explanation.num_ngrams, 'n-grams')}"
     return "it answers what it answers to an empty text"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word, word_grid
 from ctxzoo.tasks.text_classification.explanation import Array, Explanation, signed, signed_intensities
 
@@ -90,7 +91,7 @@ def _notes(explanation: Explanation) -> list[str]:
     notes = ["" if explanation.no_known_word else "blue speaks for the label, orange against; "]
     notes[0] += "grey words were not read"
     if explanation.num_cut_off:
-        notes.append(f"{explanation.num_cut_off:,} known words are beyond the limit")
+        notes.append(f"{count_of(explanation.num_cut_off, 'known words')} beyond the limit")
     return notes
 
 

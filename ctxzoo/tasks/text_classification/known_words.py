@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from transformers import TextClassificationPipeline
 
+from ctxzoo.data.notices import ROWS_FROM, count_of
 from ctxzoo.models.tokenization_word import WordTokenizer
 
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
@@ -21,17 +22,24 @@ def count_known_words(tokenizer: WordTokenizer, texts: Sequence[str]) -> list[in
     return [count_words(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
 
 
-def no_known_word_note(counts: Sequence[int]) -> str | None:
-    """Write a note on texts of which no word is known, from the `count_known_words` of all; None where there is none.
+def no_known_word_note(counts: Sequence[int], rows: Sequence[int] = ()) -> str | None:
+    """Write a note on texts of which no word is known; None where there is none.
 
     A model gives these texts an answer too, from nothing but what it answers anyway, or from n-grams.
+
+    Args:
+        counts: The `count_known_words` of all texts.
+        rows: The row of each text in its file, from 0, which the note names; none: the texts are of no file.
     """
-    without = [number for number, count in enumerate(counts, start=1) if not count]
+    without = [place for place, count in enumerate(counts) if not count]
     if not without:
         return None
-    first = ", ".join(str(number) for number in without[:5]) + (", …" if len(without) > 5 else "")
+    where = ""
+    if rows:
+        first = ", ".join(str(rows[place]) for place in without[:5]) + (", …" if len(without) > 5 else "")
+        where = f" (row {first}; {ROWS_FROM})"
     return (
-        f"the model knows no word of {len(without):,} of {len(counts):,} texts (number {first}); "
+        f"the model knows no word of {len(without):,} of {count_of(len(counts), 'texts')}{where}; "
         "do not rely on their labels"
     )
 

@@ -22,6 +22,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
@@ -282,7 +283,7 @@ def _fit(run: LinearRun) -> RunResult:
     started = time.perf_counter()
     model = linear_baseline(run.variant, run.cutter)
     if run.tell_time:
-        _tell_time(model, f"linear model beside it, fitted to {len(training):,} texts")
+        _tell_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
     model.fit(training["text"][:], training["label"][:])
     seconds = time.perf_counter() - started
     predicted = model.predict(testing["text"][:])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.hub.classification_facts import label_names
@@ -49,12 +50,15 @@ class TextAnswers:
         self.keeps_texts = keeps_texts
         self.texts_of = TextsOfRows(text_column)
         self.texts: list[str] = []
+        self.rows: list[int] = []  # of each text of a file so far, from 0
         self.known: list[bool] = []  # of each text so far, whether it has a known word
         self.left_out: list[int] = []  # the known words behind the limit
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
         """Return the answers to rows, in their order; None for a row without a text."""
+        begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
+        self.rows += [row for row, text in enumerate(texts, start=begin) if text is not None]
         found = iter(self.labels([text for text in texts if text is not None]))
         return [None if text is None else _answer(next(found)) for text in texts]
 
@@ -70,12 +74,13 @@ class TextAnswers:
     def notes(self) -> list[str]:
         """Return a line on texts that are longer than the limit, and one on those without a known word, if any."""
         numbers = [number for number in self.left_out if number]
-        unknown = no_known_word_note(self.known)
+        unknown = no_known_word_note(self.known, self.rows)
         return [
             *(
                 [
-                    f"the model reads the first {self.tokenizer.word_limit:,} words that it knows: {sum(numbers):,} "
-                    f"behind them were left out, in {len(numbers):,} of {len(self.left_out):,} texts"
+                    f"the model reads the first {count_of(self.tokenizer.word_limit or 0, 'words')} that it knows: "
+                    f"{sum(numbers):,} behind them were left out, in {len(numbers):,} of "
+                    f"{count_of(len(self.left_out), 'texts')}"
                 ]
                 if numbers
                 else []

@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 import datasets
 import numpy as np
 
-from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits
-from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
@@ -24,6 +23,7 @@ from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.tasks.text_classification.contradictions import note_contradictions
 from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, WIDE, default_preset
 from ctxzoo.tasks.text_classification.linear import LinearRun
 from ctxzoo.tasks.text_classification.paper_settings import paper_preset
@@ -96,7 +96,8 @@ class ClassifierTraining(ZooTraining):
             _refuse_numbers(origin[name], split["text"][:])
         grouped = text_groups(checked)
         labels = {name: labels_of(split) for name, split in checked.splits.items()}
-        _note_contradictions(", ".join(dict.fromkeys(origin.values())), grouped.groups, labels)
+        together = (np.concatenate([of_split[name] for name in checked.splits]) for of_split in (grouped.groups, labels))
+        note_contradictions(", ".join(dict.fromkeys(origin.values())), *together)
         label = datasets.ClassLabel(names=checked.label_names)
         splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
         return OwnRows(splits=splits, **vars(grouped))
@@ -133,15 +134,6 @@ class ClassifierTraining(ZooTraining):
             f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
             f"({LINEAR_NAME}, fitted on {some}train and validation); this model's accuracy beside it: {difference}"
         )
-
-
-def _note_contradictions(where: str, groups: Mapping[str, Rows], labels: Mapping[str, Rows]) -> None:
-    """Note texts that stand again with another label, in any split; equal texts are of one group."""
-    of_row = np.concatenate(list(groups.values()))
-    pairs = np.unique(np.stack([of_row, np.concatenate([labels[name] for name in groups])], axis=1), axis=0)
-    texts, number = np.unique(pairs[:, 0], return_counts=True)
-    rows = int(np.isin(of_row, texts[number > 1]).sum())
-    note(where, "texts stand there again with another label, each read as it is; correct those that are slips", rows)
 
 
 def _refuse_numbers(where: str, texts: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     TEXT,
     Option,
@@ -55,7 +56,7 @@ class TokenClassificationCommands(TaskCommands):
             return
         rows = tag_rows(options.file, options.format)
         number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
-        say_written(options, f"tags of {answers.words} words in {number} texts")
+        say_written(options, f"tags of {count_of(answers.words, 'words')} in {count_of(number, 'texts')}")
 
 
 COMMANDS = TokenClassificationCommands()

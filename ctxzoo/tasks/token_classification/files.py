@@ -10,6 +10,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError
@@ -90,7 +91,7 @@ def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
             number, line = odd
             where = f"{path}, line {number}"
             error = (
-                f"{where}: {line[:60]!r} has {_columns(len(_columns_of(line)))}; expected "
+                f"{where}: {line[:60]!r} has {count_of(len(_columns_of(line)), 'columns')}; expected "
                 f"{'a word and its tag' if width < 2 else f'{width} as in most lines'}, and an empty line "
                 "between sentences"
             )
@@ -139,8 +140,8 @@ def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str,
         if odd is not None:
             where, found = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
             error = (
-                f"{where}: {found!r} has {_columns(len(odd[1]))}; expected {UNIVERSAL_COLUMNS} set apart by tabs, as "
-                "CoNLL-U has"
+                f"{where}: {found!r} has {count_of(len(odd[1]), 'columns')}; expected {UNIVERSAL_COLUMNS} set apart by "
+                "tabs, as CoNLL-U has"
             )
             leave_out(where, DatasetFileError(error))
             continue
@@ -163,7 +164,3 @@ def _without_empty_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[d
         else:
             note(str(path), f"words without {name}, whose tag is {NO_VALUE}", tags.count(NO_VALUE))
     return [{name: value for name, value in row.items() if name not in empty} for row in found]
-
-
-def _columns(number: int) -> str:
-    return "one column" if number == 1 else f"{number} columns"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import note, note_lookalikes
 from ctxzoo.data.row_files import load_tables
@@ -186,7 +187,9 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
     checks.refuse(
         pc.fill_null(pc.not_equal(lengths, others), False),
         tokens,
-        lambda row: f"{lengths[row]} words but {others[row]} in {tag_name!r}; expected one for each word",
+        lambda row: (
+            f"{count_of(lengths[row].as_py(), 'words')} but {others[row]} in {tag_name!r}; expected one for each word"
+        ),
     )
     _refuse_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
     _refuse_values(checks, tag_name, tags, r"^\s*$", "expected a tag")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, positive, say_written
 
 COLUMNS = (
@@ -78,7 +79,7 @@ class VotePredictionCommands(TaskCommands):
         if options.file is not None:
             header = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
             answers = VoteAnswers(model, columns, texts=texts, known=known)
-            say_written(options, f"{answer_file(options, answers, columns=header)} predictions")
+            say_written(options, count_of(answer_file(options, answers, columns=header), "predictions"))
             return
         if bill is None and len(known) > 1:
             raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")

@@ -106,7 +106,7 @@ def _check_bills(model: Any, data: VoteDataModule, split: str) -> None:
                 f"{type(model).__name__}, which reads no text of a new one"
             )
         return
-    note(where, "bills that were not in the training, read by their texts", len(new))
+    note(where, "bills new to the model, read by their texts", len(new))
     silent = sum(not texts[row] for row in rows)
     if silent and silent == len(rows) and data.words != NO_WORDS:
         raise TextFormatError(
@@ -144,7 +144,7 @@ def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
             )
         note(known, "known votes on no bill of the data, or of nobody whom the checkpoint knows", number - matched)
     both = scored & ~np.isnan(cells)
-    note(where, "known votes that are scored, so that the model does not read them", int(both.sum()))
+    note(where, "known votes among the scored ones, which the model does not read", int(both.sum()))
     cells[both] = np.nan
     read = ~np.isnan(cells)
     alone = scored[~read.any(axis=1)]

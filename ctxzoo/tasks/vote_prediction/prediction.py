@@ -149,7 +149,7 @@ class VoteAnswers:
         note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
         note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
         names = {bill.name for bill in self.predicted}
-        note(stream.name, "bills that were in the training, by their names", len(names & self.bills.keys()))
+        note(stream.name, "bills of the training, by their names", len(names & self.bills.keys()))
         note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
         return [None if one is None else self._answer(*one) for one in found]
 

@@ -281,7 +281,7 @@ def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
             leave_out(f"{path.name}, row {row}", error)
         else:
             repeated += 1
-    note(str(path), "texts that stand twice, read once", repeated - len(found))
+    note(str(path), "repeated texts of a bill, read once", repeated - len(found))
     return found
 
 
@@ -369,7 +369,7 @@ def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) ->
             f"{before}; leave one of them out"
         )
         leave_out(f"{where}, row {rows[place]}", TextFormatError(message))
-    note(where, "votes that stand twice, read once", len(votes) - len(first) - len(other))
+    note(where, "repeated votes, read once", len(votes) - len(first) - len(other))
     return table.take(pa.array(np.sort(first)))
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     TEXT,
     TEXT_COLUMN,
@@ -65,7 +66,7 @@ class FillMaskCommands(TaskCommands):
             return
         columns = own["text_column"] or TEXT_COLUMNS[:1]
         answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
-        say_written(options, f"words for {answer_file(options, answers, columns=columns)} texts")
+        say_written(options, f"words for {count_of(answer_file(options, answers, columns=columns), 'texts')}")
 
 
 COMMANDS = FillMaskCommands()

@@ -10,6 +10,7 @@ from pathlib import Path
 import datasets
 import pyarrow as pa
 
+from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.data.text_files import PACKED
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
@@ -98,7 +99,9 @@ def _file_lines(path: Path) -> Iterator[str]:
     except OSError as error:
         if isinstance(error, FileNotFoundError) or path.suffix not in PACKED:
             raise
-        raise ValueError(f"{path} cannot be unpacked after line {number}: {error}; copy or pack it again") from error
+        raise ValueError(
+            f"{path} cannot be unpacked after line {number}: {reason_of(error)}; copy or pack it again"
+        ) from error
 
 
 def _byte_lines(path: Path) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
+from ctxzoo.data.notices import without_weight_bars
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -85,7 +86,8 @@ def evaluate(
     check_head(AutoModelForMaskedLM, checkpoint)
     model: Any = checkpoint
     if not isinstance(checkpoint, PreTrainedModel):
-        model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
+        with without_weight_bars():
+            model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
     lines = _lines(CorpusSource(dataset, column=text_column, split=split, data_dir=data_dir))
     return word_prediction_scores(model, tokenizer_of(checkpoint, tokenizer), lines, words=words)
 

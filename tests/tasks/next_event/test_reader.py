@@ -56,7 +56,7 @@ def test_ids_of_a_dataset_get_their_names(tmp_path: Path) -> None:
     ("columns", "message"),
     [
         ({"events": [["a", "b"]], "timestamps": [[2.0, 1.0]]}, "row 0: the timestamp 1 stands behind 2; sort"),
-        ({"events": [["a"], ["a", "b"]], "timestamps": [[1.0], [1.0]]}, "row 1: 1 timestamps of 2 events"),
+        ({"events": [["a"], ["a", "b"]], "timestamps": [[1.0], [1.0]]}, "row 1: 1 timestamp of 2 events"),
         ({"events": [["a"], ["a"]], "timestamps": [[1.0], [float("nan")]]}, "row 1: a timestamp that is no number"),
         ({"events": [["a"]], "timestamps": [["x"]]}, "timestamps begins with 'x', which is no time"),
         ({"events": [["a"]], "timestamps": ["1"]}, "expected in each row a list of numbers or dates"),

@@ -147,7 +147,7 @@ def test_commands(finished: tuple[MusicRun, RunResult], tmp_path: Path, capsys: 
         (["--file", "songs.jsonl", "--output", "a.csv", "--picture", "a.png"], "--picture is of one piece"),
         (["--file", "songs.jsonl", "--output", "a.wav"], "--output a.wav: expected a name that ends in .mid"),
         (["--file", "none.mid", "--output", "a.mid"], "no file 'none.mid'"),
-        (["--file", "songs.jsonl", "--row", "1", "--output", "a.mid"], "--row 1: songs.jsonl has 1 pieces"),
+        (["--file", "songs.jsonl", "--row", "1", "--output", "a.mid"], "--row 1: songs.jsonl has 1 piece;"),
         (["--file", "songs.jsonl", "--output", "a.mid", "--steps_per_beat", "-1"], "steps_per_beat=-1.0: expected"),
         (
             ["--file", "songs.jsonl", "--output", "a.mid", "--threshold", "0.5", "--temperature", "2"],

@@ -419,7 +419,7 @@ def test_questions_are_those_of_the_json_and_the_numbers_add_up(
         name: count
         for name, count in (
             (LEFT_OUT, number),
-            ("ids of questions that are numbers, read as text", numeric),
+            ("numeric ids of questions, read as text", numeric),
             ("questions without answers, read as unanswerable", unanswered),
         )
         if count
@@ -448,4 +448,4 @@ def test_bad_rows_are_left_out_and_keep_their_numbers() -> None:
 def test_ids_that_are_numbers_are_text() -> None:
     with reading_notes() as notes:
         assert check_squad({"dev": _dataset(id=[7, 8, 9])}).splits["dev"]["id"][:] == ["7", "8", "9"]
-    assert notes.counts() == {"ids of questions that are numbers, read as text": 3}
+    assert notes.counts() == {"numeric ids of questions, read as text": 3}

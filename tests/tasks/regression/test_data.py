@@ -136,7 +136,7 @@ def test_data_that_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "few.csv"
     path.write_text("a,y\n1,2\n")
     few = RegressionDataModule(str(path), split_number=0)
-    with pytest.raises(TextFormatError, match="has 1 rows; expected 10 or more to divide"):
+    with pytest.raises(TextFormatError, match="has 1 row; expected 10 or more to divide"):
         few.setup()
     with pytest.raises(ValueError, match="has no configurations; leave it out"):
         read_rows("sample", config_name="airline")
@@ -213,7 +213,7 @@ def test_columns_that_cannot_be(tmp_path: Path) -> None:
             check_rows({"train": gap}, group_column="person")
     lists = {"x": [[1.0, 2.0]], "y": [0.0]}
     splits = {"train": datasets.Dataset.from_dict(lists), "test": datasets.Dataset.from_dict({**lists, "x": [[1.0]]})}
-    with pytest.raises(TextFormatError, match="split 'test', row 0: 1 numbers in 'x'; expected 2"):
+    with pytest.raises(TextFormatError, match="split 'test', row 0: 1 number in 'x'; expected 2"):
         check_rows(splits)
     path = tmp_path / "two.csv"
     rows.select(range(10)).to_csv(str(path))

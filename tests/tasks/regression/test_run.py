@@ -253,7 +253,7 @@ def test_features_are_named_and_identifiers_told(
     before, example = capsys.readouterr().out.split("training context_encoder")
     notes = [line for line in before.splitlines() if line.startswith("note: ")]
     assert notes == [
-        "note: own.csv: 20 numbers of 'post' have zeros in front, as identifiers have; they are read without them",
+        "note: own.csv: 20 numbers of 'post' with zeros in front, as identifiers have, read without them",
         "note: own.csv: 4 features, 'id', 'post', 'age', 'size'; what is predicted is 'price'",
         "note: own.csv: 40 values of the feature 'id' are whole numbers, each another; where it is an identifier, "
         "leave it out with --feature_columns",
@@ -271,6 +271,10 @@ def test_times_and_incomes_are_features(
     lines = ["time,income,spent"] + [f"{1.7e9 + 3600 * n},{20_000 * n},{1e6 * n}" for n in range(40)]
     (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
     assert main(["train", "regression", "--data", "own.csv", "--tiny"]) == 0
+    times, incomes = (line for line in capsys.readouterr().out.splitlines() if "each another" in line)
+    as_times = "each another, as times in seconds since 1970 from 2023-11-14 to 2023-11-16 are; where it is none, leave"
+    assert as_times in times
+    assert "each another; where it is an identifier, leave it out" in incomes
     (checkpoint,) = Path("runs").rglob("checkpoint")
     assert main(["evaluate", str(checkpoint), "--dataset", "own.csv", "--split", "train"]) == 0
     capsys.readouterr()

@@ -108,6 +108,14 @@ def test_labels_are_met_by_their_names(checkpoint: str, tmp_path: Path) -> None:
     assert score(checkpoint, str(tmp_path / "train.parquet"), "train") == whole
 
 
+def test_texts_of_the_scored_split_with_two_labels_are_counted(checkpoint: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", [("w1", "good"), ("W1 ", "bad"), ("w2", "good"), ("w2", "good")])
+    with reading_notes() as notes:
+        score(checkpoint, path, "train")
+    told = "texts stand there again with another label, each read as it is; correct those that are slips"
+    assert notes.noted == {(path, told): 2}
+
+
 def test_labels_that_the_model_does_not_have_are_refused_or_left_out(checkpoint: str, tmp_path: Path) -> None:
     rows = [("w1", "good"), ("w2", "yes"), ("w3", "bad"), ("w4", "no"), ("w5", "yes")]
     path = written(tmp_path, "a.csv", rows)

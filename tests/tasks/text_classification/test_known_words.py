@@ -59,7 +59,6 @@ def test_no_more_words_are_read_than_in_training() -> None:
 
 def test_the_note_says_which_texts() -> None:
     assert no_known_word_note([1, 2]) is None
-    assert no_known_word_note([0]) == (
-        "the model knows no word of 1 of 1 texts (number 1); do not rely on their labels"
-    )
-    assert "6 of 7 texts (number 1, 3, 4, 5, 6, …)" in str(no_known_word_note([0, 1, 0, 0, 0, 0, 0]))
+    assert no_known_word_note([0]) == "the model knows no word of 1 of 1 text; do not rely on their labels"
+    told = str(no_known_word_note([0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 4, 5, 6, 7]))  # the row 3 was left out
+    assert "6 of 7 texts (row 0, 2, 4, 5, 6, …; rows are counted from 0)" in told

@@ -68,7 +68,7 @@ def test_every_kind_of_file_gives_the_same_answers(
         assert main(["predict", checkpoint, "--file", str(file), "--output", str(out), "--batch_size", "2", *BOTH]) == 0
         captured = capsys.readouterr()
         assert captured.out == f"3 labels: {out}\n"
-        assert "knows no word of 1 of 3 texts (number 3)" in captured.err
+        assert "knows no word of 1 of 3 texts (row 2; rows are counted from 0)" in captured.err
         found = pd.read_csv(out, dtype={"id": str}, keep_default_na=False)
         assert found["no_known_word"].tolist() == [False, False, True]
         assert found["words_left_out"].tolist() == [0, 0, 0]

@@ -194,7 +194,7 @@ def test_splits_must_agree():
     [
         ("a.csv", "", DatasetFileError, r"a\.csv holds no row; expected a line with the names of columns, and rows"),
         ("a.csv", "text,label\n", TextFormatError, r"a\.csv: no rows"),
-        ("a.csv", "text,label\na,1\nb\n", DatasetFileError, r"a\.csv, line 3: one column, expected 2: 'b'"),
+        ("a.csv", "text,label\na,1\nb\n", DatasetFileError, r"a\.csv, line 3: 1 column, expected 2: 'b'"),
         ("a.csv", "text,label\na,1\n,0\n", TextFormatError, r"a\.csv, row 1: the text.*is empty: ''"),
         ("a.csv", "text,label\na,1\nb,\n", TextFormatError, r"a\.csv, row 1: the label.*is empty: ''"),
         ("a.csv", "text,label\na,1.5\nb,2\n", TextFormatError, r"number with a fraction \(row 0: 1\.5\)"),

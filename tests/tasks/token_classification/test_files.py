@@ -87,7 +87,7 @@ def test_lists_in_json_lines_and_parquet(tmp_path: Path) -> None:
     [
         ("a.csv", "a,b\n", r"a\.csv is no \.conll, \.bio, .* file; name one, a folder, or a Hub id"),
         ("a.conll", "", "a.conll holds no sentence; expected a word and its tag in each line"),
-        ("a.conll", "a X\n\nb\n", "line 3: 'b' has one column; expected 2 as in most lines"),
+        ("a.conll", "a X\n\nb\n", "line 3: 'b' has 1 column; expected 2 as in most lines"),
         ("a.conll", "a X\nb Y Z\n", "line 2: 'b Y Z' has 3 columns; expected 2 as in most lines"),
         ("a.conllu", "1\ta\tX\n", "line 1: .* has 3 columns; expected 10 set apart by tabs, as CoNLL-U has"),
         (

@@ -138,7 +138,7 @@ def test_what_is_left_out_and_merged_adds_up_to_the_rows(tmp_path: Path) -> None
     assert notes.counts() == {
         "left out as bad": 3,
         "rows without a yea or nay, left out": 2,
-        "votes that stand twice, read once": 4,
+        "repeated votes, read once": 4,
     }
     assert 3 + sum(notes.counts().values()) == len(rows)
 
@@ -168,7 +168,7 @@ def test_texts_that_fit_no_bill_are_an_error_and_others_are_counted(tmp_path: Pa
     with reading_notes() as notes:
         assert read_votes(votes, texts=some).texts == ["", "a road"]
     assert notes.counts() == {
-        "texts that stand twice, read once": 1,
+        "repeated texts of a bill, read once": 1,
         "bills of the votes without a text in it": 1,
         "texts of bills that nobody votes on, left out": 2,
     }

@@ -113,7 +113,7 @@ def test_known_votes_are_given_apart(finished: tuple[VoteRun, RunResult], tmp_pa
     assert notes.counts()["known votes on scored bills, which the model reads"] == read
     with reading_notes() as notes:
         assert scores_of(one, test, known=both) == pytest.approx(known)
-    assert notes.counts()["known votes that are scored, so that the model does not read them"] == len(scored)
+    assert notes.counts()["known votes among the scored ones, which the model does not read"] == len(scored)
     with pytest.raises(TextFormatError, match="every known vote is one that is scored"):
         scores_of(one, test, known=test)
     other = tmp_path / "other.csv"
@@ -133,7 +133,7 @@ def test_bills_without_a_text_are_refused_where_texts_tell(finished: tuple[VoteR
     with reading_notes() as notes:
         scores_of(one, file)
     assert notes.counts()["bills without a text"] == 1
-    assert notes.counts()["bills that were not in the training, read by their texts"] == 1
+    assert notes.counts()["bills new to the model, read by their texts"] == 1
 
 
 def test_a_training_goes_on_with_the_names_of_its_checkpoint(
@@ -237,7 +237,7 @@ def test_a_file_of_votes_is_answered_row_by_row(
     told = ["--file", str(file), "--known", train, "--output", str(answers)]
     assert main(["predict", str(one.spec.checkpoint), *told]) == 0, capsys.readouterr().err
     noted = capsys.readouterr().err
-    assert "1 rows of legislators whom the checkpoint does not know, left out" in noted
+    assert "1 row of legislators whom the checkpoint does not know, left out" in noted
     silent = int(((rows["bill"] == "bill 7") & (rows["legislator"] != "a stranger")).sum())
     assert f"{silent} rows of bills without a text" in noted
     found = pd.read_csv(answers, dtype=str)

@@ -1,0 +1,19 @@
+"""Tables with a title, on a terminal or in a file."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_titled(title: str, table: Table, console: Console | None = None) -> None:
+    """Print a table below its title, which stays on one line however narrow the table is.
+
+    Args:
+        title: Plain text, never markup.
+        table: Rows and columns, without a title of its own.
+        console: Where both are printed; default: the standard output.
+    """
+    console = console or Console()
+    console.print(title, style="italic", soft_wrap=True, markup=False, highlight=False)
+    console.print(table)
