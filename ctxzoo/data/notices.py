@@ -12,7 +12,7 @@ from typing import Any
 from huggingface_hub.errors import StrictDataclassError
 
 ROWS_FROM = "rows are counted from 0"  # as pandas and `datasets` count them; lines are counted from 1
-WEIGHTS_BAR = "Loading weights"
+WEIGHTS_BARS = ("Loading weights", "Writing model shards")
 _ROW = re.compile(r"(?<!-)\brow \d")
 _PLURAL = re.compile(r"^((?:[\w-]+ )*?)([\w-]+?)(ies|s)\b")
 _NUMBER = re.compile(r"\[errno -?\d+\] ?", re.IGNORECASE)
@@ -29,11 +29,11 @@ def say_once(message: str) -> None:
 
 @contextmanager
 def without_weight_bars() -> Iterator[None]:
-    """Leave the progress bar out that transformers shows while it loads weights; those of downloads stay."""
+    """Leave the progress bars out that transformers shows while it reads or writes weights; those of downloads stay."""
     from transformers.utils import logging
 
     def bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
-        if options.get("desc") == WEIGHTS_BAR:
+        if options.get("desc") in WEIGHTS_BARS:
             options = {**options, "disable": True}
         return make(*arguments, **options) if before is None else before(make, arguments, options)
 

@@ -11,6 +11,7 @@ import torch
 from safetensors import safe_open
 
 from ctxzoo.data.files import atomic_folder, is_there
+from ctxzoo.data.notices import without_weight_bars
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, read_architecture
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -72,14 +73,14 @@ def save_weights(model: ZooPreTrainedModel, folder: Path, *, half: bool) -> None
     The configuration says what the model computes in, not what the file holds: `from_pretrained` gives single precision
     again, of numbers that were rounded once.
     """
-    if not half:
-        model.save_pretrained(folder)
-        return
-    rounded = {
-        name: value.to(torch.float16) if value.is_floating_point() else value
-        for name, value in model.state_dict().items()
-    }
-    model.save_pretrained(folder, state_dict=rounded)
+    rounded = None
+    if half:
+        rounded = {
+            name: value.to(torch.float16) if value.is_floating_point() else value
+            for name, value in model.state_dict().items()
+        }
+    with without_weight_bars():
+        model.save_pretrained(folder, state_dict=rounded)
 
 
 def _fill(

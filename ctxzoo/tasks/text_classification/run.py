@@ -10,6 +10,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from ctxzoo.data.files import atomic_folder
+from ctxzoo.hub.checkpoint_folder import save_weights
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import write_result_file
 from ctxzoo.runs.finish import training_result
@@ -122,7 +123,7 @@ class PretrainedRun(TrainingRun):
         scores: dict[str, dict[str, float]],
     ) -> None:
         with atomic_folder(self.spec.checkpoint) as new:
-            task.model.save_pretrained(new)
+            save_weights(task.model, new, half=False)
             data.tokenizer.save_pretrained(new)
         # Last: a run whose results are there is taken for finished.
         write_result_file(training_result(task, data, trainer, scores, self.spec, self.card), self.spec.results_file)

@@ -96,8 +96,8 @@ class ClassifierTraining(ZooTraining):
             _refuse_numbers(origin[name], split["text"][:])
         grouped = text_groups(checked)
         labels = {name: labels_of(split) for name, split in checked.splits.items()}
-        together = (np.concatenate([of_split[name] for name in checked.splits]) for of_split in (grouped.groups, labels))
-        note_contradictions(", ".join(dict.fromkeys(origin.values())), *together)
+        both = (np.concatenate([one[name] for name in checked.splits]) for one in (grouped.groups, labels))
+        note_contradictions(", ".join(dict.fromkeys(origin.values())), *both)
         label = datasets.ClassLabel(names=checked.label_names)
         splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
         return OwnRows(splits=splits, **vars(grouped))
