@@ -14,7 +14,7 @@ from huggingface_hub.errors import StrictDataclassError
 ROWS_FROM = "rows are counted from 0"  # as pandas and `datasets` count them; lines are counted from 1
 WEIGHTS_BARS = ("Loading weights", "Writing model shards")
 _ROW = re.compile(r"(?<!-)\brow \d")
-_PLURAL = re.compile(r"^((?:[\w-]+ )*?)([\w-]+?)(ies|s)\b")
+_PLURAL = re.compile(r"^((?:[\w-]+ )*?)([\w-]+?)(ies|(?<=ch)es|(?<=ss)es|s)\b")
 _NUMBER = re.compile(r"\[errno -?\d+\] ?", re.IGNORECASE)
 _said: set[tuple[str, str]] = set()
 

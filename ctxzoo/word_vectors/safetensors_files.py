@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.notices import count_of, on_one_line
 from ctxzoo.word_vectors.rows import RowSelection, RowStore
 
 MODEL_TYPE = "ctxzoo_word_embedding"
@@ -47,8 +47,8 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
                 kept.append(row)
     if lines != len(vectors):
         raise ValueError(
-            f"{words_path}: {lines} lines, expected {len(vectors)}, one for each row of {path.name}; the two files do "
-            "not belong together"
+            f"{words_path}: {count_of(lines, 'lines')}, expected {len(vectors)}, one for each row of {path.name}; the "
+            "two files do not belong together"
         )
     if len(kept) < len(vectors):
         vectors = vectors[torch.tensor(kept, dtype=torch.long)]

@@ -21,6 +21,7 @@ from ctxzoo.data.notices import count_of, line_of, on_one_line
         (1, "histories without a known event", "1 history without a known event"),
         (1, "known votes of legislators", "1 known vote of legislators"),
         (1, "n-grams", "1 n-gram"),
+        (1, "batches", "1 batch"),
     ],
 )
 def test_one_thing_is_in_the_singular(number: int, things: str, told: str) -> None:

@@ -54,7 +54,7 @@ def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
         tmp_path, data={"dataset": "sample", "batch_size": 100_000, "eval_batch_size": 64}
     ).build_data()
     data.setup()
-    with pytest.raises(ValueError, match="train has 1 batches for 2 processes, and each needs one; make the batches"):
+    with pytest.raises(ValueError, match="train has 1 batch for 2 processes, and each needs one; make the batches"):
         check_batches(data, ("validation",), 2)
     data.batch_size = 8
     check_batches(data, ("validation",), 2)

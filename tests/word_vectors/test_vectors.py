@@ -416,7 +416,7 @@ def test_safetensors_words_and_rows_must_match(tmp_path: Path) -> None:
     path = write_safetensors(tmp_path / "v.safetensors", ["a", "b"], matrix(["a", "b"]))
     words = tmp_path / "v.words.txt"
     for content, part in [
-        ("a\n", "1 lines, expected 2, one for each row of v.safetensors"),
+        ("a\n", "1 line, expected 2, one for each row of v.safetensors"),
         ("a\nb\nc\n", "3 lines, expected 2"),
         ("", "0 lines, expected 2"),
         ("a\n\nb\n", "line 2: the word is empty"),

@@ -102,7 +102,7 @@ def test_offsets_that_a_training_moves_are_moved_for_scores_too(
     assert main([*command, str(wrong)]) != 0
     assert "correct answer_start (or set --fix_answer_start to yes)" in capsys.readouterr().err
     assert main([*command, str(wrong), "--fix_answer_start", "yes", "--output", str(tmp_path / "moved.json")]) == 0
-    assert "1 offsets of answers, moved to the nearest occurrence" in capsys.readouterr().err
+    assert "1 offset of answers, moved to the nearest occurrence" in capsys.readouterr().err
     assert main([*command, str(right), "--output", str(tmp_path / "right.json")]) == 0
     moved, plain = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("moved", "right"))
     assert moved["metrics"] == plain["metrics"]
