@@ -11,13 +11,13 @@ from typing import Literal
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
 from .configuration_word_embedding import WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
+from .ops_checkpointing import call_recomputed
 from .ops_integers import as_integers
 from .ops_losses import IGNORED, token_classification_loss
 from .ops_text_checks import word_ids, word_mask
@@ -385,7 +385,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         losses = even * (~present.any(dim=-1)).to(weights.dtype)
         for column in range(self.config.num_positions):
             # The scores (P, V) are of one position at a time; those of all would be kept for the backward pass.
-            losses = losses + weights[:, column] * checkpoint(loss_at, column, use_reentrant=False)
+            losses = losses + weights[:, column] * call_recomputed(loss_at, column)
         return losses
 
     def _predicted(

@@ -29,22 +29,25 @@ class BetaLSTM(nn.Module):
     second direction is a stack of its own: its layers read its own states, from the last real step to the first.
 
     Args:
-        input_size: I.
-        hidden_size: H.
-        num_layers: layers, each over the whole sequence.
-        cell: one of `CELLS`; see `BetaLstmConfig`.
-        bias: whether there is one.
-        batch_first: tensors are (B, n, ...), not (n, B, ...).
-        bidirectional: a second stack reads from the end.
-        dropout: rate of locked dropout behind each layer, the last included: one mask for all steps of a sequence.
-        proj_size: 0; states are not projected.
-        device, dtype: of the parameters; default: those of torch.
-        weight_dropout: rate at which recurrent weights are left out for a whole sequence.
-        gate_eps: added to the parameters of the gates' distributions, and to Gamma draws.
-        gate_sampling: "sample": gates are drawn; "mean": they take their means; "auto": drawn in training only. The
-            noise of g2 and noisin follows it too.
-        gumbel_noise: see `BetaLstmConfig`.
-        gamma_prior: shapes of the prior, one number, or one for each Gamma variable of a unit.
+        input_size: Number I of features of each step.
+        hidden_size: Number H of units.
+        num_layers: Number of layers, each over the whole sequence; default: 1.
+        cell: Name of the cell, one of `CELLS`, see `BetaLstmConfig`; default: bibeta5.
+        bias: Whether the layers have a bias; default: True.
+        batch_first: Whether tensors are (B, n, ...) and not (n, B, ...); default: False.
+        bidirectional: Whether a second stack reads from the end; default: False.
+        dropout: Rate of locked dropout behind each layer, the last included, with one mask for all steps of a
+            sequence; default: 0.
+        proj_size: 0, since states are not projected.
+        device, dtype: Device and type of the parameters; default: those of torch.
+        weight_dropout: Rate at which recurrent weights are left out for a whole sequence; default: 0.
+        gate_eps: Number that is added to the parameters of the gates' distributions, and to Gamma draws; default:
+            0.001.
+        gate_sampling: How gates are made: "sample", drawn; "mean", their means; "auto", the default, drawn in training
+            only. The noise of g2 and noisin follows it too.
+        gumbel_noise: What the cell g2 draws anew at every step, see `BetaLstmConfig`; default: "step".
+        gamma_prior: Shapes of the prior, one number, or one for each Gamma variable of a unit; default: 0.5.
+
 
     Raises:
         ValueError: an unknown cell, a size below 1, a rate outside [0, 1), eps outside (0, 1), shapes that are not
@@ -113,9 +116,9 @@ class BetaLSTM(nn.Module):
         """Return a layer that goes on from the weights of an `nn.LSTM`; with the cell "lstm" it gives the same numbers.
 
         Args:
-            lstm: the layer.
-            cell: one of `CELLS` with the gates of an LSTM: lstm or noisin, the same in evaluation.
-            options: further arguments of `BetaLSTM`.
+            lstm: Layer of torch, of any size, with one direction or two.
+            cell: Name of a cell with the gates of an LSTM: lstm or noisin, the same in evaluation.
+            options: Further arguments of `BetaLSTM`, by name.
 
         Raises:
             ValueError: a cell whose gates have other blocks; projected states, dropout, which `nn.LSTM` does otherwise,
@@ -205,9 +208,10 @@ class BetaLSTM(nn.Module):
         """Read a batch of sequences, as `nn.LSTM` does.
 
         Args:
-            x: (n, B, I), or (B, n, I) with `batch_first`; (n, I) for one sequence; or a PackedSequence.
-            state: h_0 and c_0, (num_layers, B, H) each, twice as many with two directions; default: 0.
-            mask: (B, n) boolean or 0 and 1, real steps first; for tensors alone; default: all real.
+            x: Sequences of floats, (n, B, I), or (B, n, I) with `batch_first`; (n, I) for one sequence; or a
+                PackedSequence.
+            state: First states h_0 and c_0, (num_layers, B, H) each, twice as many with two directions; default: 0.
+            mask: Real steps of tensors, (B, n) boolean or 0 and 1, before those of padding; default: all are real.
 
         Returns:
             The output of the last layer in the form of x, and the state behind the last real step.

@@ -6,10 +6,9 @@ from typing import Literal
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 
-from .ops_checkpointing import call_checkpointed
+from .ops_checkpointing import call_checkpointed, call_recomputed
 from .ops_second_order_attention import Implementation, second_order_attention, second_order_weights
 
 # The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
@@ -152,10 +151,8 @@ class TokenwiseContextualizer(Contextualizer):
         inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
         if len(blocks) == 1:
             return _attend_block(gates, *inputs)
-        return torch.cat(
-            [checkpoint(_attend_block, gates[:, begin:end], *inputs, use_reentrant=False) for begin, end in blocks],
-            dim=1,
-        )
+        parts = [call_recomputed(_attend_block, gates[:, begin:end], *inputs) for begin, end in blocks]
+        return torch.cat(parts, dim=1)
 
     def _mean_weights(
         self, projected: torch.Tensor, gates: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor

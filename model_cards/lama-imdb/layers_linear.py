@@ -24,9 +24,10 @@ def make_linear(
     It is an `nn.Linear` and no subclass, which torch's dynamic quantisation would pass over.
 
     Args:
-        in_features, out_features: sizes.
-        fill_weight, fill_bias: of its parameters, by `transformers.initialization`.
-        bias: whether it has one.
+        in_features, out_features: Size of the input and of the output.
+        fill_weight, fill_bias: Functions that fill a parameter in place, by `transformers.initialization`; default for
+            the bias: zeros.
+        bias: Whether the layer has a bias; default: True.
     """
     layer: Any = nn.Linear(in_features, out_features, bias=bias, device="meta")
     layer = layer.to_empty(device=torch.get_default_device())
@@ -58,10 +59,10 @@ class MlpClassifier(nn.Module):
     """A classifier with one hidden layer: scores = W_2 dropout(relu(W_1 x + b_1)) + b_2.
 
     Args:
-        input_size: d.
-        hidden_size: rows of W_1.
-        num_labels: L.
-        rate: rate of dropout.
+        input_size: Size d of the input.
+        hidden_size: Size of the hidden layer, the rows of W_1.
+        num_labels: Number L of classes.
+        rate: Rate of dropout of the hidden layer in training, from 0 to 1.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_labels: int, rate: float) -> None:

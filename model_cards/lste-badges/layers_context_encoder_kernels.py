@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 from transformers import initialization as init
 
 from .layers_context_encoder_attention import Attention, AttentionAux, AttentionState, chosen, growing_state, with_past
 from .layers_context_encoder_density import APART, SpectralDensity
+from .ops_checkpointing import call_recomputed
 from .ops_context_encoder_density import frequency_features, log_squared_product
 from .ops_context_encoder_kernels import (
     at_least_single,
@@ -499,7 +499,7 @@ class ImplicitKernelAttention(KernelAttention):
         for start in range(0, number, POSITIONS):
             part = slice(start, start + POSITIONS)
             of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
-            parts.append(checkpoint(self._features, *of_part, use_reentrant=False, preserve_rng_state=False))
+            parts.append(call_recomputed(self._features, *of_part))
         of_queries, of_keys, divergence, copula_term = zip(*parts, strict=True)
         terms = None if copula_term[0] is None else torch.cat(copula_term, dim=1)
         return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1), terms

@@ -16,8 +16,8 @@ from typing import Literal, get_args
 
 import torch
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
+from .ops_checkpointing import call_recomputed
 from .ops_context_encoder_kernels import attend, visible_keys
 from .ops_context_encoder_pairwise import fused_attention
 from .ops_dropout import dropout
@@ -377,11 +377,11 @@ def factorised_attention(
     for begin in range(0, num_queries, size) if size != num_queries else (0,):
         here = slice(begin, begin + size)
         arguments = query[:, :, here], stacked_keys[..., here, :], stacked_values[..., here, :], sums, counts[:, here]
-        if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-            # So the prefix sums of one chunk only exist at a time in the backward pass too.
-            part, sums = checkpoint(_causal_chunk, *arguments, order, distinct, eps, use_reentrant=False)
-        else:
+        if torch.compiler.is_compiling():
             part, sums = _causal_chunk(*arguments, order, distinct, eps)
+        else:
+            # So the prefix sums of one chunk only exist at a time in the backward pass too.
+            part, sums = call_recomputed(_causal_chunk, *arguments, order, distinct, eps)
         parts.append(part)
     enough = counts >= (order - 1 if distinct else 1)
     out = torch.cat(parts, dim=2) * enough[:, None, :, None]
