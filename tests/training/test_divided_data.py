@@ -293,7 +293,7 @@ def test_a_rare_label_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "the lamp is odd,other\n")
     with reading_notes() as notes:
         module("text-classification", path)
-    said = "1 texts, all in train: it is neither validated nor tested; add some, or correct it where it is a slip"
+    said = "1 text, all in train: it is neither validated nor tested; add some, or correct it where it is a slip"
     assert f"note: {path}, label 'other': {said}" in notes.lines()
 
 
