@@ -1,15 +1,14 @@
 """The Beta-LSTM on music: its tables, made from results files, and what is known from elsewhere.
 
-A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over the pieces of the
-test split, with the seeds that both models have.
+A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -31,7 +30,7 @@ from ctxzoo.tasks.polyphonic_music.run import CELLS, PRIOR
 
 RECIPE, FLOORS_RECIPE, GATES_RECIPE = "music_beta_lstm", "music_floors", "music_gates"
 DATASET = "ctxzoo-data/polyphonic_music"
-NLL, VALIDATION_NLL, STEPS = "test/nll", "validation/nll", "test/steps"
+NLL, VALIDATION_NLL = "test/nll", "validation/nll"
 SETS = {
     "JSB chorales": "jsb_chorales",
     "Nottingham": "nottingham",
@@ -61,7 +60,7 @@ Runs = list[RunResult]
 
 def chorales(results: Runs) -> str:
     """Return every cell on the chorales: scores, length and cost of the training, the difference to the lstm."""
-    headings = ["cell", *(column.heading for column in COLUMNS), f"test − `{BASE}` (p over pieces)"]
+    headings = ["cell", *(column.heading for column in COLUMNS), f"test − `{BASE}` (p over seeds)"]
     rows, missing = [], []
     for cell in CELLS:
         runs = runs_of(results, cell, JSB)
@@ -97,7 +96,7 @@ def sets(results: Runs) -> str:
         rows.append([shown(cell), *(_score(runs) if runs or cell in COMPARED else NOTHING for runs in of_sets)])
     for cell in COMPARED[1:]:
         pairs = zip(found[cell], found[BASE], strict=True)
-        rows.append([f"{shown(cell)} − {shown(BASE)} (p over pieces)", *(difference(*pair) for pair in pairs)])
+        rows.append([f"{shown(cell)} − {shown(BASE)} (p over seeds)", *(difference(*pair) for pair in pairs)])
     commands = []
     for column, name in enumerate(SETS.values()):
         missing = [cell for cell in COMPARED if not found[cell][column]]
@@ -177,8 +176,8 @@ def runs_of(results: Sequence[RunResult], cell: str, config: str, name: str = ""
 
 
 def difference(ours: Runs, base: Runs) -> str:
-    """Write the difference of the nats of a step with its p over pieces, over the seeds that both have."""
-    return common_seeds_cell(ours, base, NLL, STEPS, digits=3)
+    """Write the difference of the nats of a step with its p over seeds."""
+    return seeds_cell(ours, base, NLL, digits=3)
 
 
 def shown(cell: str) -> str:

@@ -1,15 +1,14 @@
 """The Beta-LSTM as a language model of the Penn Treebank: its table, made from results files, beside models of counts.
 
-A cell of the table is the mean and sample standard deviation over seeds. Differences are tested over the lines of the
-test split, with the seeds that both models have.
+A cell of the table is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -31,7 +30,7 @@ from reports.tables_beta_lstm import shown
 
 RECIPE, FLOORS_RECIPE = "ptb_beta_lstm", "ptb_floors"
 DATASET = "ctxzoo-data/ptb_text"
-PERPLEXITY, NLL, TOKENS = "test/perplexity", "test/nll", "test/tokens"
+PERPLEXITY, NLL = "test/perplexity", "test/nll"
 BASE = "lstm"  # with which the others are compared
 COMPARED = (BASE, "coupled", "g2", "beta", "bibeta5")  # that the table needs
 FLOOR_LABELS = {
@@ -56,7 +55,7 @@ COLUMNS = (
 
 def penn_treebank(results: Runs) -> str:
     """Return the perplexity of the counts, of every cell, and of runs under a name, with differences to the lstm."""
-    headings = ["model", *(column.heading for column in COLUMNS), f"nats of a token − `{BASE}` (p over lines)"]
+    headings = ["model", *(column.heading for column in COLUMNS), f"nats of a token − `{BASE}` (p over seeds)"]
     rows, missing = [], []
     for floor in FLOORS:
         runs = _runs_of(results, floor, recipe=FLOORS_RECIPE)
@@ -106,8 +105,8 @@ def _cells(runs: Runs, base: Runs, cell: str) -> list[str]:
 
 
 def _difference(ours: Runs, base: Runs) -> str:
-    """Write the difference of the nats of a token with its p over lines, over the seeds that both have."""
-    return common_seeds_cell(ours, base, NLL, TOKENS, digits=3)
+    """Write the difference of the nats of a token with its p over seeds."""
+    return seeds_cell(ours, base, NLL, digits=3)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"beta-lstm-ptb": penn_treebank}

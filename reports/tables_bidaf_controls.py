@@ -48,6 +48,7 @@ ROWS = (
     Control("second_dropout", ADADELTA, "baseline"),
     Control("sinusoidal", ADADELTA, "second_dropout"),
     Control("learned", ADADELTA, "second_dropout"),
+    Control("learned_char7", ADADELTA, "baseline"),
     Control("learned_attention_residual", ADADELTA, "learned"),
     Control("learned", ADAMW),
     Control("learned_attention", ADAMW, "learned"),

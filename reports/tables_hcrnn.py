@@ -1,15 +1,14 @@
 """Session recommendation: tables of HCRNN, of the models beside it and of what is to beat, made from results files.
 
-A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over the sessions of the
-test split, with the seeds that both models have.
+A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -117,7 +116,7 @@ def _difference_rows(results: Runs, models: Iterable[str], name: str = "") -> li
 
 def _difference_row(label: str, base_label: str, ours: Runs, base: Runs) -> list[str]:
     cells = [difference(ours, base, score) for score in (RECALL, RANK)]
-    return [f"{label} − {base_label} (p over sessions)", NOTHING, NOTHING, *cells]
+    return [f"{label} − {base_label} (p over seeds)", NOTHING, NOTHING, *cells]
 
 
 def _missing(results: Runs, models: Iterable[str], name: str = "", options: str = "") -> list[str]:
@@ -186,8 +185,8 @@ def runs_of(results: Sequence[RunResult], model: str, dataset: str, name: str = 
 
 
 def difference(ours: Runs, base: Runs, score: str) -> str:
-    """Write the difference of a test score, in percent, with its p over sessions, over the seeds that both have."""
-    return common_seeds_cell(ours, base, f"test/{score}", "test/predictions", 100)
+    """Write the difference of a test score, in percent, with its p over seeds."""
+    return seeds_cell(ours, base, f"test/{score}")
 
 
 VALIDATION_COLUMN = metric("validation Recall@20", f"validation/{RECALL}")

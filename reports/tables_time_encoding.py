@@ -1,15 +1,14 @@
 """Next event: tables of encodings of time and of what is to beat, made from results files.
 
-A cell is the mean and sample standard deviation over seeds. Differences are tested over the histories of the test
-split, with the seeds that both models have.
+A cell is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxzoo.results.example_comparison import common_seeds_cell
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -80,7 +79,7 @@ def badges(results: Runs) -> str:
         for base in STATIONARY:
             first, second = (runs_of(results, one) for one in (ours, base))
             if first and second:
-                label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over histories)"
+                label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over seeds)"
                 rows.append(
                     [label, NOTHING, NOTHING, difference(first, second, RECALL), difference(first, second, RANK)]
                 )
@@ -112,8 +111,8 @@ def runs_of(results: Sequence[RunResult], variant: str) -> Runs:
 
 
 def difference(ours: Runs, base: Runs, score: str) -> str:
-    """Write the difference of a test score, in percent, with its p over histories, over the seeds that both have."""
-    return common_seeds_cell(ours, base, f"test/{score}", "test/predictions", 100)
+    """Write the difference of a test score, in percent, with its p over seeds."""
+    return seeds_cell(ours, base, f"test/{score}")
 
 
 def _scores(runs: Runs) -> list[str]:

@@ -20,6 +20,7 @@ from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 # Four steps of ours, C major to G major, so that cards hold no step of a dataset.
 EXAMPLE = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50], [34, 41, 46, 50]]
 LIKELIEST = 4  # keys that the programs of a card show
+CONSTANT_FROM = 1.0  # weight of the prior from which gates learn nothing, see results/music_gates
 PICTURE_PROMPT, PICTURE_STEPS = 16, 48  # steps of roll.png
 
 _READ = """\
@@ -86,6 +87,11 @@ class PolyphonicMusicCard(TaskCard):
             "where it is unsure."
         )
         yield "A step is as long as in its training data; music at another grid is another language to it."
+        if getattr(config, "kl_lambda", 0) >= CONSTANT_FROM:
+            yield (
+                "With so heavy a prior its gates are a half at every step, whatever it reads: with gates set to a half it "
+                "has the same score to the third digit. It shows what noise in training does, not what gates learn."
+            )
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(

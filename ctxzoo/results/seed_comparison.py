@@ -1,0 +1,51 @@
+"""Two models compared over their seeds: what another training of each would give."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from scipy import stats
+
+from ctxzoo.results.comparison import PairedTest
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import NOTHING
+
+ONE_SEED = "one seed"
+
+
+def compare_seeds(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
+    """Return Welch's t-test of two models over their seeds (two-sided; the variances may differ).
+
+    Where all runs of each model have one score, p is 1 if these are equal, else 0.
+
+    Args:
+        first, second: A run for each seed, two or more.
+        metric: Name of the score.
+
+    Raises:
+        ValueError: A model has fewer than two runs.
+    """
+    ours, theirs = ([run.metrics[metric] for run in runs] for runs in (first, second))
+    if min(len(ours), len(theirs)) < 2:
+        raise ValueError(f"{len(ours)} and {len(theirs)} runs; a test over seeds needs two or more of each model")
+    difference = statistics.fmean(ours) - statistics.fmean(theirs)
+    if len(set(ours)) == len(set(theirs)) == 1:
+        return PairedTest(difference, float(difference == 0))
+    return PairedTest(difference, float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue))
+
+
+def seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str, digits: int = 2) -> str:
+    """Write ``-0.20 (p = 0.031)``, ``-0.20 (one seed)`` without a test, a dash where the data are not the same.
+
+    Args:
+        first, second, metric: See `compare_seeds`.
+        digits: Digits of the difference behind the point.
+    """
+    data = {(run.dataset, run.data["fingerprint"]) for run in (*first, *second)}
+    if not first or not second or len(data) > 1:
+        return NOTHING
+    if min(len(first), len(second)) > 1:
+        return compare_seeds(first, second, metric).cell(digits)
+    ours, theirs = (statistics.fmean(run.metrics[metric] for run in runs) for runs in (first, second))
+    return f"{round(ours - theirs, digits) + 0.0:+.{digits}f} ({ONE_SEED})"
