@@ -89,8 +89,8 @@ class PolyphonicMusicCard(TaskCard):
         yield "A step is as long as in its training data; music at another grid is another language to it."
         if getattr(config, "kl_lambda", 0) >= CONSTANT_FROM:
             yield (
-                "With so heavy a prior its gates are a half at every step, whatever it reads: with gates set to a half it "
-                "has the same score to the third digit. It shows what noise in training does, not what gates learn."
+                "With so heavy a prior its gates are a half at every step, whatever it reads: with gates set to a half "
+                "it has the same score to the third digit. It shows what noise in training does, not what gates learn."
             )
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
