@@ -120,16 +120,18 @@ def discounts_of(counts: Ids) -> Floats:
     """Return (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
 
     With n_k the number of n-grams of count k and Y = n_1 / (n_1 + 2 n_2) it is 0, and k - (k + 1) Y n_(k+1) / n_k for k
-    from 1 to 3, but never below 0. Where one of n_1 to n_4 is 0, in small texts, it is Y for all (Ney, Essen and Kneser
-    1994).
+    from 1 to 3. Where one of n_1 to n_4 or of these is 0 or below, in small texts, it is Y for all (Ney, Essen and
+    Kneser 1994); without any n-gram of count 1, as in text that repeats itself, it is 0.5, so that a word that was
+    never seen behind a context has some probability there.
     """
     once, twice, thrice, four = (int((counts == count).sum()) for count in (1, 2, 3, 4))
-    single = once / (once + 2 * twice) if once else 0.0
+    single = once / (once + 2 * twice) if once else 0.5
+    alike = np.array([0.0, single, single, single])
     if not (once and twice and thrice and four):
-        return np.array([0.0, single, single, single])
+        return alike
     ratios = (twice / once, thrice / twice, four / thrice)
     modified = [count - (count + 1) * single * ratio for count, ratio in enumerate(ratios, start=1)]
-    return np.array([0.0, *modified]).clip(min=0.0)
+    return np.array([0.0, *modified]) if min(modified) > 0 else alike
 
 
 def _padded(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:

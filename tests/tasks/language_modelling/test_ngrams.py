@@ -39,7 +39,7 @@ def reference(train: np.ndarray, order: int, words: int, test: np.ndarray) -> li
     discounts = {}
     for length, of_length in counts.items():
         n = [sum(value == count for value in of_length.values()) for count in range(5)]
-        y = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.0
+        y = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.5
         modified = 0 not in n[1:]
         discounts[length] = [0.0, *(k - (k + 1) * y * n[k + 1] / n[k] if modified else y for k in (1, 2, 3))]
 
@@ -104,7 +104,15 @@ def test_discounts_by_hand() -> None:
     expected = [0, 1 - 2 * 0.5 * 3 / 6, 2 - 3 * 0.5 * 2 / 3, 3 - 4 * 0.5 / 2]
     assert discounts_of(counts).tolist() == pytest.approx(expected)
     assert discounts_of(counts[:9]).tolist() == [0, 0.5, 0.5, 0.5]
-    assert discounts_of(np.array([3, 3])).tolist() == [0, 0, 0, 0]
+    assert discounts_of(np.array([3, 3])).tolist() == [0, 0.5, 0.5, 0.5]
+    many = np.repeat([1, 2, 3, 4], [1, 1, 9, 1])  # 2 - 3 Y n_3 / n_2 is below 0
+    assert discounts_of(many).tolist() == [0, *[pytest.approx(1 / 3)] * 3]
+
+
+def test_a_text_that_repeats_itself_leaves_other_words_a_probability() -> None:
+    """Every pair of it occurs three times, so that no count is 1."""
+    model = KneserNey(ids("ab", "ab", "ab"), 2, words=5, end_id=END)
+    assert (model.probabilities(ids("ba", "c")) > 0).all()
 
 
 def test_what_is_refused() -> None:
