@@ -140,4 +140,4 @@ def test_the_penn_treebank_is_near_the_published_number() -> None:
     data = LanguageModellingDataModule(**TEXT_DATASETS["ptb"])
     data.setup()
     found = {name: score_floor(fit_floor(name, data), data.stream("test"))["perplexity"] for name in FLOORS}
-    assert found == pytest.approx({"unigram": 639.40, "bigram": 185.70, "kneser_ney_5": 141.17}, abs=0.01)
+    assert found == pytest.approx({"unigram": 639.30, "bigram": 185.70, "kneser_ney_5": 141.17}, abs=0.01)
