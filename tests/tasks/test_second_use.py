@@ -37,6 +37,7 @@ class Problem:
         ask: Makes of a row what `predict` is asked.
         options: Arguments that say where in the rows what stands, for every command.
         evaluate_options: Further ones of `evaluate`.
+        predict_options: Further ones of `predict`, so that it writes little.
         shapes: Those in which its readers take the rows; the first is the one of the training.
         write: Writes one of them.
     """
@@ -46,6 +47,7 @@ class Problem:
     ask: Callable[[Row], Row] = lambda row: row
     options: Sequence[str] = ()
     evaluate_options: Sequence[str] = ()
+    predict_options: Sequence[str] = ()
     shapes: Sequence[str] = TABLES
     write: Callable[[str, Sequence[Row], Path], Path] = write_shape
 
@@ -214,10 +216,11 @@ PROBLEMS = (
         shapes=("conll", "tsv", "crlf", "bom", "jsonl", "parquet", "folder"),
         write=write_tags,
     ),
-    Problem("polyphonic-music", pieces, shapes=("jsonl", "parquet", "folder")),
+    Problem("polyphonic-music", pieces, predict_options=("--steps", "4"), shapes=("jsonl", "parquet", "folder")),
     Problem(
         "language-modelling",
         lines,
+        predict_options=("--words", "2"),
         shapes=("txt", "txt_crlf", "txt_bom", "csv", "gz", "headless", "jsonl", "parquet", "folder"),
         write=write_lines,
     ),
@@ -271,7 +274,7 @@ class Used:
     def answers(self, file: Path, shape: str) -> list[dict[str, Any]]:
         """Return what `predict` adds to the rows of a file, its numbers rounded: batches change their last digits."""
         out = file.parent / "answers.jsonl"
-        options = self.named(shape, self.problem.options)
+        options = [*self.named(shape, self.problem.options), *self.problem.predict_options]
         self.run("predict", self.checkpoint, "--file", str(file), "--output", str(out), *options)
         own = {*self.rows[0], "tags", "remark", *map(str, range(9))} - {"id"}
         found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]

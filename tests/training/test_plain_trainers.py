@@ -32,16 +32,21 @@ def on_devices(folder: Path, devices: int, *problems: str) -> list[dict[str, Any
     return [json.loads((folder / f"{devices}-{rank}.json").read_text()) for rank in range(devices)]
 
 
-def check_shared(problem: str, both: list[dict[str, Any]], alone: dict[str, Any]) -> None:
+def find_alone(problem: str, folder: Path) -> dict[str, Any]:
+    """Return what this process finds by itself."""
+    return scores_and_rows(tiny_run(ZOO_TRAININGS[problem], folder), plain_trainer(folder, devices=1))
+
+
+def check_shared(problem: str, both: list[dict[str, Any]], by_one: dict[str, Any]) -> None:
     """Two processes score as one does, and predict every row once between them."""
     first, second = (one[problem] for one in both)
-    assert first["scores"] == pytest.approx(alone["scores"], rel=1e-4, abs=1e-4)
+    assert first["scores"] == pytest.approx(by_one["scores"], rel=1e-4, abs=1e-4)
     assert first["scores"] == second["scores"]
     assert first["validated"] == second["validated"]
     if problem == "language-modelling":  # one stream, which each reads whole
-        assert first["rows"] == second["rows"] == alone["rows"]
+        assert first["rows"] == second["rows"] == by_one["rows"]
     else:
-        assert sorted(first["rows"] + second["rows"]) == sorted(alone["rows"])
+        assert sorted(first["rows"] + second["rows"]) == sorted(by_one["rows"])
         assert first["rows"]
         assert second["rows"]
 
@@ -60,13 +65,12 @@ def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: 
 
 
 def test_two_devices_share_the_rows(tmp_path: Path) -> None:
-    alone = scores_and_rows(tiny_run(ZOO_TRAININGS[QUICK], tmp_path), plain_trainer(tmp_path, devices=1))
-    check_shared(QUICK, on_devices(tmp_path, 2, QUICK), alone)
+    check_shared(QUICK, on_devices(tmp_path, 2, QUICK), find_alone(QUICK, tmp_path))
 
 
 @pytest.mark.slow
 def test_two_devices_share_the_rows_of_every_problem(tmp_path: Path) -> None:
     problems = [problem for problem in ZOO_TRAININGS if problem != QUICK]
-    both, (alone,) = on_devices(tmp_path, 2, *problems), on_devices(tmp_path, 1, *problems)
+    both = on_devices(tmp_path, 2, *problems)
     for problem in problems:
-        check_shared(problem, both, alone[problem])
+        check_shared(problem, both, find_alone(problem, tmp_path))
