@@ -34,7 +34,9 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluation import evaluate
+from ctxzoo.tasks.question_answering.evaluation import article_scores, evaluate
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+from ctxzoo.training.scoring import task_of
 
 RECIPE = "small_reader"
 UNKNOWN = "unknown_words"  # the metric: percent of the words of a split
@@ -90,6 +92,9 @@ def main(settings: Settings) -> None:
             split: evaluate(temporary, whole.dataset, split, progress=settings.progress, **options) for split in splits
         }
         rounded = AutoModelForQuestionAnswering.from_pretrained(temporary)
+        task = task_of(QuestionAnsweringTask, temporary)
+    if rounded.config.squad_version == "2.0":
+        task.no_answer_threshold = rounded.config.no_answer_threshold
     result = replace(
         whole,
         split=settings.score,
@@ -100,6 +105,7 @@ def main(settings: Settings) -> None:
         },
         settings={**whole.settings, "keep_words": settings.keep_words, "weights": "float16"},
         parameters={**whole.parameters, "total": sum(p.numel() for p in rounded.parameters())},
+        per_example=article_scores(task, small_data, settings.score, progress=settings.progress),
         command=f"{whole.command} && {command_line()}",
         created=utc_now(),
         tag=tag,

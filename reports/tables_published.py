@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from scipy.stats import binomtest
+from scipy import stats
 
 from ctxzoo.hub.published import Published
 from ctxzoo.results.result import RunResult
@@ -77,15 +77,38 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
 
 
 def interval(run: RunResult, task: str) -> str:
-    """Write Wilson's interval of right answers, in percent; a dash where a test text is not right or wrong."""
+    """Write the interval of right answers, in percent: over articles where the run keeps them, else Wilson's.
+
+    A dash where a test text is not right or wrong.
+    """
     metric = "exact" if task == "question-answering" else "accuracy"
+    right_of, questions_of = (run.per_example.get(f"{run.split}/articles/{name}") for name in (metric, "questions"))
+    if right_of and questions_of:
+        low, high = clustered_interval(right_of, questions_of)
+        return f"{NAMES.get(metric, metric)} {100 * low:.1f} to {100 * high:.1f}, over {len(right_of)} articles"
     percentage = run.metrics.get(f"{run.split}/{metric}")
     texts = run.metrics.get(f"{run.split}/total", TEST_TEXTS.get((run.dataset, run.fold)))
     if percentage is None or texts is None or task == "token-classification":
         return NOTHING
     right = round(percentage * texts / 100)
-    found = binomtest(right, int(texts)).proportion_ci(method="wilson")
+    found = stats.binomtest(right, int(texts)).proportion_ci(method="wilson")
     return f"{NAMES.get(metric, metric)} {100 * found.low:.1f} to {100 * found.high:.1f}"
+
+
+def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a share that was seen in clusters, of which others might have been drawn.
+
+    The share is a ratio of two sums over clusters; the variance is that of the linearised ratio (Cochran 1977, section
+    6.3), taken as Student's t with one degree of freedom less than there are clusters.
+
+    Args:
+        right, total: What counts, and all, in each of two clusters or more.
+    """
+    clusters, share = len(total), sum(right) / sum(total)
+    squares = sum((one - share * of) ** 2 for one, of in zip(right, total, strict=True))
+    error = (clusters / (clusters - 1) * squares) ** 0.5 / sum(total)
+    reach = float(stats.t.ppf(0.975, clusters - 1)) * error
+    return share - reach, share + reach
 
 
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:

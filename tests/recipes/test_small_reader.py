@@ -44,6 +44,11 @@ def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys
     assert result.parameters["total"] == sum(p.numel() for p in model.parameters())
     scores = evaluate(str(folder), "sample", progress=False)
     assert result.metrics["test/f1_at_threshold"] == pytest.approx(scores["f1_at_threshold"], rel=1e-4)
+    kept = {name: result.per_example[f"test/articles/{name}"] for name in ("questions", "exact", "f1")}
+    assert len(kept["questions"]) > 1  # the sample has several articles
+    for name in ("exact", "f1"):  # the articles add up to the split, at the model's threshold
+        share = 100 * sum(kept[name]) / sum(kept["questions"])
+        assert share == pytest.approx(scores[f"{name}_at_threshold"], rel=1e-4)
     assert f"| keep_words | {6} |" in (folder / "README.md").read_text()
     assert "test/unknown_words" in capsys.readouterr().out
 

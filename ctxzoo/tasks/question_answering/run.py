@@ -9,6 +9,7 @@ from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.data import LEFT_OUT, SquadDataModule
+from ctxzoo.tasks.question_answering.evaluation import article_scores
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
 from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.task import ZooTask
@@ -52,3 +53,9 @@ class ReaderRun(ZooRun):
         if data.left_out_source is not None and "test" in splits:
             left.append(LEFT_OUT)
         return scores | score_splits(task, data, tuple(left), progress=progress)
+
+    def per_example(
+        self, task: QuestionAnsweringTask, data: SquadDataModule, splits: tuple[str, ...]
+    ) -> dict[str, list[float]]:
+        """Return what `article_scores` gives of the split that results are of."""
+        return article_scores(task, data, self.spec.score, progress=self.trainer.progress)
