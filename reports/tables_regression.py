@@ -24,7 +24,7 @@ from ctxzoo.tasks.regression.data import BEST_TEST, SETS, VALIDATION
 
 RECIPE = "regression_ika"
 SPLITS = 10
-TEST_TO_TRAIN = 1 / 8  # rows of test to those of training, for the corrected test
+TEST_TO_TRAIN = {VALIDATION: 1 / 8, BEST_TEST: 1 / 9}  # rows of test to those of training, for the corrected test
 MODELS = {
     "mean": "mean of the training rows",
     "ridge": "ridge regression",
@@ -130,7 +130,7 @@ def _difference(results: Runs, model: str, name: str, protocol: str) -> str:
     if len(common) < 2:
         return NOTHING
     first, second = ({place: each[place] for place in common} for each in (ours, base))
-    return paired_test(first, second, TEST_TO_TRAIN).cell()
+    return paired_test(first, second, TEST_TO_TRAIN[protocol]).cell()
 
 
 def _cell(runs: Runs) -> str:
