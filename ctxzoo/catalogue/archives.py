@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 from ctxzoo.catalogue.entry import RawFileError
 
@@ -31,6 +31,23 @@ def zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
                 raise _too_large(path)
             yield lambda name: _content(archive, name).decode("utf-8")
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
+        raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
+
+
+@contextmanager
+def zip_lines(path: Path, name: str) -> Iterator[IO[bytes]]:
+    """Give one member of a zip file, line by line; the others may be as large as they are, and are not read.
+
+    Raises:
+        RawFileError: the file is no zip file, or damaged; no such member; it holds more than `LARGEST_UNPACKED`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(name).file_size > LARGEST_UNPACKED:
+                raise _too_large(path)
+            with archive.open(name) as member:  # which ends where its header says
+                yield member
+    except (zipfile.BadZipFile, KeyError, zlib.error, EOFError) as error:
         raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
 
 

