@@ -24,7 +24,9 @@ class Score:
     higher: bool = True
 
 
-DEFAULTS = ("", "start")  # names of runs with the settings of the defaults; "start": BiDAF's since w_cq begins narrower
+# Names of runs with the settings of the defaults; "start": BiDAF's since w_cq begins narrower; of a set with several
+# parts the default one.
+DEFAULTS = ("", "start", "airline")
 ACCURACY = Score("test/accuracy", "accuracy")
 # Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
 SCORES: dict[str | tuple[str, str], Score] = {
@@ -38,6 +40,7 @@ SCORES: dict[str | tuple[str, str], Score] = {
     **dict.fromkeys(
         ("citeulike_hcrnn", "session_baselines", "session_floors"), Score("test/recall_at_20", "recall@20")
     ),
+    "regression_ika": Score("test/rmse", "RMSE", higher=False),
     "badges_lste": Score("test/recall_at_1", "recall@1"),
     **dict.fromkeys(("roll_call_nipen", "roll_call_floors"), Score("test/log_likelihood", "log-likelihood")),
     "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
@@ -49,43 +52,48 @@ SCORES: dict[str | tuple[str, str], Score] = {
 
 def recipes(results: Sequence[RunResult]) -> str:
     """Return a row for each recipe and dataset of the catalogue, sorted; dashes where no run is published."""
-    pairs = sorted((recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses)
-    return markdown_table(HEADINGS, [_row(recipe, dataset, results) for recipe, dataset in pairs], left=4)
+    pairs = {(recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses}
+    pairs |= {(run.recipe, run.dataset) for run in results if run.dataset in ENTRIES}
+    return markdown_table(HEADINGS, [_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4)
 
 
 def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
     score = SCORES.get((recipe, dataset), SCORES.get(recipe, ACCURACY))
     start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
-    runs = _shown_row([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
-    if not runs:
+    rows = _shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
+    if not rows:
         return [*start, *[NOTHING] * 5]
+    runs = [run for row in rows for run in row]
+    label = ", ".join(part for part in (runs[0].variant, runs[0].tag) if part)
+    scores = [[run.metrics[score.metric] for run in row] for row in rows]
+    means = sorted(map(statistics.fmean, scores))
     return [
         *start,
-        ", ".join(part for part in (runs[0].variant, runs[0].tag) if part),
+        label if len(rows) == 1 else f"{len(rows)} rows",
         str(len(runs)),
         minutes(runs),
         f"{max(run.peak_memory_mb for run in runs):,.0f}",
-        f"{score.name} {mean_and_deviation([run.metrics[score.metric] for run in runs])}",
+        f"{score.name} {mean_and_deviation(scores[0]) if len(rows) == 1 else f'{means[0]:.2f} to {means[-1]:.2f}'}",
     ]
 
 
-def _shown_row(runs: Sequence[RunResult], score: Score) -> Sequence[RunResult]:
-    """Return the runs of one row: of those with the settings of the defaults, where there are any, and the most runs
-    the one that has the best score.
+def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
+    """Return the rows that are shown: of those with the settings of the defaults, where there are any, those of the
+    most epochs, and of these the ones with the most runs; of several the one that is best on validation, where they
+    have it, and else all.
     """
     rows: dict[tuple[str, ...], list[RunResult]] = defaultdict(list)
     for run in runs:
         if score.metric in run.metrics:
             rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
     rows = {key: found for key, found in rows.items() if key[0] in DEFAULTS} or rows
-    if not rows:
-        return []
-    most = max(len(found) for found in rows.values())
+    sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
+    largest = [rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())]
+    chosen_by = score.metric.replace("test/", "validation/")
+    if not largest or any(chosen_by not in run.metrics for found in largest for run in found):
+        return largest
     sign = 1 if score.higher else -1
-    return max(
-        (found for found in rows.values() if len(found) == most),
-        key=lambda found: sign * statistics.fmean(run.metrics[score.metric] for run in found),
-    )
+    return [max(largest, key=lambda found: sign * statistics.fmean(run.metrics[chosen_by] for run in found))]
 
 
 def _settings(run: RunResult) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from reports.tables_recipes import recipes
@@ -13,7 +14,8 @@ def rows_of(results: list[Any]) -> dict[tuple[str, str], list[str]]:
 
 def run(variant: str, seed: int, accuracy: float, **changes: Any) -> Any:
     place = {"recipe": "document_lama", "architecture": "lama", "dataset": "ctxzoo-data/reuters8"}
-    return make_run(variant, seed=seed, metrics={"test/accuracy": accuracy}, **(place | changes))
+    metrics = {"test/accuracy": accuracy, "validation/accuracy": accuracy} | changes.pop("metrics", {})
+    return make_run(variant, seed=seed, metrics=metrics, **(place | changes))
 
 
 REUTERS = ("recipes/document_lama.py", "ctxzoo-data/reuters8")
@@ -35,10 +37,30 @@ def test_the_row_of_the_defaults_with_the_most_runs_is_shown() -> None:
     assert cells[1:] == ["lama", "2", "1.5", "2,048", "accuracy 91.00 ± 1.41"]
 
 
+def test_the_variant_is_chosen_on_validation() -> None:
+    better = run("cnn", 1, 80.0, metrics={"validation/accuracy": 95.0})
+    assert rows_of([run("lama", 1, 90.0), better])[REUTERS][1::4] == ["cnn", "accuracy 80.00"]
+
+
+def test_where_nothing_is_validated_all_rows_are_shown() -> None:
+    fitted = [replace(run(name, 1, value), metrics={"test/accuracy": value}) for name, value in (("a", 80), ("b", 90))]
+    assert rows_of(fitted)[REUTERS][1::4] == ["2 rows", "accuracy 80.00 to 90.00"]
+
+
+def test_runs_of_fewer_epochs_are_no_row_of_the_defaults() -> None:
+    short = [run("lama", seed, 99.0, settings={"epochs": 1}) for seed in (1, 2)]
+    assert rows_of([*short, run("lama", 3, 90.0, settings={"epochs": 4})])[REUTERS][-1] == "accuracy 90.00"
+
+
+def test_data_that_only_results_name_has_a_row() -> None:
+    found = rows_of([run("both", 1, 90.0, recipe="default_text_classifier")])
+    assert found["recipes/default_text_classifier.py", "ctxzoo-data/reuters8"][1] == "both"
+
+
 def test_the_settings_of_the_defaults_may_have_a_name() -> None:
     place = {"recipe": "squad_bidaf", "architecture": "bidaf", "dataset": "ctxzoo-data/squad_v1_mini"}
     runs = [
-        make_run(name, tag=tag, metrics={"test/f1": f1}, **place)
+        make_run(name, tag=tag, metrics={"test/f1": f1, "validation/f1": f1}, **place)
         for name, tag, f1 in (("char7", "", 60.0), ("char7", "start", 65.0), ("char7", "reader", 70.0))
     ]
     assert rows_of(runs)["recipes/squad_bidaf.py", "ctxzoo-data/squad_v1_mini"][1] == "char7, start"
@@ -50,8 +72,10 @@ def test_named_settings_are_shown_where_no_others_are() -> None:
 
 def test_a_score_that_is_better_when_lower() -> None:
     wiki = {"recipe": "wikipedia_attention_cbow", "dataset": "ctxzoo-data/wikipedia_en_2015"}
+    scores = {"cbow": 9.0, "best": 7.0}
     runs = [
-        make_run(name, metrics={"test/perplexity": value}, **wiki) for name, value in (("cbow", 9.0), ("best", 7.0))
+        make_run(name, metrics={"test/perplexity": value, "validation/perplexity": value}, **wiki)
+        for name, value in scores.items()
     ]
     cells = rows_of(runs)["recipes/wikipedia_attention_cbow.py", "ctxzoo-data/wikipedia_en_2015"]
     assert (cells[1], cells[-1]) == ("best", "perplexity 7.00")
