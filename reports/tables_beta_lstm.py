@@ -1,4 +1,4 @@
-"""The Beta-LSTM on music: its tables, made from results files, and what is known from elsewhere.
+"""The Beta-LSTM on music: its tables, made from results files.
 
 A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
@@ -50,9 +50,6 @@ OPTIONS = {
 }
 COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")  # that all sets need
 FLOORS = {KEY_FREQUENCY: "how often each key sounds", KEY_MARKOV: "each key by whether it sounded before"}
-# The authors' cells in a loop of ours, one piece in an update, clipping behind the backward pass, at most 30 epochs,
-# one seed, on the chorales: validation and test nats of a step, and the best epoch.
-REFERENCE = {"lstm": (8.675, 8.687, 20), "bibeta5": (8.579, 8.593, 25), "bibeta5_prior": (8.390, 8.403, 30)}
 LAYERS = 2
 
 Runs = list[RunResult]
@@ -73,9 +70,6 @@ def chorales(results: Runs) -> str:
             if runs:
                 changes = changed_settings({"": (runs[0], plain[0])}) if plain else ""
                 rows.append([f"{shown(cell)}, {name}{changes}", *_cells(runs, results, cell, name)])
-    for cell, (validation, test, epoch) in REFERENCE.items():
-        label = f"{shown(cell)}: the authors' cell in another loop, at most 30 epochs"
-        rows.append([label, "1", f"{validation:.3f}", f"{test:.3f}", NOTHING, NOTHING, str(epoch)])
     for floor, label in FLOORS.items():
         floors = _floors(results, floor, JSB)
         rows.append([label, NOTHING, NOTHING, floor_cell(floors), *_frame_accuracy(floors)])

@@ -61,12 +61,6 @@ MODELS = {model: of for of in ("session_baseline", "hcrnn") for model in VARIANT
 WIDE = "wide"
 WIDE_OPTIONS = "--embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 --ema_decay 0.998"
 WIDE_MODELS = (*VARIANTS["session_baseline"], FOREMOST)
-# Runs of ours outside this package, one seed, ended by hand while still rising: validation and test Recall@20 and
-# MRR@20, and the epochs.
-REFERENCE = {
-    "NARM: the authors' graph": (23.8, 24.8, 6.4, 22),
-    "HCRNN-3 + Bi: the authors' equations, one prefix after the other": (25.2, 26.6, 8.3, 28),
-}
 
 Runs = list[RunResult]
 
@@ -76,8 +70,6 @@ def citeulike(results: Runs) -> str:
     rows = [_floor_row(results, floor, label) for floor, label in FLOOR_LABELS.items()]
     commands = [f"python recipes/{FLOORS_RECIPE}.py --resume"] if any(row[1] == NOT_RUN for row in rows) else []
     rows += _model_rows(results, MODELS)
-    for label, (validation, recall, rank, epochs) in REFERENCE.items():
-        rows.append([f"{label}; in another loop", "1", f"{validation}", f"{recall}", f"{rank}", str(epochs)])
     return _citeulike_table([*rows, *_difference_rows(results, MODELS)], [*commands, *_missing(results, MODELS)])
 
 
