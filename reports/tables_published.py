@@ -35,6 +35,7 @@ NAMES = {
     "mrr_at_20": "MRR@20",
     "log_likelihood": "log-likelihood",
 }
+DECIMALS = {"log_likelihood": 4}  # as many as tell models apart; of the others two
 LOADED_BY = {  # of the others a pipeline
     "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
     "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
@@ -68,7 +69,10 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
         f"[{name}]({one.folder.as_posix()}/README.md)",
         one.task,
         f"`{run.dataset}`",
-        ", ".join(f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.2f}" for metric in shown),
+        ", ".join(
+            f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.{DECIMALS.get(metric, 2)}f}"
+            for metric in shown
+        ),
         interval(run, one.task),
         beside(run, results, one.task),
         f"{one.size / 1e6:.1f}",

@@ -22,6 +22,7 @@ class Score:
     metric: str
     name: str
     higher: bool = True
+    decimals: int = 2
 
 
 # Names of runs with the settings of the defaults; "start": BiDAF's since w_cq begins narrower; of a set with several
@@ -42,7 +43,9 @@ SCORES: dict[str | tuple[str, str], Score] = {
     ),
     "regression_ika": Score("test/rmse", "RMSE", higher=False),
     "badges_lste": Score("test/recall_at_1", "recall@1"),
-    **dict.fromkeys(("roll_call_nipen", "roll_call_floors"), Score("test/log_likelihood", "log-likelihood")),
+    **dict.fromkeys(
+        ("roll_call_nipen", "roll_call_floors"), Score("test/log_likelihood", "log-likelihood", decimals=4)
+    ),
     "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
     ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
     ("embedding_evaluation", "ctxzoo-data/word_similarity"): Score("test/men3000/spearman", "Spearman, MEN"),
@@ -66,14 +69,15 @@ def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
     runs = [run for row in rows for run in row]
     label = ", ".join(part for part in (runs[0].variant, runs[0].tag) if part)
     scores = [[run.metrics[score.metric] for run in row] for row in rows]
-    means = sorted(map(statistics.fmean, scores))
+    means = [f"{mean:.{score.decimals}f}" for mean in sorted(map(statistics.fmean, scores))]
+    shown = mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
     return [
         *start,
         label if len(rows) == 1 else f"{len(rows)} rows",
         str(len(runs)),
         minutes(runs),
         f"{max(run.peak_memory_mb for run in runs):,.0f}",
-        f"{score.name} {mean_and_deviation(scores[0]) if len(rows) == 1 else f'{means[0]:.2f} to {means[-1]:.2f}'}",
+        f"{score.name} {shown}",
     ]
 
 

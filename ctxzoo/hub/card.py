@@ -233,10 +233,12 @@ def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard)
     names = [name for name in task.metrics if any(name in values for values in shown.values())]
     rows = []
     for name in names:
-        row = [task.metrics[name].name]
-        row += [f"{values[name]:.2f}" if name in values else "–" for values in shown.values()]
+        metric = task.metrics[name]
+        row = [metric.name]
+        row += [f"{values[name]:.{metric.decimals}f}" if name in values else "–" for values in shown.values()]
         if other_runs:
-            row.append(mean_and_deviation([run.metrics.get(f"{result.split}/{name}") for run in runs]))
+            found = [run.metrics.get(f"{result.split}/{name}") for run in runs]
+            row.append(mean_and_deviation(found, metric.decimals))
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."

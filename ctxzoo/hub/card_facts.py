@@ -572,7 +572,7 @@ DATASET_FACTS = {
             "Trained, chosen and scored on the official splits with gold words, so published taggings of UD English "
             "EWT with gold words compare."
         ),
-        example={"text": "We stayed two nights , and the staff could not have been kinder ."},
+        example={"text": "We stayed two nights , and the staff were very friendly ."},
     ),
     "ctxzoo-data/brown_pos": _of_catalogue(
         "ctxzoo-data/brown_pos",

@@ -23,11 +23,13 @@ class Metric:
         hub_type: its metric on the Hub.
         name: for readers.
         is_score: whether it is a score of the model; bounds and losses stand in cards, but not in evaluation results.
+        decimals: Digits behind the point in cards and tables, as many as tell models apart.
     """
 
     hub_type: str
     name: str
     is_score: bool = True
+    decimals: int = 2
 
 
 class TaskCard(ABC):

@@ -37,9 +37,9 @@ class VotePredictionCard(TaskCard):
     predictions = "votes"
     metrics: ClassVar = {
         "accuracy": Metric("accuracy", "accuracy"),
-        "log_likelihood": Metric("log_likelihood", "log-likelihood of a vote (nats)"),
-        "rmse": Metric("rmse", "root of the mean squared error"),
-        "mae": Metric("mae", "mean absolute error"),
+        "log_likelihood": Metric("log_likelihood", "log-likelihood of a vote (nats)", decimals=4),
+        "rmse": Metric("rmse", "root of the mean squared error", decimals=4),
+        "mae": Metric("mae", "mean absolute error", decimals=4),
         "calibration_error": Metric("calibration_error", "expected calibration error"),
     }
     headline = ("accuracy", "log_likelihood")
