@@ -1,0 +1,124 @@
+"""How many test rows stand in the training split too, or nearly so, and what sessions' scores are without them.
+
+    python -m benchmarks.shared_rows             about a minute on one thread; needs CTXZOO_DATA
+
+Texts are equal where they differ in blanks and case alone. Titles and sessions are alike where the words, or the items,
+that both have are `ALIKE` or more of all that either has. Scores are those of the results files of models of twice the
+width, the mean over seeds: over all test sessions, and over those that are like none of training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.reporting import RESULTS, Value, write_rows
+from ctxzoo.data.own_splits import text_key
+from ctxzoo.data.sources import load_splits
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.result import RunResult, read_results
+from ctxzoo.results.table_parts import NOTHING, markdown_table
+
+NAME = "shared_rows"
+ALIKE = 0.6
+IMDB, TITLES, SESSIONS = "stanfordnlp/imdb", "ctxzoo-data/news_aggregator", "ctxzoo-data/citeulike_hcrnn"
+RUNS = Path("results")
+MODELS = {"gru4rec": "GRU4REC", "narm": "NARM", "stamp": "STAMP", "hcrnn3_bi": "HCRNN-3 + Bi"}
+WIDE = "wide"  # name of the runs
+SPLITS = ("test", "train")
+SCORES = {"recall_at_20": "Recall@20", "mrr_at_20": "MRR@20"}
+
+
+def alike(tested: Sequence[Collection[Hashable]], trained: Sequence[Collection[Hashable]]) -> list[bool]:
+    """Return for each set of `tested` whether its overlap with one of `trained`, as Jaccard has it, is `ALIKE`."""
+    sets = [frozenset(one) for one in trained]
+    holders: dict[Hashable, list[int]] = defaultdict(list)
+    for number, one in enumerate(sets):
+        for part in one:
+            holders[part].append(number)
+    found = []
+    for one in map(frozenset, tested):
+        shared = Counter(number for part in one for number in holders.get(part, ()))
+        found.append(any(count >= ALIKE * len(one | sets[number]) for number, count in shared.items()))
+    return found
+
+
+def equal_texts(data_dir: str | None) -> dict[str, Value]:
+    """Return the row of reviews of films that stand in both splits."""
+    splits = load_splits(IMDB, data_dir)
+    trained = set(map(text_key, splits["train"]["text"][:]))
+    found = [text_key(text) in trained for text in splits["test"]["text"][:]]
+    return _row(IMDB, "equal texts", found)
+
+
+def like_titles(data_dir: str | None) -> dict[str, Value]:
+    """Return the row of headlines that are like one of training: of one story, mostly."""
+    splits = load_splits(TITLES, data_dir)
+    tested, trained = ([re.findall(r"\w+", title.casefold()) for title in splits[name]["title"][:]] for name in SPLITS)
+    return _row(TITLES, "titles that are alike", alike(tested, trained))
+
+
+def like_sessions(data_dir: str | None, results: Sequence[RunResult]) -> Iterator[dict[str, Value]]:
+    """Yield a row of sessions that are like one of training, and one for each model and score."""
+    splits = load_splits(SESSIONS, data_dir)
+    tested, trained = (splits[name]["items"][:] for name in SPLITS)
+    found = alike(tested, trained)
+    yield _row(SESSIONS, "sessions that are alike", found)
+    for model in MODELS:
+        runs = [run for run in results if (run.variant, run.dataset, run.tag) == (model, SESSIONS, WIDE)]
+        for score in SCORES:
+            scores = [statistics.fmean(_score(run, score, left_out) for run in runs) for left_out in ([], found)]
+            yield {**_row(SESSIONS, score, found), "model": model, "all": scores[0], "without": scores[1]}
+
+
+def _row(dataset: str, what: str, found: Sequence[bool]) -> dict[str, Value]:
+    counts = {"test_rows": len(found), "shared": sum(found)}
+    return {"dataset": dataset, "what": what, **counts, "model": None, "all": None, "without": None}
+
+
+def _score(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
+    """Return a score in percent over the predictions of the sessions that are not left out."""
+    sums, numbers = (run.per_example[f"test/{name}"] for name in (score, "predictions"))
+    kept = [row for row in range(len(sums)) if not left_out or not left_out[row]]
+    return 100 * sum(sums[row] for row in kept) / sum(numbers[row] for row in kept)
+
+
+def shared_rows(rows: list[dict[str, str]]) -> str:
+    """Return the table of counts, and that of scores below it."""
+    counts = [
+        [f"`{row['dataset']}`", row["what"], f"{int(row['test_rows']):,}", f"{int(row['shared']):,}"]
+        for row in rows
+        if not row["model"]
+    ]
+    scores = []
+    for model, label in MODELS.items():
+        found = {row["what"]: row for row in rows if row["model"] == model}
+        cells = [f"{float(found[score][part]):.2f}" for score in SCORES for part in ("all", "without")] if found else []
+        scores.append([label, *(cells or [NOTHING] * 4)])
+    headings = ["model of sessions", *(f"{name}, {part}" for name in SCORES.values() for part in ("all", "without"))]
+    counted = markdown_table(["data", "", "test rows", "of these also in train"], counts, left=2)
+    return f"{counted}\n\n{markdown_table(headings, scores)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data_dir")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
+    options = parser.parse_args(arguments)
+    commit = git_commit()
+    results = read_results(str(RUNS))
+    rows = [
+        equal_texts(options.data_dir),
+        like_titles(options.data_dir),
+        *like_sessions(options.data_dir, results),
+    ]
+    write_rows(options.out, rows, commit)
+    print(shared_rows([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]))
+
+
+if __name__ == "__main__":
+    main()
