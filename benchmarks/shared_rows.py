@@ -77,7 +77,7 @@ def like_sessions(data_dir: str | None, results: Sequence[RunResult]) -> Iterato
 
 def _row(dataset: str, what: str, found: Sequence[bool]) -> dict[str, Value]:
     counts = {"test_rows": len(found), "shared": sum(found)}
-    return {"dataset": dataset, "what": what, **counts, "model": None, "all": None, "without": None}
+    return {"data": dataset, "what": what, **counts, "model": None, "all": None, "without": None}
 
 
 def _score(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
@@ -90,7 +90,7 @@ def _score(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
 def shared_rows(rows: list[dict[str, str]]) -> str:
     """Return the table of counts, and that of scores below it."""
     counts = [
-        [f"`{row['dataset']}`", row["what"], f"{int(row['test_rows']):,}", f"{int(row['shared']):,}"]
+        [f"`{row['data']}`", row["what"], f"{int(row['test_rows']):,}", f"{int(row['shared']):,}"]
         for row in rows
         if not row["model"]
     ]
