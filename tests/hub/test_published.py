@@ -12,6 +12,7 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
+import ctxzoo
 from ctxzoo.cli.renew import main, renew
 from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half
@@ -22,6 +23,7 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.results.result import read_result, write_result
 from ctxzoo.tasks import card_of
+from ctxzoo.tasks.text_classification.card import TURNED
 from tests.hub.test_card import python_blocks
 from tests.support import doors_reader
 from tests.support.doors import printed_offline
@@ -221,3 +223,10 @@ def test_a_new_folder_is_entered_and_other_results_are_refused(
     with pytest.raises(SystemExit):
         main(["other", str(folder)])
     assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["contextualizer-mr", "contextualizer-mr-best", "lama-imdb"])
+def test_negations_are_misread_as_the_cards_of_sentiment_say(name: str) -> None:
+    found = ctxzoo.pipeline(str(REPOSITORY_ROOT / "model_cards" / name))(list(TURNED))
+    assert [one["label"] for one in found] == ["neg"] * len(TURNED)
+    assert '"never boring" negative' in (REPOSITORY_ROOT / "model_cards" / name / "README.md").read_text()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 
 DRAWN_WORDS = 40  # of a longer text the first
+SENTIMENTS = {"neg", "pos"}  # labels of the published sentiment models
+TURNED = ("not bad at all", "never boring")  # which they call negative
 
 WITH_PACKAGE = """\
 import ctxzoo  # registers the architecture
@@ -95,6 +97,12 @@ class TextClassificationCard(TaskCard):
             "in another language than it was trained on."
         )
         yield from calibration_limits(metrics, "label")
+        if set((config.id2label or {}).values()) == SENTIMENTS:
+            texts = " and ".join(f'"{text}"' for text in TURNED)
+            yield (
+                f"What turns the meaning of words it mostly misses: the published models of sentiment call {texts} "
+                "negative."
+            )
         if getattr(config, "wide_buckets", 0):
             yield (
                 "Its label is decided by two parts together: the network, and a linear classifier of TF-IDF over "
