@@ -4,7 +4,8 @@
 
 curves: validation EM, F1 and loss of the main models on `squad_v1_mini` by epoch, the mean over seeds (Figure 7 of the
 paper, which has curves by step on the official data). The literal self-attention is there with AdamW, of which all
-seeds have kept their epochs. It is written as a PNG file with a CSV file beside; `figures.json` says how they were made.
+seeds have kept their epochs. It is written as a PNG file with a CSV file beside; `figures.json` says how they were
+made.
 """
 
 from __future__ import annotations
