@@ -33,6 +33,8 @@ MODELS = {
     "cwindow": "CWindow",
     "attention_cbow": "Attention CBOW",
 }
+# Vectors of others, read from files: their name -> what rows call them.
+GIVEN = {"glove.6B.100d_wink": "GloVe 6B, d = 100, without words with digits and most signs"}
 # Ling et al. (2015), Table 1: V-measure of POS induction, accuracy of POS tagging and of sentiment. It has no CWindow.
 PAPER = {
     "cbow": (50.40, 97.03, 71.99),
@@ -64,11 +66,13 @@ def downstream(results: Runs) -> str:
         "trainings",
     ]
     rows, incomplete = [], False
-    for architecture, label in MODELS.items():
+    for model, label in {**MODELS, **GIVEN}.items():
         induction, tagging, sentiment = (
-            runs_of(results, architecture, task) for task in ("pos_induction", "pos_tagging", "sentiment")
+            _runs_of_row(results, model, task) for task in ("pos_induction", "pos_tagging", "sentiment")
         )
-        paper = PAPER.get(architecture)
+        if model in GIVEN and not (induction or tagging or sentiment):
+            continue
+        paper = PAPER.get(model)
         rows.append(
             [
                 label,
@@ -81,7 +85,7 @@ def downstream(results: Runs) -> str:
                 str(max(len(induction), len(tagging), len(sentiment))),
             ]
         )
-        incomplete |= min(len(induction), len(tagging), len(sentiment)) < SEEDS
+        incomplete |= model in MODELS and min(len(induction), len(tagging), len(sentiment)) < SEEDS
     return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
@@ -89,12 +93,14 @@ def intrinsic(results: Runs) -> str:
     """Word similarity and analogies, with the coverage of each set."""
     headings = ["model", *SIMILARITY_SETS.values(), *ANALOGY_PARTS.values(), "trainings"]
     rows, incomplete = [], False
-    for architecture, label in MODELS.items():
-        similarity, analogy = (runs_of(results, architecture, task) for task in ("similarity", "analogy"))
+    for model, label in {**MODELS, **GIVEN}.items():
+        similarity, analogy = (_runs_of_row(results, model, task) for task in ("similarity", "analogy"))
+        if model in GIVEN and not (similarity or analogy):
+            continue
         cells = [_covered(similarity, f"test/{name}", "spearman") for name in SIMILARITY_SETS]
         cells += [_covered(analogy, f"test/{name}", "accuracy") for name in ANALOGY_PARTS]
         rows.append([label, *cells, str(max(len(similarity), len(analogy)))])
-        incomplete |= min(len(similarity), len(analogy)) < SEEDS
+        incomplete |= model in MODELS and min(len(similarity), len(analogy)) < SEEDS
     return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
@@ -119,6 +125,13 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
     refuse_repeats(found)
     refuse_mixtures([_without_vectors(run) for run in found])
     return found
+
+
+def _runs_of_row(results: Sequence[RunResult], model: str, task: str) -> Runs:
+    """Return the trainings of a row, or the one evaluation of vectors of others."""
+    if model in MODELS:
+        return runs_of(results, model, task)
+    return [run for run in results if run.recipe == RECIPE and (run.variant, run.settings.get("task")) == (model, task)]
 
 
 def _without_vectors(run: RunResult) -> RunResult:

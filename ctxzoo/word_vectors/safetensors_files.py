@@ -16,7 +16,7 @@ from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
-from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.files import is_own_name, refuse_missing_path
 from ctxzoo.data.notices import count_of, on_one_line
 from ctxzoo.word_vectors.rows import RowSelection, RowStore
 
@@ -209,7 +209,8 @@ def _checkpoint(folder: Path, name: str) -> VectorCheckpoint:
 
 def _may_be_hub_id(path: str) -> bool:
     here = Path(path).parent.is_dir()  # then a file of that folder is meant
-    return not here and not path.endswith(_LIKE_A_FILE) and _HUB_ID.fullmatch(path) is not None
+    named = _HUB_ID.fullmatch(path) is not None and not is_own_name(path)  # which are vectors of the catalogue
+    return not here and not path.endswith(_LIKE_A_FILE) and named
 
 
 def _word_table(names: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.catalogue.entry import Entry, RawFileError
 from ctxzoo.catalogue.read_vectors import vectors_of_package, vectors_of_text
 from ctxzoo.cli.main import main
+from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingSource
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
 from tests.catalogue.test_read_words import zipped
 
@@ -93,6 +94,7 @@ def test_vectors_are_read_by_their_name(tmp_path: Path, data_dir: Path, monkeypa
     assert vectors.words == ["the", "paris"]
     torch.testing.assert_close(vectors.vectors, torch.tensor([[0.5, 2.0], [-1.0, 0.03]]))
     assert vectors.name == "glove.6B.100d_wink"
+    assert EmbeddingSource(path=PACKAGED.name, seed=0).variant == "glove.6B.100d_wink"
     some = read_word_vectors(folder, keep=["Paris"])
     assert (some.words, some.vectors.tolist()) == (["paris"], vectors.vectors[1:].tolist())
     assert some.fingerprint == vectors.fingerprint == word_vectors_fingerprint(PACKAGED.name)
