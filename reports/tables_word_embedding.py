@@ -73,18 +73,16 @@ def downstream(results: Runs) -> str:
         if model in GIVEN and not (induction or tagging or sentiment):
             continue
         paper = PAPER.get(model)
-        rows.append(
-            [
-                label,
-                _beside(mean_of(induction, f"{TREEBANK_TAGS}/v_measure_median"), paper and paper[0]),
-                spread_of(induction, TREEBANK_TAGS),
-                mean_of(induction, f"{UNIVERSAL_TAGS}/v_measure_median"),
-                spread_of(induction, UNIVERSAL_TAGS),
-                _beside(mean_of(tagging, "test/accuracy"), paper and paper[1]),
-                _beside(mean_of(sentiment, "test/accuracy"), paper and paper[2]),
-                str(max(len(induction), len(tagging), len(sentiment))),
-            ]
-        )
+        cells = [
+            _beside(mean_of(induction, f"{TREEBANK_TAGS}/v_measure_median"), paper and paper[0]),
+            spread_of(induction, TREEBANK_TAGS),
+            mean_of(induction, f"{UNIVERSAL_TAGS}/v_measure_median"),
+            spread_of(induction, UNIVERSAL_TAGS),
+            _beside(mean_of(tagging, "test/accuracy"), paper and paper[1]),
+            _beside(mean_of(sentiment, "test/accuracy"), paper and paper[2]),
+            str(max(len(induction), len(tagging), len(sentiment))),
+        ]
+        rows.append([label, *(cells if model in MODELS else [cell.replace(NOT_RUN, NOTHING) for cell in cells])])
         incomplete |= model in MODELS and min(len(induction), len(tagging), len(sentiment)) < SEEDS
     return with_evaluation(markdown_table(headings, rows), incomplete)
 

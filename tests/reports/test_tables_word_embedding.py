@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_word_embedding import MODELS, PAPER, TABLES
+from reports.tables_word_embedding import GIVEN, MODELS, PAPER, TABLES
 from tests.support.result_tables import make_run, rows
 
 
@@ -40,6 +40,16 @@ def test_every_row_of_the_paper_is_there_with_its_numbers() -> None:
         "trainings": "0",
     }
     assert table["CWindow"]["POS tagging"] == "not run yet"
+
+
+def test_vectors_of_others_have_a_row_where_they_were_evaluated() -> None:
+    ours = trainings("sentiment", [{"test/accuracy": 71.0}] * 3)
+    given = trainings("sentiment", [{"test/accuracy": 76.0}], "glove.6B.100d_wink", window=None)
+    label = GIVEN["glove.6B.100d_wink"]
+    assert label not in rows(TABLES["word-embedding-downstream"](ours))
+    row = rows(TABLES["word-embedding-downstream"]([*ours, *given]))[label]
+    assert (row["sentiment"], row["POS induction, V"], row["trainings"]) == ("76.00", "–", "1")
+    assert label not in rows(TABLES["word-embedding-intrinsic"]([*ours, *given]))
 
 
 def test_trainings_stand_in_the_cells_of_their_task() -> None:
