@@ -47,6 +47,16 @@ def test_every_problem_stands_among_those_of_own_data() -> None:
         assert f"\n| {problem} | " in text, f"docs/own_data.md does not say what is read for {problem}"
 
 
+def test_every_table_begins_with_its_headings() -> None:
+    """A blank line within a table makes plain text of the rows behind it."""
+    for path in (path for path in TEXTS if path.suffix == ".md"):
+        outside_code = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for table in re.findall(r"(?:^\|.*\n)+", outside_code, flags=re.MULTILINE):
+            lines = table.splitlines()
+            assert len(lines) > 1, f"{path.name}: {lines[0][:60]}"
+            assert re.fullmatch(r"\|[\s:|-]+\|", lines[1]), f"{path.name}: {lines[0][:60]}"
+
+
 def test_nothing_is_installed_by_a_name_that_anybody_could_register() -> None:
     found = {str(path): _FROM_INDEX.findall(path.read_text(encoding="utf-8")) for path in TEXTS}
     assert {path: names for path, names in found.items() if names} == {}
