@@ -42,8 +42,9 @@ from ctxzoo.hub.published import published
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import read_result
+from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
+from ctxzoo.tasks.text_classification.explanation import Explanation
 
 Array = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, card_named
+from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.evaluation import evaluate
-from ctxzoo.tasks.text_classification.explanation import explain_text
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES

@@ -28,7 +28,7 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.text_classification.explanation import explain_text
+from ctxzoo.tasks.text_classification.contributions import explain_text
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 WORDS = [f"w{number}" for number in range(12)]

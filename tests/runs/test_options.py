@@ -23,7 +23,7 @@ LIBRARY = ("data", "evaluation", "hub", "metrics", "training")  # reached from r
 OF_EVERY_TRAINING = {"output_dir", "results_dir", "resume"}  # what the library may name
 # Style, git, commands of recipes; what commands alone reach.
 NO_MESSAGES = (
-    *("explanation_page.py", "environment.py", "table", "recipe.py"),
+    *("explanation.py", "environment.py", "table", "recipe.py"),
     *("answer_files.py", "row_stream.py", "reading_notes.py"),
 )
 

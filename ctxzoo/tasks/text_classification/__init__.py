@@ -31,8 +31,7 @@ __all__ = [
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
     from ctxzoo.tasks.text_classification.evaluation import evaluate
-    from ctxzoo.tasks.text_classification.explanation import Explanation
-    from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
+    from ctxzoo.tasks.text_classification.explanation import Explanation, explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
     from ctxzoo.tasks.text_classification.gates import WordGates, draw_word_gates, word_gates
     from ctxzoo.tasks.text_classification.kernels import (
@@ -67,11 +66,11 @@ else:
             "draw_word_gates": "ctxzoo.tasks.text_classification.gates",
             "draw_word_kernels": "ctxzoo.tasks.text_classification.kernels",
             "evaluate": "ctxzoo.tasks.text_classification.evaluation",
-            "explanation_html": "ctxzoo.tasks.text_classification.explanation_page",
+            "explanation_html": "ctxzoo.tasks.text_classification.explanation",
             "kernel_density": "ctxzoo.tasks.text_classification.kernels",
             "label_fields": "ctxzoo.training.classification",
             "word_gates": "ctxzoo.tasks.text_classification.gates",
             "word_kernels": "ctxzoo.tasks.text_classification.kernels",
-            "write_explanation_page": "ctxzoo.tasks.text_classification.explanation_page",
+            "write_explanation_page": "ctxzoo.tasks.text_classification.explanation",
         },
     )

@@ -13,7 +13,8 @@ from ctxzoo.hub.card_parts import Snippets, code_span, repo_line, shown_predicti
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.tasks.text_classification.explanation import Explanation, explain_text
+from ctxzoo.tasks.text_classification.contributions import explain_text
+from ctxzoo.tasks.text_classification.explanation import Explanation
 from ctxzoo.tasks.text_classification.explanation_picture import plot_token_weights
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 

@@ -122,8 +122,8 @@ def _check_explanation_file(file: Path) -> None:
 
 def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
     """Write the page, or the picture, of which words decided."""
-    from ctxzoo.tasks.text_classification.explanation import explain_text
-    from ctxzoo.tasks.text_classification.explanation_page import write_explanation_page
+    from ctxzoo.tasks.text_classification.contributions import explain_text
+    from ctxzoo.tasks.text_classification.explanation import write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
 
     if file.suffix == ".png" and len(texts) != 1:

@@ -1,25 +1,77 @@
-"""What each word of a text adds to the score of each label that a classifier could give it."""
+"""What a classifier of texts makes of a text, word by word, and the page in HTML that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import html
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from transformers import PreTrainedModel
 
-from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
-from ctxzoo.models.tokenization_word import WordTokenizer
-
-# Points of the integral from empty vectors to those of the words; benchmarks/explanations.py says what it misses.
-POINTS = 16
-MOST_POSITIONS = 8192  # ids that are read at once; memory grows with them
+from ctxzoo.data.files import write_atomically
+from ctxzoo.data.notices import count_of
 
 Array = NDArray[np.float64]
+MOST_LABELS = 8  # of more the most probable
+# Everything is below one class, so that the same part can stand in a notebook.
+STYLE = """
+.ctxzoo-explanation {
+  --paper: #ffffff; --ink: #1b2127; --faint: #626c77; --line: #dde2e8; --bar: #1f5fa8; --least: .08;
+  --for: 59 130 246; --against: 245 158 11; --mark: 148 163 184;
+  color-scheme: light; color: var(--ink); background: var(--paper); max-width: 52rem; margin: 0 auto; padding: 1.5rem;
+  font: 16px/1.5 system-ui, sans-serif; print-color-adjust: exact; -webkit-print-color-adjust: exact;
+}
+@media (prefers-color-scheme: dark) {
+  .ctxzoo-explanation {
+    --paper: #14181d; --ink: #e8ecf1; --faint: #97a2ae; --line: #313943; --bar: #5b9ee8; --least: .18;
+    --for: 37 84 180; --against: 160 84 8; --mark: 84 98 115;
+    color-scheme: dark;
+  }
+}
+.ctxzoo-explanation * { box-sizing: border-box; }
+.ctxzoo-explanation h2 { font-size: 1.35rem; margin: 0 0 .75rem; color: inherit; }
+.ctxzoo-explanation h3 { display: inline; font-size: 1rem; margin: 0; color: inherit; }
+.ctxzoo-explanation article + article { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 2rem; }
+.ctxzoo-explanation .note, .ctxzoo-explanation .scale { color: var(--faint); font-size: .875rem; }
+.ctxzoo-explanation .note { margin: 0 0 1rem; }
+.ctxzoo-explanation nav ol { margin: 0 0 2rem; padding-left: 1.75rem; }
+.ctxzoo-explanation a { color: var(--bar); }
+.ctxzoo-explanation .labels {
+  display: grid; grid-template-columns: fit-content(40%) 1fr auto; gap: .2rem .75rem; align-items: center;
+  margin: 0 0 1.5rem; font-size: .9375rem; overflow-wrap: anywhere;
+}
+.ctxzoo-explanation .bar { height: .625rem; background: var(--line); border-radius: .2rem; overflow: hidden; }
+.ctxzoo-explanation .bar span { display: block; height: 100%; background: var(--bar); }
+.ctxzoo-explanation .share { text-align: right; font-variant-numeric: tabular-nums; }
+.ctxzoo-explanation .row { border-top: 1px solid var(--line); padding: .75rem 0; }
+.ctxzoo-explanation summary { cursor: pointer; }
+.ctxzoo-explanation .top { margin-left: .5rem; font-size: .875rem; color: var(--faint); }
+.ctxzoo-explanation .top bdi { color: var(--ink); font-weight: 600; }
+.ctxzoo-explanation .scale { display: flex; flex-wrap: wrap; gap: 0 .5rem; align-items: center; margin-top: .35rem; }
+.ctxzoo-explanation .ramp {
+  width: 5rem; height: .625rem; border-radius: .2rem;
+  background: linear-gradient(to right, rgb(var(--mark) / var(--least)), rgb(var(--mark) / 1));
+}
+.ctxzoo-explanation .ramp.signed {
+  background: linear-gradient(to right, rgb(var(--against)), transparent, rgb(var(--for)));
+}
+.ctxzoo-explanation .for { --mark: var(--for); --least: 0; }
+.ctxzoo-explanation .against { --mark: var(--against); --least: 0; }
+.ctxzoo-explanation .key {
+  color: var(--ink); background: rgb(var(--mark) / .7); border-radius: .2rem; padding: .1em .3em;
+}
+.ctxzoo-explanation .attention-note { border-top: 1px solid var(--line); margin: 0; padding: .75rem 0; }
+.ctxzoo-explanation .text {
+  margin-top: .5rem; line-height: 1.75; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--faint);
+}
+.ctxzoo-explanation mark {
+  color: var(--ink); border-radius: .2rem; padding: .1em 0;
+  background: rgb(var(--mark) / calc(var(--least) + (1 - var(--least)) * var(--w)));
+}
+.ctxzoo-explanation .unread { text-decoration: line-through; }
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,153 +176,198 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the text, its words coloured by their contributions."""
-        from ctxzoo.tasks.text_classification.explanation_page import explanation_html  # it imports this file
-
         return explanation_html([self])
 
 
-def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) -> Explanation:
-    """Classify a text, and tell what each word adds to the logit of each label.
-
-    The linear part of a model (its `wide` part) adds a number for each word and n-gram, which is taken as it is. What
-    the network adds is the integral of its gradient from empty word vectors to those of the text (integrated gradients;
-    Sundararajan, Taly and Yan 2017): 16 points, so 19 forward passes in all, whatever the length of the text.
-
-    Args:
-        model: A text classifier that reads words, in evaluation mode.
-        tokenizer: The model's tokenizer. Where it has a `model_max_length`, the text is cut there.
-        text: Any text.
+def explanation_html(explanations: Sequence[Explanation]) -> str:
+    """Return the part of a page that shows texts, for `IPython.display.HTML` or a page of your own.
 
     Raises:
-        ValueError: a text without letters; a model that is no classifier of texts, or in training mode.
+        ValueError: no explanation.
     """
-    if not text.strip():
-        raise ValueError(f"text is {text!r}; expected a text")
-    if getattr(model, "zoo_task", None) != "text-classification":
-        raise ValueError(f"a {type(model).__name__} gives a text no label; expected a classifier of texts")
-    if model.training:
-        raise ValueError("the model is in training mode, in which dropout changes its answers; call model.eval() first")
-
-    encoded = tokenizer([text], truncation=True, return_overflowing_tokens=True)
-    offsets, spans = tokenizer.words_of_ids(text)
-    inputs = {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
-    # Models need one position at least; without a word it is padding.
-    length = max(1, len(spans))
-    tensors = tokenizer.pad(inputs, padding="max_length", max_length=length, return_tensors="pt", verbose=False)
-    tensors = tensors.to(model.device)
-    with torch.no_grad():
-        logits = model(**tensors).logits[0].cpu().double()
-        linear, linear_bias = _linear_part(model, tensors, num_labels=len(logits))
-    network, without_words = _network_part(model, tensors)
-    linear, network = (_of_words(values, spans, len(offsets)) for values in (linear, network))
-
-    is_known = np.zeros(len(offsets), dtype=bool)
-    known = [span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)]
-    is_known[known] = True
-    return Explanation(
-        text=text,
-        probabilities={
-            model.config.id2label[label]: probability for label, probability in enumerate(logits.softmax(-1).tolist())
-        },
-        logits=logits.numpy(),
-        offsets=offsets,
-        is_known=is_known,
-        contributions=linear + network,
-        bias=without_words - linear.sum(axis=1),
-        linear=linear,
-        linear_bias=linear_bias,
-        attention=_attention(model, tensors, known, len(offsets)),
-        row_name=_row_name(model.config),
-        num_ngrams=len(spans) - len(known),
-        num_cut_off=encoded["num_truncated_tokens"][0],
-    )
+    if not explanations:
+        raise ValueError("nothing to show: give at least one explanation")
+    parts = ['<div class="ctxzoo-explanation">', f"<style>{STYLE}</style>"]
+    if len(explanations) > 1:
+        parts += [
+            "<nav><ol>",
+            *(_entry(number, one) for number, one in enumerate(explanations, start=1)),
+            "</ol></nav>",
+        ]
+    for number, explanation in enumerate(explanations, start=1):
+        parts += _article(number, explanation)
+    return "\n".join([*parts, "</div>"])
 
 
-def _linear_part(model: Any, tensors: Any, num_labels: int) -> tuple[Array, Array]:
-    """Return what each position adds to the logits by way of the linear part, (labels, n), and its bias (labels,)."""
-    wide = getattr(model, "wide", None)
-    if wide is None:
-        return np.zeros((num_labels, tensors["input_ids"].size(1))), np.zeros(num_labels)
-    added = wide.contributions(tensors["input_ids"], tensors["attention_mask"].bool())[0]
-    return added.T.cpu().double().numpy(), wide.bias.cpu().double().numpy()
+def write_explanation_page(explanations: Sequence[Explanation], out: str | Path) -> None:
+    """Write the page, atomically.
 
-
-def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
-    """Return what each position adds to the logits by way of its word vector, and the logits of empty vectors.
-
-    The words' vectors x enter as a x, for a = 0 and for the points a of Gauss-Legendre quadrature on [0, 1]. The linear
-    part reads ids and has no gradient here. (labels, n) and (labels,).
+    Raises:
+        ValueError: no explanation, or the name of the file does not end in .html.
     """
-    points, point_weights = np.polynomial.legendre.leggauss(POINTS)
-    factors = torch.tensor([0.0, *(points + 1) / 2], device=model.device)
-    weights = torch.tensor([0.0, *point_weights / 2], dtype=torch.float64)
-    length = tensors["input_ids"].size(1)
-    at_once = max(1, MOST_POSITIONS // length)
-    total, without_words = None, None
-    # cuDNN has no gradients of recurrent layers in evaluation mode.
-    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        for first in range(0, len(factors), at_once):
-            some, their_weights = (values[first : first + at_once] for values in (factors, weights))
-            rows = {name: value.expand(len(some), -1) for name, value in tensors.items()}
-            with _scaled_words(model, some) as entered:
-                logits = model(**rows).logits
-            ((vectors, scaled),) = entered
-            of_labels = []
-            for logit in logits.sum(dim=0):
-                (gradient,) = torch.autograd.grad(logit, scaled, retain_graph=True, materialize_grads=True)
-                mean = torch.einsum("p,pnd->nd", their_weights, gradient.cpu().double())  # p points, n ids
-                of_labels.append((mean * vectors[0].cpu()).sum(dim=-1))
-            added = torch.stack(of_labels)
-            total = added if total is None else total + added
-            without_words = logits[0].detach() if without_words is None else without_words
-    assert total is not None
-    assert without_words is not None
-    # The network of a model with a linear part reads the words alone, so positions of n-grams may be missing.
-    of_positions = np.zeros((len(total), length))
-    of_positions[:, : total.size(1)] = total.numpy()
-    return of_positions, without_words.cpu().double().numpy()
+    if Path(out).suffix != ".html":
+        raise ValueError(f"{str(out)!r}: pages are HTML files, give a name that ends in .html")
+    page = f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Which words decided</title>
+<style>
+body {{ margin: 0; background: #ffffff; }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #14181d; }} }}
+</style>
+</head>
+<body>
+{explanation_html(explanations)}
+</body>
+</html>
+"""
+    write_atomically(Path(out), page.encode())
 
 
-@contextmanager
-def _scaled_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
-    """Let the word vectors of row i enter `factors[i]` times; yield a list of the vectors, as they are and scaled."""
-    entered: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def scale(_module: Any, _inputs: Any, vectors: torch.Tensor) -> torch.Tensor:
-        vectors = vectors.detach()
-        scaled = (vectors * factors.to(vectors.dtype)[:, None, None]).requires_grad_()
-        entered.append((vectors, scaled))
-        return scaled
-
-    try:
-        hook = model.get_input_embeddings().register_forward_hook(scale)
-    except NotImplementedError:
-        raise ValueError(
-            f"a {type(model).__name__} does not say which table its word vectors are of; give it get_input_embeddings()"
-        ) from None
-    try:
-        yield entered
-    finally:
-        hook.remove()
+def _entry(number: int, explanation: Explanation) -> str:
+    start = " ".join(explanation.text[:200].split())
+    shown = start if len(start) <= 60 else f"{start[:59]}…"
+    return f'<li>{_verdict(explanation)}: <a href="#text-{number}"><bdi>{_escape(shown)}</bdi></a></li>'
 
 
-def _of_words(values: Array, spans: Sequence[tuple[int, int]], num_words: int) -> Array:
-    """Return (labels, words) from (labels, n): an id of several words is shared out evenly among them."""
-    found = np.zeros((len(values), num_words))
-    for position, (first, end) in enumerate(spans):
-        found[:, first:end] += values[:, position, None] / (end - first)
-    return found
+def _article(number: int, explanation: Explanation) -> list[str]:
+    parts = [f'<article id="text-{number}">', f"<h2>{_verdict(explanation)}</h2>", _labels(explanation)]
+    parts += [f'<p class="note">{note}</p>' for note in _notes(explanation)]
+    if explanation.no_known_word:
+        return [*parts, _text(explanation), "</article>"]
+    by_probability = sorted(explanation.probabilities, key=lambda label: -explanation.probabilities[label])
+    for label in by_probability[:MOST_LABELS]:
+        contributions = explanation.contributions_to(label)
+        title = f"<h3>for <bdi>{_escape(label)}</bdi></h3> {_top(explanation, contributions, signed)}"
+        scale = _signed_scale(contributions)
+        if label == explanation.label:
+            parts.append(f'<div class="row">{title}{scale}{_contributions(explanation, label)}</div>')
+        else:
+            text = _contributions(explanation, label, unread=False)
+            parts.append(f'<details class="row"><summary>{title}</summary>{scale}{text}</details>')
+    return [*parts, *_attention(explanation), "</article>"]
 
 
-def _attention(model: Any, tensors: Any, known: Sequence[int], num_words: int) -> Array | None:
-    """Return (rows, words): known words come first among the ids, and only ids are attended to."""
-    if not hasattr(model, "token_weights"):
-        return None
-    with torch.no_grad():
-        weights = model.token_weights(**tensors)[0, :, : len(known)].cpu().double().numpy()
-    found = np.zeros((len(weights), num_words))
-    found[:, known] = weights
-    return found
+def _attention(explanation: Explanation) -> list[str]:
+    """Return one closed part for each row of attention, in a colour of its own."""
+    parts = []
+    for number, weights in enumerate([] if explanation.attention is None else explanation.attention, start=1):
+        title = f"<h3>attention of {explanation.row_name} {number}</h3> {_top(explanation, weights, percent)}"
+        marks = [
+            f'<mark style="--w:{colour:.2f}" title="{percent(weight)}">'
+            for colour, weight in zip(intensities(weights), weights, strict=True)
+        ]
+        text = _text(explanation, marks, unread=False)
+        parts.append(f'<details class="row"><summary>{title}</summary>{_scale(weights)}{text}</details>')
+    if parts:
+        note = "Attention tells where the model looked. What decided is above: the two often differ."
+        parts = [f'<p class="note attention-note">{note}</p>', *parts]
+    return parts
+
+
+def _verdict(explanation: Explanation) -> str:
+    return f"<bdi>{_escape(explanation.label)}</bdi> {explanation.score:.1%}"
+
+
+def _labels(explanation: Explanation) -> str:
+    ordered = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
+    lines = [
+        f"<bdi>{_escape(label)}</bdi>"
+        f'<div class="bar" aria-hidden="true"><span style="width:{100 * probability:.2f}%"></span></div>'
+        f'<span class="share">{probability:.1%}</span>'
+        for label, probability in ordered
+    ]
+    return "\n".join(['<div class="labels">', *lines, "</div>"])
+
+
+def _notes(explanation: Explanation) -> list[str]:
+    """Say what the colours mean, and what the model did not read."""
+    notes = []
+    if explanation.no_known_word:
+        notes.append(f"The model knows no word of this text, so nothing is coloured; {_answers_from(explanation)}.")
+    else:
+        notes.append(
+            '<span class="key for">Blue</span> words speak for the label, <span class="key against">orange</span> ones '
+            "against it; the deeper the colour, the more. The number of a word is what it adds to the label's score, "
+            "the logit; all of them, with what the model answers without words, add up to it. Grey words were not read."
+        )
+    if explanation.num_ngrams and not explanation.no_known_word:
+        notes.append(
+            f"The model also read {count_of(explanation.num_ngrams, 'n-grams')}. What each adds is shared out among "
+            "its words."
+        )
+    if explanation.num_cut_off:
+        notes.append(
+            f"It read the first {count_of(int(explanation.is_known.sum()), 'words')} that it knows; "
+            f"{explanation.num_cut_off:,} more behind them, in what is struck through, are beyond its limit."
+        )
+    return notes
+
+
+def _answers_from(explanation: Explanation) -> str:
+    if explanation.num_ngrams:
+        return f"it answers from {count_of(explanation.num_ngrams, 'n-grams')}"
+    return "it answers what it answers to an empty text"
+
+
+def _top(explanation: Explanation, values: Array, written: Callable[[float], str]) -> str:
+    words = [f"<bdi>{_escape(word)}</bdi> {written(value)}" for word, value in explanation.top_words(values)]
+    return f'<span class="top">{", ".join(words)}</span>'
+
+
+def _signed_scale(contributions: Array) -> str:
+    if not signed_intensities(contributions).any():
+        return '<div class="scale">no word adds anything</div>'
+    most = float(np.abs(contributions).max())
+    ramp = '<span class="ramp signed" aria-hidden="true"></span>'
+    return f'<div class="scale">against {signed(-most)} {ramp} {signed(most)} for</div>'
+
+
+def _scale(weights: Array) -> str:
+    if not intensities(weights).any():
+        return '<div class="scale">all words have the same attention</div>'
+    least, most = percent(float(weights.min())), percent(float(weights.max()))
+    return f'<div class="scale">{least} <span class="ramp" aria-hidden="true"></span> {most}</div>'
+
+
+def _contributions(explanation: Explanation, label: str, *, unread: bool = True) -> str:
+    values = explanation.contributions_to(label)
+    colours = signed_intensities(values)
+    marks = [
+        f'<mark class="{"against" if colour < 0 else "for"}" style="--w:{abs(colour):.2f}" title="{signed(value)}">'
+        for colour, value in zip(colours, values, strict=True)
+    ]
+    return _text(explanation, marks, unread=unread)
+
+
+def _text(explanation: Explanation, marks: Sequence[str] = (), *, unread: bool = True) -> str:
+    """Return the text, its words within marks where there are any, and what is beyond the limit struck through.
+
+    Without `unread` dots stand for that, so that a long text is on the page once and not once for each row.
+    """
+    end = explanation.offsets[-1][1] if explanation.num_cut_off else len(explanation.text)
+    parts = []
+    begin = 0
+    for piece, word in explanation.pieces():
+        written = _escape(piece)
+        if word is not None and marks:
+            written = f"{marks[word]}{written}</mark>"
+        elif begin >= end and unread:
+            written = f'<span class="unread">{written}</span>'
+        elif begin >= end:
+            written = " …"
+        parts.append(written)
+        begin += len(piece)
+    return f'<div class="text" dir="auto" lang="">{"".join(parts)}</div>'
+
+
+def _escape(text: str) -> str:
+    # HTML has no NUL, and its only line break within text is the line feed.
+    return html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
 def intensities(weights: Array) -> Array:
@@ -302,8 +399,3 @@ def percent(fraction: float) -> str:
 def signed(contribution: float) -> str:
     """Write a contribution with its sign: 0.0123 -> "+0.012", -0.5 -> "−0.500"."""
     return f"{contribution:+.3f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _row_name(config: Any) -> str:
-    in_steps = config.model_type == ContextualizerConfig.model_type or getattr(config, "encoder", None) == "attention"
-    return "step" if in_steps else "head"

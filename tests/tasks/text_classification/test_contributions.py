@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import ctxzoo.tasks.text_classification.explanation as explanation_file
+import ctxzoo.tasks.text_classification.contributions as contributions_file
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
@@ -21,8 +21,8 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, character_ngrams, stable_hash
-from ctxzoo.tasks.text_classification.explanation import explain_text
-from ctxzoo.tasks.text_classification.explanation_page import explanation_html
+from ctxzoo.tasks.text_classification.contributions import explain_text
+from ctxzoo.tasks.text_classification.explanation import explanation_html
 
 WORDS = ["the", "lamp", "is", "not", "solid", "good", "bad", "and"]
 NGRAMS: dict[str, Any] = {"ngram_order": 2, "char_ngrams": (2, 3), "ngram_buckets": 64, "char_ngram_buckets": 32}
@@ -157,7 +157,7 @@ def test_the_sign_is_whether_a_word_speaks_for_the_label() -> None:
 def test_how_many_points_are_read_at_once_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = with_linear_part(name)
     expected = explain_text(model, tokenizer, TEXT)
-    monkeypatch.setattr(explanation_file, "MOST_POSITIONS", 1)
+    monkeypatch.setattr(contributions_file, "MOST_POSITIONS", 1)
     with torch.inference_mode():
         found = explain_text(model, tokenizer, TEXT)
     np.testing.assert_allclose(found.contributions, expected.contributions, atol=1e-6)

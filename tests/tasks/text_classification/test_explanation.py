@@ -20,15 +20,16 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
+from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import (
     Explanation,
-    explain_text,
+    explanation_html,
     intensities,
     percent,
     signed,
     signed_intensities,
+    write_explanation_page,
 )
-from ctxzoo.tasks.text_classification.explanation_page import explanation_html, write_explanation_page
 from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, plot_token_weights
 from tests.models.cases_lama import SIZES
 
