@@ -68,6 +68,7 @@ TRIAL_COLUMNS = (
     _setting("learning rate", "learning_rate"),
     _setting("width", "hidden_size", BidafSettings.hidden_size),
     _setting("dropout", "dropout", BidafSettings.dropout),
+    _setting("word vectors", "word_vectors", "learned"),
     _setting("begins as", "init_from"),
     _setting("words kept", "keep_words", "all"),
     PARAMETERS_COLUMN,

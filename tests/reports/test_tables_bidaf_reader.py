@@ -28,20 +28,21 @@ def test_trials_stand_by_their_validation_score() -> None:
     found = [trial(60.0), trial(66.0, learning_rate=0.001), trial(63.0, epochs=6), trial(61.0, seed=2)]
     table = TRIAL_TABLES["bidaf-reader-trials"]([*found, make_run("char7", f1=99.0)])
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    assert [line[9] for line in lines] == ["66.00", "63.00", "60.50 ± 0.71"]
+    assert [line[10] for line in lines] == ["66.00", "63.00", "60.50 ± 0.71"]
     assert [line[1:3] for line in lines] == [["adamw", "0.001"], ["adamw", "0.0015"], ["adamw", "0.0015"]]
-    assert [line[10] for line in lines] == ["1", "1", "2"]
+    assert [line[11] for line in lines] == ["1", "1", "2"]
     assert "not run yet" in TRIAL_TABLES["bidaf-reader-trials"]([])
 
 
 def test_trials_tell_sizes_and_starts_that_files_leave_out() -> None:
     wide = trial(66.0, hidden_size=128, dropout=0.3, keep_words=30000)
-    table = TRIAL_TABLES["bidaf-reader-trials"]([wide, trial(60.0), trial(63.0, init_from="cloze")])
+    others = [trial(60.0), trial(63.0, init_from="cloze", word_vectors="glove_filled")]
+    table = TRIAL_TABLES["bidaf-reader-trials"]([wide, *others])
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    assert [line[3:7] for line in lines] == [
-        ["128", "0.3", "–", "30000"],
-        ["100", "0.2", "cloze", "all"],
-        ["100", "0.2", "–", "all"],
+    assert [line[3:8] for line in lines] == [
+        ["128", "0.3", "learned", "–", "30000"],
+        ["100", "0.2", "glove_filled", "cloze", "all"],
+        ["100", "0.2", "learned", "–", "all"],
     ]
 
 
