@@ -221,7 +221,7 @@ def first_epochs(results: list[RunResult]) -> str:
     for group in group_runs(runs):
         found = [[run.metrics[key] for run in group.runs if key in run.metrics] for key in keys.values()]
         rows.append([group.label, *map(mean_and_deviation, found), "/".join(str(len(values)) for values in found[::2])])
-    return markdown_table(["model", *keys, "seeds"], rows)
+    return markdown_table(["model", *keys, "seeds"], rows or [[NOT_RUN]])
 
 
 def first_epoch(results: list[RunResult]) -> str:
