@@ -25,13 +25,10 @@ def zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
         RawFileError: the file is no zip file, damaged, or holds more than `LARGEST_UNPACKED`; also where the function
             is called: no such member, or one that is not UTF-8.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
-                raise _too_large(path)
-            yield lambda name: _content(archive, name).decode("utf-8")
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError) as error:
-        raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
+    with _open_zip(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
+            raise _too_large(path)
+        yield lambda name: _content(archive, name).decode("utf-8")
 
 
 @contextmanager
@@ -41,13 +38,20 @@ def zip_lines(path: Path, name: str) -> Iterator[IO[bytes]]:
     Raises:
         RawFileError: the file is no zip file, or damaged; no such member; it holds more than `LARGEST_UNPACKED`.
     """
+    with _open_zip(path) as archive:
+        if archive.getinfo(name).file_size > LARGEST_UNPACKED:
+            raise _too_large(path)
+        with archive.open(name) as member:  # which ends where its header says
+            yield member
+
+
+@contextmanager
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip file; what is wrong with it, or with the text of a member, is a `RawFileError`."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if archive.getinfo(name).file_size > LARGEST_UNPACKED:
-                raise _too_large(path)
-            with archive.open(name) as member:  # which ends where its header says
-                yield member
-    except (zipfile.BadZipFile, KeyError, zlib.error, EOFError) as error:
+            yield archive
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, zlib.error, EOFError) as error:
         raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
 
 

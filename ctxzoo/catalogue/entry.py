@@ -24,10 +24,10 @@ class RawFile:
     """One file of a source.
 
     Attributes:
-        url: from where it comes; or the command that a person runs to have it, which is never run here.
+        url: Address from which it comes, or the command that a person runs to have it, which is never run here.
         name: under which it is kept, different for all files of an entry; default: the last part of the URL.
         sha256: of its content, in hexadecimal, where that is known.
-        sha512: the same, where its source publishes that.
+        sha512: SHA-512 of its content, in hexadecimal, where its source publishes that.
     """
 
     url: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ctxzoo.catalogue.archives import tar_texts, zip_lines
-from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
+from ctxzoo.catalogue.entry import Files, RawFileError, Splits
 
 ROWS = "train"  # the one split of a set of vectors
 
@@ -31,7 +30,7 @@ def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
                 if len(vectors[-1]) != dim:
                     raise RawFileError(f"{member}, line {number}: {len(vectors[-1])} numbers; expected {dim}")
                 words.append(cells[0])
-        return {ROWS: _rows(words, vectors)}
+        return {ROWS: {"word": words, "vector": vectors}}
 
     return convert
 
@@ -48,10 +47,6 @@ def vectors_of_package(member: str, dim: int) -> Callable[[Files], Splits]:
         vectors = [np.array(table["vectors"][word][:dim], np.float32) for word in table["words"]]
         if any(len(vector) != dim for vector in vectors):
             raise RawFileError(f"{path.name}: a word has fewer than {dim} numbers")
-        return {ROWS: _rows(table["words"], vectors)}
+        return {ROWS: {"word": table["words"], "vector": vectors}}
 
     return convert
-
-
-def _rows(words: list[str], vectors: list[Any]) -> Rows:
-    return {"word": words, "vector": vectors}

@@ -13,7 +13,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
     """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
 
     Args:
-        dataset, data_dir, divide: see `CheckedDataModule`.
+        dataset, data_dir, divide: Arguments of `CheckedDataModule`.
         batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
         seed: of the order of the training's batches.
         num_workers: processes that build batches; 0 builds them in the training process.

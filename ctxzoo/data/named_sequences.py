@@ -89,7 +89,7 @@ class NamedSequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece
         batch_size, eval_batch_size: sequences in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:
         ValueError: max_length below 1.

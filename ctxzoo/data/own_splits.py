@@ -114,7 +114,7 @@ def divided_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
 
     Args:
         rows: of the user.
-        name: what the user calls the data, for the notes.
+        name: Name of the data for the notes, as the user calls it.
 
     Returns:
         Name of a split to its rows, ascending: of train, validation and test, or, where rows or groups are too few for

@@ -55,7 +55,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         num_workers: processes that build batches; 0 builds them in the training process.
         tokenizer: use this one instead of building one from the training lines.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:
         OSError: there is no such checkpoint.

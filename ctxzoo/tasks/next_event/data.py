@@ -109,7 +109,7 @@ class HistoryDataModule(NamedSequencesDataModule[History]):
         batch_size, eval_batch_size: histories in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:
         ValueError: max_length below 1.

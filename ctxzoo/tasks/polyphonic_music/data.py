@@ -99,7 +99,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         batch_size, eval_batch_size: pieces in a batch; 1 of the training are the authors'.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:
         ValueError: see `Grid`.

@@ -66,7 +66,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         cache_dir: folder of prepared data.
         tokenizer: use this one instead of building one from the data.
         init_from: use the tokenizer of this checkpoint folder or Hub id.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
     """
 
     def __init__(

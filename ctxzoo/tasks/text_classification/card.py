@@ -101,8 +101,7 @@ class TextClassificationCard(TaskCard):
         if set((config.id2label or {}).values()) == SENTIMENTS:
             texts = " and ".join(f'"{text}"' for text in TURNED)
             yield (
-                f"What turns the meaning of words it mostly misses: the published models of sentiment call {texts} "
-                "negative."
+                f"It may miss what turns the meaning of words: the published models of sentiment call {texts} negative."
             )
         if getattr(config, "wide_buckets", 0):
             yield (

@@ -105,7 +105,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         batch_size, eval_batch_size: bills in a batch.
         seed: of the order of batches.
         num_workers: processes that build batches; 0 builds them in the training process.
-        divide: see `CheckedDataModule`.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
     """
 
     tokenizer = None  # words are counted, not tokenized
