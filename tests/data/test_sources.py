@@ -19,6 +19,7 @@ from ctxzoo.data.sources import (
     resolve_dataset,
 )
 from ctxzoo.word_vectors import safetensors_files
+from ctxzoo.word_vectors.vectors import read_word_vectors
 
 
 @pytest.fixture(autouse=True)
@@ -246,8 +247,8 @@ def test_names_of_our_own_never_reach_the_hub(name, tmp_path, monkeypatch):
     ):
         refuse_missing_path(name, "checkpoint")
     monkeypatch.setattr(safetensors_files, "snapshot_download", lambda *_, **__: pytest.fail("asked"))
-    with pytest.raises(FileNotFoundError, match=f"no file of word vectors '{name}'"):
-        safetensors_files.find_checkpoint(name)
+    with pytest.raises(FileNotFoundError, match=f"{name}: no such word vectors in .*; `ctxzoo data get {name}` builds"):
+        read_word_vectors(name)
 
 
 def test_the_data_folder(tmp_path, monkeypatch):
