@@ -21,7 +21,9 @@ VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given wor
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
 RESULTS_DIR = "runs/results"  # where runs write by default, ignored by git; results/ holds the published ones
 SCHEMA = 1
+LARGEST_CURVE = 80  # points of one number over the epochs of a training
 OPTIONAL = ("tag", "per_example", "reading")  # files of earlier runs lack them
+_POINT = re.compile(r"(.+)/epoch(\d+)/(.+)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _OTHERS = re.compile(r"[^A-Za-z0-9_.+-]+")
 _ABSOLUTE_PATH = re.compile(
@@ -48,7 +50,7 @@ class RunResult:
         fold: number of the fold in cross-validation, else None.
         seed: seed of the run.
         metrics: numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
-            ``split/epoch3/name``.
+            ``split/epoch3/name``, of which a file holds `LARGEST_CURVE` at most, see `thin_curves`.
         settings: the options of the run (epochs, batch size, …), plain JSON.
         parameters: ``trainable`` and ``total`` numbers of parameters.
         command: shell command that repeats the run (see ``environment.command_line``).
@@ -60,8 +62,8 @@ class RunResult:
         peak_memory_mb: see ``environment.peak_memory_mb``.
         created: end of the run, ISO 8601 in UTC.
         tag: what distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
-        per_example: numbers of each example of a split, by ``split/name``, in the order of its rows; for tests that
-            pair the examples of two runs. Empty where none are kept; files leave it out then.
+        per_example: numbers of each example of a split, by ``split/name``, in the order of its rows, where a table
+            counts over some of them. Empty where none are kept; files leave it out then.
         reading: what was done with odd data to how many parts, see ``ReadingNotes.counts``. Empty where nothing was;
             files leave it out then.
     """
@@ -200,6 +202,27 @@ def read_results(folder: str | Path) -> list[RunResult]:
     return [read_result(path) for path in files if path.relative_to(folder).parts[0] != TRIALS]
 
 
+def thin_curves(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return metrics with at most `LARGEST_CURVE` points of each curve, a number by ``split/epoch3/name``.
+
+    Of a longer curve these stay: the first and the last point, those with the lowest and the highest value, which an
+    epoch is chosen by, and others at even distances. Numbers that are no points stay.
+    """
+    curves: dict[tuple[str, str], dict[int, str]] = {}
+    for key in metrics:
+        if point := _POINT.fullmatch(key):
+            curves.setdefault((point[1], point[3]), {})[int(point[2])] = key
+    dropped: set[str] = set()
+    for keys in curves.values():
+        if len(keys) > LARGEST_CURVE:
+            ordered = [keys[epoch] for epoch in sorted(keys)]
+            even = LARGEST_CURVE - 2
+            kept = {ordered[round(number * (len(ordered) - 1) / (even - 1))] for number in range(even)}
+            kept |= {min(ordered, key=metrics.__getitem__), max(ordered, key=metrics.__getitem__)}
+            dropped |= set(ordered) - kept
+    return {key: value for key, value in metrics.items() if key not in dropped}
+
+
 def _encoded(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
     content = {name: _rounded(value) for name, value in asdict(result).items()}
@@ -207,6 +230,7 @@ def _encoded(result: RunResult) -> bytes:
         if not content[name]:
             del content[name]
     _check(content)
+    content["metrics"] = thin_curves(content["metrics"])
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode()
 

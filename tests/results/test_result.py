@@ -63,6 +63,24 @@ def test_numbers_of_examples(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["per_example"] == {"test/nll": [101.25, 7.0], "test/steps": [12, 1]}
 
 
+def test_curves_of_long_trainings_have_at_most_80_points(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    long = {f"validation/epoch{epoch}/rmse": float(value) for epoch, value in enumerate(rng.random(1000), start=1)}
+    short = {f"train/epoch{epoch}/loss": 1.0 / epoch for epoch in range(1, 81)}
+    path = write_result(make_result(metrics={**long, **short, "epochs": 1000}), tmp_path)
+    metrics = read_result(path).metrics
+    points = {int(name.split("/")[1].removeprefix("epoch")): metrics[name] for name in long if name in metrics}
+    assert 78 <= len(points) <= 80
+    assert {1, 1000} <= set(points)
+    assert (min(points.values()), max(points.values())) == pytest.approx(
+        (min(long.values()), max(long.values())), rel=1e-5
+    )
+    assert max(np.diff(sorted(points))) <= 13
+    assert set(short) <= set(metrics)
+    assert metrics["epochs"] == 1000
+    assert write_result(read_result(path), tmp_path).read_bytes() == path.read_bytes()
+
+
 def test_what_was_left_out_of_the_data(tmp_path: Path) -> None:
     result = make_result(reading={"left out as bad": 3})
     path = write_result(result, tmp_path)

@@ -12,7 +12,6 @@ from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.language_modelling.card import CARD
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, text_dataset
-from ctxzoo.tasks.language_modelling.evaluation import line_scores
 from ctxzoo.tasks.language_modelling.task import LanguageModellingTask
 from ctxzoo.training.task import ZooTask
 
@@ -30,14 +29,6 @@ class LanguageModelRun(ZooRun):
 
     def build_task(self, data: LanguageModellingDataModule, processes: int) -> LanguageModellingTask:
         return LanguageModellingTask(**self.start(data), **self.schedule(data, processes), **self.task)
-
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return of each line of a split that is scored its `nll`, the sum over its tokens, and the number of these."""
-        lines = {split: line_scores(task.model, data, split) for split in splits}
-        return {
-            **{f"{split}/nll": [line.nll for line in scores] for split, scores in lines.items()},
-            **{f"{split}/tokens": [line.tokens for line in scores] for split, scores in lines.items()},
-        }
 
 
 ARCHITECTURE = "beta_lstm"

@@ -14,8 +14,7 @@ from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.tasks.next_event.card import CARD
 from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, HistoryDataModule
-from ctxzoo.tasks.next_event.task import RECIPROCAL_RANKS, NextEventTask
-from ctxzoo.training.next_item_scores import ranks_by_row
+from ctxzoo.tasks.next_event.task import NextEventTask
 from ctxzoo.training.task import ZooTask
 
 ARCHITECTURE = "context_encoder"
@@ -45,17 +44,6 @@ class NextEventRun(NextItemRun):
     task_class: ClassVar[type[ZooTask]] = NextEventTask
     card: ClassVar[TaskCard] = CARD
     names_argument: ClassVar[str] = "event_names"
-
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return of each history of a scored split how many predictions it has, hits, and the sum of 1 / rank."""
-        kept: dict[str, list[float]] = {}
-        longest = RECIPROCAL_RANKS[0]
-        for split in splits:
-            ranks = ranks_by_row(task, data, split)
-            kept[f"{split}/predictions"] = [len(row) for row in ranks]
-            kept[f"{split}/recall_at_1"] = [row.count(1) for row in ranks]
-            kept[f"{split}/mrr_at_20"] = [sum(1 / rank for rank in row if rank <= longest) for row in ranks]
-        return kept
 
 
 @dataclass

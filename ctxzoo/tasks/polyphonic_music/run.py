@@ -12,7 +12,6 @@ from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, music_dataset
-from ctxzoo.tasks.polyphonic_music.evaluation import piece_scores
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
 from ctxzoo.training.task import ZooTask
 
@@ -27,14 +26,6 @@ class MusicRun(ZooRun):
 
     def build_task(self, data: PolyphonicMusicDataModule, processes: int) -> PolyphonicMusicTask:
         return PolyphonicMusicTask(**self.start(data), **self.schedule(data, processes), **self.task)
-
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return of each piece of a split that is scored its `nll`, the sum over its steps, and the number of these."""
-        pieces = {split: piece_scores(task.model, data, split) for split in splits}
-        return {
-            **{f"{split}/nll": [piece.nll for piece in scores] for split, scores in pieces.items()},
-            **{f"{split}/steps": [piece.steps for piece in scores] for split, scores in pieces.items()},
-        }
 
 
 ARCHITECTURE = "beta_lstm"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import torch
 from transformers import PreTrainedModel
 
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.task import RegressionTask
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of
+from ctxzoo.training.scoring import score_splits, task_of
 
 SCALING = ("feature_offsets", "feature_scales", "target_offset", "target_scale")
 
@@ -68,23 +66,3 @@ def evaluate(
     )
     data.setup()
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
-
-
-def squared_errors(task: RegressionTask, data: RegressionDataModule, split: str) -> list[float]:
-    """Return the squared error of each row of a split, in the order of `data.rows`, for paired tests.
-
-    Args:
-        task: of the model.
-        data: after `setup`.
-        split: name of a split.
-
-    Raises:
-        ValueError: there is no such split.
-    """
-    device = task.model.device
-    trainer = build_scorer(data, precision="32-true", accelerator="auto", progress=False)
-    found: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
-    task.model.to(device)  # Lightning leaves it on the CPU
-    errors: torch.Tensor = (found[0]["predicted"] - found[0]["targets"]) ** 2
-    values: list[float] = errors.tolist()
-    return values

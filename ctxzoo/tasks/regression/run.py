@@ -16,7 +16,6 @@ from ctxzoo.runs.settings import TrainingSettings
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks.regression.card import CARD
 from ctxzoo.tasks.regression.data import BEST_TEST, PROTOCOLS, VALIDATION, RegressionDataModule, regression_dataset
-from ctxzoo.tasks.regression.evaluation import squared_errors
 from ctxzoo.tasks.regression.task import RegressionTask
 from ctxzoo.training.task import ZooTask
 
@@ -57,10 +56,6 @@ class RegressionRun(ZooRun):
         if context is not None and context.rows.shape == rows.shape:
             context.rows.copy_(rows)
         return task
-
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return the squared error of each row of a scored split."""
-        return {f"{split}/squared_error": squared_errors(task, data, split) for split in splits}
 
 
 @dataclass

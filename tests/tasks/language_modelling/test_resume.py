@@ -44,7 +44,6 @@ def test_killed_and_resumed_it_is_the_same_bit_for_bit(cell: str, tmp_path: Path
     carried = [torch.load(one.spec.folder / "lightning" / LAST, weights_only=True)[CARRIED] for one in (whole, killed)]
     assert differences(*carried) == []
     first, second = (execute(one, resume=True) for one in (whole, killed))
-    assert first.per_example == second.per_example
     scores = [name for name in first.metrics if name.startswith(("test/", "validation/"))]
     assert {"test/perplexity", "validation/epoch2/perplexity"} <= set(scores)
     assert {name: first.metrics[name] for name in scores} == {name: second.metrics[name] for name in scores}

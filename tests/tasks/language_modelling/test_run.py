@@ -66,14 +66,6 @@ def words_of_training(one: LanguageModelRun) -> int:
     return len(data.stream("train"))
 
 
-def test_it_leaves_the_nats_of_each_line(finished: tuple[LanguageModelRun, RunResult]) -> None:
-    result = finished[1]
-    for split in ("validation", "test"):
-        nats, tokens = (result.per_example[f"{split}/{name}"] for name in ("nll", "tokens"))
-        assert len(nats) == len(tokens) == 100
-        assert sum(nats) / sum(tokens) == pytest.approx(result.metrics[f"{split}/nll"], rel=1e-4)
-
-
 def test_a_checkpoint_scores_as_its_run_did(finished: tuple[LanguageModelRun, RunResult]) -> None:
     one, result = finished
     scores = evaluate(one.spec.checkpoint, "sample", progress=False, accelerator="cpu", batch_size=50)

@@ -54,16 +54,6 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[MusicRun, RunResult]) -
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_it_leaves_the_nats_of_each_piece(finished: tuple[MusicRun, RunResult]) -> None:
-    one, result = finished
-    data = one.build_data()
-    data.setup()
-    for split in ("validation", "test"):
-        nats, steps = (result.per_example[f"{split}/{name}"] for name in ("nll", "steps"))
-        assert steps == (data.pieces(split).lengths() - 1).tolist()
-        assert sum(nats) / sum(steps) == pytest.approx(result.metrics[f"{split}/nll"], rel=1e-4)
-
-
 def test_its_checkpoint_has_no_tokenizer(finished: tuple[MusicRun, RunResult], tmp_path: Path) -> None:
     checkpoint = finished[0].spec.checkpoint
     names = check_checkpoint_folder(checkpoint)

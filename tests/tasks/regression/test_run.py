@@ -49,9 +49,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RegressionRun, R
 def test_it_learns_and_leaves_its_scores(finished: tuple[RegressionRun, RunResult]) -> None:
     one, result = finished
     assert result.metrics["validation/rmse"] < 0.8 * result.metrics["validation/epoch1/rmse"]
-    errors = result.per_example["test/squared_error"]
-    assert len(errors) == 20
-    assert np.sqrt(np.mean(errors)) == pytest.approx(result.metrics["test/rmse"], rel=1e-4)
     for picture in ("learning_curves.png", "predictions.png"):
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
