@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ctxzoo.cli.printing import print_table
 from ctxzoo.data.notices import count_of
+from ctxzoo_command import debug_parser
 
 if TYPE_CHECKING:
     from ctxzoo.catalogue.check import Finding
@@ -31,8 +32,7 @@ def add_data_commands(parser: argparse.ArgumentParser) -> None:
     """Add the commands below `ctxzoo data`; without one it lists the datasets."""
     parser.set_defaults(command=list_datasets)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    debug = argparse.ArgumentParser(add_help=False)
-    debug.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
+    debug = debug_parser()
     folder = argparse.ArgumentParser(add_help=False)
     folder.add_argument(
         "--data_dir", help="folder of datasets; default: $CTXZOO_DATA, else ctxzoo/datasets in the user's data folder"

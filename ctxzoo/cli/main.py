@@ -25,6 +25,7 @@ from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, pipes_as_files
 from ctxzoo.data.reading_notes import current_notes, reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
+from ctxzoo_command import build_command_parser
 
 if TYPE_CHECKING:
     from ctxzoo.cli.inspection import Part
@@ -78,30 +79,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and their options."""
-    parser = argparse.ArgumentParser(
-        prog="ctxzoo", description="Context-aware text models: train, look, score, ask, publish."
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show which release, or commit, this is")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--debug", action="store_true", help="show the traceback of an error, and all log messages")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser, commands = build_command_parser()
 
-    def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=help, description=help, parents=[common])
+    def add(name: str, command: Any) -> argparse.ArgumentParser:
+        sub = commands[name]
         sub.set_defaults(command=command)
         return sub
 
-    add("list", list_architectures, "Architectures of this release.")
+    add("list", list_architectures)
 
-    sub = add("info", info, "What an architecture or a checkpoint is: fields, variants, parameters, files.")
+    sub = add("info", info)
     sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
 
-    add_data_commands(add("data", None, "The datasets that results were computed on: see them, get one, check one."))
+    add_data_commands(add("data", None))
 
-    sub = add("train", None, "Train a model on your own data: CSV, JSON lines, SQuAD JSON, CoNLL, plain text and more.")
-    add_problems(sub, common)
+    sub = add("train", None)
+    add_problems(sub)
 
-    sub = add("evaluate", evaluate, "Score a checkpoint on a split.")
+    sub = add("evaluate", evaluate)
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
     sub.add_argument(
@@ -117,7 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
     _add_options_of_problems(sub, "evaluate")
 
-    sub = add("evaluate-embeddings", evaluate_embeddings, "Score word vectors: POS induction, similarity and more.")
+    sub = add("evaluate-embeddings", evaluate_embeddings)
     sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
     sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
     sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
@@ -126,11 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
-    sub = add(
-        "predict",
-        predict,
-        "Answer questions, label texts, tag words, fill in words, recommend items, continue text or music.",
-    )
+    sub = add("predict", predict)
     sub.add_argument("checkpoint", help="folder or Hub id")
     add_file_options(sub)
     sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
@@ -139,7 +130,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")
 
-    sub = add("push", push, "Check a checkpoint folder and upload it to the Hub in one commit.")
+    sub = add("push", push)
     sub.add_argument("folder", type=Path)
     sub.add_argument("repo", metavar="USER/NAME")
     sub.add_argument("--private", action="store_true", help="make a new repository private")
@@ -149,10 +140,10 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--license", help="of the weights, for the card, as the Hub names it: apache-2.0")
     sub.add_argument("--language", nargs="+", help="of the texts, for the card: en")
 
-    sub = add("verify", verify, "Check that a checkpoint is whole, its code that of this release; none is run.")
+    sub = add("verify", verify)
     sub.add_argument("checkpoint", metavar="CHECKPOINT", help="folder, or on the Hub USER/NAME or USER/NAME@REVISION")
 
-    add("doctor", doctor, "Is this machine fit? Versions, devices, data, Hub.")
+    add("doctor", doctor)
     return parser
 
 
@@ -434,14 +425,6 @@ def _quieten() -> None:
     # Importing Lightning sets the level of the first two; the last speaks of GPUs, and keeps its own.
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-class _Version(argparse.Action):
-    """Prints the version, which argparse's own action would compute even where it is not requested."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        print(f"ctxzoo {ctxzoo.__version__}")
-        parser.exit()
 
 
 if __name__ == "__main__":

@@ -10,12 +10,13 @@ from typing import Any
 from ctxzoo.data.pipes import KINDS
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, TaskCommands, positive
+from ctxzoo_command import debug_parser
 
 INTERRUPTED = 130
 STOPPED = "stopped; the same command with --resume keeps what is finished and goes on with the rest"
 
 
-def add_problems(train: argparse.ArgumentParser, common: argparse.ArgumentParser) -> None:
+def add_problems(train: argparse.ArgumentParser) -> None:
     """Add a command for each problem that can be trained on own data, with the options that it takes."""
     problems = train.add_subparsers(title="problems", required=True, metavar="PROBLEM")
     for name in PROBLEMS:
@@ -24,7 +25,7 @@ def add_problems(train: argparse.ArgumentParser, common: argparse.ArgumentParser
             continue
         shown, aliases = (name, []) if commands.train_name is None else (commands.train_name, [name])
         text = f"Train a model of {commands.title} on your own data."
-        sub = problems.add_parser(shown, aliases=aliases, help=text, description=text, parents=[common])
+        sub = problems.add_parser(shown, aliases=aliases, help=text, description=text, parents=[debug_parser()])
         sub.set_defaults(command=train_command, commands=commands)
         _add_options(sub)
         own = sub.add_argument_group(commands.title)

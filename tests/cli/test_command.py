@@ -1,4 +1,4 @@
-"""The command ends in one line after Ctrl-C, even while the package is imported."""
+"""The command: what it says without its package, and its end in one line after Ctrl-C, even while that is imported."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import ctxzoo
 from ctxzoo_command import main
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -43,3 +44,26 @@ def test_ctrl_c_in_a_command_is_one_line(capsys: pytest.CaptureFixture[str], mon
 def test_it_does_what_the_package_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     assert "bidaf" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--help"], 0, "Score a checkpoint on a split."),
+        (["--version"], 0, f"ctxzoo {ctxzoo.__version__}"),
+        ([], 2, "the following arguments are required: COMMAND"),
+        (["trian"], 2, "invalid choice: 'trian'"),
+    ],
+)
+def test_help_and_version_need_no_package(arguments: list[str], status: int, said: str, tmp_path: Path) -> None:
+    (tmp_path / "transformers.py").write_text("raise SystemExit('transformers was imported')\n")
+    run = subprocess.run(
+        [sys.executable, "-c", f"from ctxzoo_command import main; main({arguments})"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY_ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == status
+    assert said in (run.stderr if status else run.stdout)
