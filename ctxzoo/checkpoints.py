@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.hub.saved_model import check_loadable, load_saved_model, read_saved_model
+from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.tasks import PROBLEMS, card_named, card_of
@@ -41,7 +41,8 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
             raise TypeError(f"ctxzoo.pipeline takes no {option}: the checkpoint says it; leave it out")
     if "trust_remote_code" in options:
         raise TypeError("ctxzoo.pipeline takes no trust_remote_code: it never runs code of a checkpoint; leave it out")
-    return card_of_checkpoint(name).load_pipeline(name, **options)
+    card, saved = open_checkpoint(name)
+    return card.load_pipeline(saved, **options)
 
 
 def explain(
@@ -72,23 +73,26 @@ def explain(
         card = _explaining(card_of(type(checkpoint)), f"a {type(checkpoint).__name__}")
     else:
         name = _name_of(checkpoint)
-        card = _explaining(card_of_checkpoint(name), repr(name))
-        model, saved = load_saved_model(name)
-        tokenizer = saved if tokenizer is None else tokenizer
+        card, saved = open_checkpoint(name)
+        card = _explaining(card, repr(name))
+        model, own_tokenizer = saved.load()
+        tokenizer = own_tokenizer if tokenizer is None else tokenizer
     return card.explain(model, tokenizer, [texts] if isinstance(texts, str) else texts)
 
 
-def card_of_checkpoint(checkpoint: str) -> TaskCard:
-    """Return the card of the problem that a checkpoint folder or Hub id solves; the weights are checked, but not read.
+def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
+    """Return the card of the problem that a checkpoint folder or Hub id solves, and what it holds.
+
+    The weights are checked, but not read.
 
     Raises:
-        CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
+        CheckpointFolderError, OSError: see `read_saved_model` and `SavedModel.folder`.
         ValueError: a base model, or a head of a problem that is not known here.
     """
     saved = read_saved_model(checkpoint)
-    check_loadable(checkpoint, saved)
+    _ = saved.folder  # its files are checked now
     try:
-        return card_of(saved.model_class)
+        return card_of(saved.model_class), saved
     except ValueError as error:
         raise ValueError(f"{checkpoint!r}: {error}") from error
 

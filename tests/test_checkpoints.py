@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +71,26 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         for file in code:
             file.write_text("raise RuntimeError('code of the checkpoint was run')\n")
     return folders
+
+
+@pytest.mark.parametrize("problem", WRITERS)
+def test_a_pipeline_reads_and_checks_a_checkpoint_once(
+    problem: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def count(file: Any, *rest: Any, **options: Any) -> Any:
+        opened.append(Path(file).name if isinstance(file, (str, Path)) else "")
+        return whole(file, *rest, **options)
+
+    whole = builtins.open
+    for module in (builtins, io):  # the second is that of pathlib
+        monkeypatch.setattr(module, "open", count)
+    checked: list[object] = []
+    monkeypatch.setattr("ctxzoo.hub.saved_model.check_shapes", lambda *read: checked.append(read))
+    ctxzoo.pipeline(folders[problem])
+    assert opened.count("config.json") == 1
+    assert len(checked) == 1
 
 
 def test_every_problem_with_a_pipeline_is_tried() -> None:

@@ -110,6 +110,5 @@ class CheckpointFacts(SavedModel):
 def read_checkpoint(checkpoint: str) -> CheckpointFacts:
     """Return the facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
     saved = read_saved_model(checkpoint)
-    return CheckpointFacts(
-        saved.architecture, saved.model_class, saved.config, parts(empty_model(saved.model_class, saved.config))
-    )
+    described = parts(empty_model(saved.model_class, saved.config))
+    return CheckpointFacts(checkpoint, saved.architecture, saved.model_class, saved.config, described)

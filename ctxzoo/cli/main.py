@@ -175,11 +175,11 @@ def info(options: argparse.Namespace) -> int:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    from ctxzoo.checkpoints import card_of_checkpoint
+    from ctxzoo.checkpoints import open_checkpoint
     from ctxzoo.results.environment import versions
     from ctxzoo.tasks.commands import write_json
 
-    card = card_of_checkpoint(options.checkpoint)
+    card, _ = open_checkpoint(options.checkpoint)
     own = _own_options("evaluate", options, card)
     _use_threads(options)
     scores = commands_named(card.name).evaluate(options, own)
@@ -234,9 +234,9 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
 
 
 def predict(options: argparse.Namespace) -> int:
-    from ctxzoo.checkpoints import card_of_checkpoint
+    from ctxzoo.checkpoints import open_checkpoint
 
-    card = card_of_checkpoint(options.checkpoint)
+    card, options.saved = open_checkpoint(options.checkpoint)
     own = _own_options("predict", options, card)
     _use_threads(options)
     commands_named(card.name).predict(options, own)

@@ -119,9 +119,17 @@ def read_config(folder: Path) -> ZooConfig:
     Raises:
         CheckpointFolderError: see `read_architecture`; a field is unknown, of the wrong type or out of range.
     """
-    architecture, _ = read_architecture(folder)
+    return config_of(*read_architecture(folder), folder)
+
+
+def config_of(architecture: Architecture, content: dict[str, Any], folder: Path) -> ZooConfig:
+    """Return the configuration that a folder's config.json holds, whose content `read_architecture` returned.
+
+    Raises:
+        CheckpointFolderError: a field is unknown, of the wrong type or out of range.
+    """
     try:
-        return cast(ZooConfig, architecture.config_class.from_pretrained(str(folder)))
+        return cast(ZooConfig, architecture.config_class.from_dict(content, name_or_path=str(folder)))
     except Exception as error:  # of entries of the wrong kind, transformers' own code raises anything
         raise CheckpointFolderError(f"{folder / CONFIG}: {on_one_line(error)}") from error
 

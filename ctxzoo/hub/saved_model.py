@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from huggingface_hub import hf_hub_download
 
 from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.data.notices import without_weight_bars
-from ctxzoo.hub.folder_checks import check_shapes, head_class, read_architecture, read_config, read_shapes
+from ctxzoo.hub.folder_checks import check_shapes, config_of, head_class, read_architecture, read_shapes
 from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, read_json_object, refuse_missing
 from ctxzoo.hub.repository import reading
 from ctxzoo.models import Architecture
@@ -20,11 +21,54 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What the config.json of a checkpoint says, in the package's own classes."""
+    """What the config.json of a checkpoint says, in the package's own classes.
 
+    Attributes:
+        checkpoint: Folder or Hub id.
+        architecture: Architecture of the model.
+        model_class: Its head.
+        config: Its configuration.
+    """
+
+    checkpoint: str
     architecture: Architecture
     model_class: type[ZooPreTrainedModel]
     config: ZooConfig
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder, or the cache of the Hub, with the files of model and tokenizer.
+
+        They are checked the first time, so that nothing is allocated for weights that do not fit.
+
+        Raises:
+            CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the
+                configuration.
+            OSError: there is no such folder, and the Hub does not deliver it.
+        """
+        has_tokenizer = self.architecture.tokenizer_class is not None
+        files = [WEIGHTS, *(TOKENIZER_FILES if has_tokenizer else ())]
+        folder = local_copy(self.checkpoint, *files)
+        refuse_missing(folder, files)
+        check_shapes(read_shapes(folder / WEIGHTS), folder, self.model_class, self.config)
+        if has_tokenizer:
+            read_json_object(folder / TOKENIZER_FILES[1])
+        return folder
+
+    def load(self) -> tuple[ZooPreTrainedModel, Any]:
+        """Load the model through the classes of the package, not through the code beside the weights.
+
+        Returns:
+            The model in evaluation mode, and its tokenizer, None for an architecture without one.
+
+        Raises:
+            CheckpointFolderError, OSError: see `folder`.
+        """
+        folder = str(self.folder)
+        tokenizer_class = self.architecture.tokenizer_class
+        tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
+        with without_weight_bars():
+            return self.model_class.from_pretrained(folder, config=self.config), tokenizer
 
 
 def read_saved_model(checkpoint: str) -> SavedModel:
@@ -36,48 +80,17 @@ def read_saved_model(checkpoint: str) -> SavedModel:
     """
     folder = local_copy(checkpoint, CONFIG)
     architecture, content = read_architecture(folder)
-    return SavedModel(architecture, head_class(architecture, content, folder), read_config(folder))
-
-
-def check_loadable(checkpoint: str, saved: SavedModel) -> Path:
-    """Check what libraries will read of a checkpoint, so that nothing is allocated for one that does not fit.
-
-    Args:
-        checkpoint: folder or Hub id.
-        saved: what `read_saved_model` says of it.
-
-    Returns:
-        The folder, or the cache of the Hub, with the files of model and tokenizer.
-
-    Raises:
-        CheckpointFolderError: a file is missing or cannot be read, or the weights are not those of the configuration.
-        OSError: there is no such folder, and the Hub does not deliver it.
-    """
-    has_tokenizer = saved.architecture.tokenizer_class is not None
-    files = [WEIGHTS, *(TOKENIZER_FILES if has_tokenizer else ())]
-    folder = local_copy(checkpoint, *files)
-    refuse_missing(folder, files)
-    check_shapes(read_shapes(folder / WEIGHTS), folder, saved.model_class, saved.config)
-    if has_tokenizer:
-        read_json_object(folder / TOKENIZER_FILES[1])
-    return folder
+    head = head_class(architecture, content, folder)
+    return SavedModel(checkpoint, architecture, head, config_of(architecture, content, folder))
 
 
 def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
-    """Load a checkpoint folder or Hub id through the classes of the package, not through the code beside the weights.
-
-    Returns:
-        The model in evaluation mode, and its tokenizer, None for an architecture without one.
+    """Load a checkpoint folder or Hub id, see `SavedModel.load`.
 
     Raises:
-        CheckpointFolderError, OSError: see `read_saved_model` and `check_loadable`.
+        CheckpointFolderError, OSError: see `read_saved_model` and `SavedModel.folder`.
     """
-    saved = read_saved_model(checkpoint)
-    folder = str(check_loadable(checkpoint, saved))
-    tokenizer_class = saved.architecture.tokenizer_class
-    tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
-    with without_weight_bars():
-        return saved.model_class.from_pretrained(folder), tokenizer
+    return read_saved_model(checkpoint).load()
 
 
 def local_copy(checkpoint: str, *names: str) -> Path:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ctxzoo.hub.card_facts import DatasetFacts
 from ctxzoo.hub.card_parts import Snippets
-from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
+from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
 
@@ -98,26 +98,29 @@ class TaskCard(ABC):
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the model gives for an example's inputs; `tokenizer` is None for an architecture without one."""
 
-    def load_pipeline(self, checkpoint: str, **options: Any) -> Any:
-        """Open a checkpoint folder or Hub id of this problem as a pipeline, without running code of the checkpoint.
+    def load_pipeline(self, checkpoint: str | SavedModel, **options: Any) -> Any:
+        """Open a checkpoint of this problem as a pipeline, without running code of the checkpoint.
 
         Args:
-            checkpoint: with model and tokenizer.
-            options: of the pipeline's class, such as device and batch_size.
+            checkpoint: Folder or Hub id with model and tokenizer, or what `read_saved_model` says of it.
+            options: Options of the pipeline's class, such as device and batch_size.
 
         Raises:
             CheckpointFolderError, OSError: see `load_saved_model`.
             ValueError: a checkpoint of another problem; the problem has no pipeline.
         """
-        head = read_saved_model(checkpoint).model_class
+        saved = checkpoint if isinstance(checkpoint, SavedModel) else read_saved_model(checkpoint)
+        head = saved.model_class
         if head.zoo_task != self.name:
-            raise ValueError(f"{checkpoint!r} holds a {head.__name__}, which does {head.zoo_task}, not {self.name}")
+            raise ValueError(
+                f"{saved.checkpoint!r} holds a {head.__name__}, which does {head.zoo_task}, not {self.name}"
+            )
         if self.pipeline_class is None:
             raise ValueError(
-                f"{checkpoint!r} does {self.name}, for which there is no pipeline; load its model with "
+                f"{saved.checkpoint!r} does {self.name}, for which there is no pipeline; load its model with "
                 f"{head.__name__}.from_pretrained of {head.__module__}, or use `ctxzoo predict`"
             )
-        model, tokenizer = load_saved_model(checkpoint)
+        model, tokenizer = saved.load()
         return self.pipeline_class(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Any]:

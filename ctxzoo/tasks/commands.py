@@ -92,7 +92,8 @@ class TaskCommands:
         """Print, or write into files, what the checkpoint gives.
 
         Args:
-            options: `checkpoint`, `batch_size` and those of `add_file_options`.
+            options: `checkpoint`, `saved` (a `SavedModel`, the same one opened), `batch_size` and those of
+                `add_file_options`.
             own: name to value of `predict_options`.
 
         Raises:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ctxzoo
-from ctxzoo.checkpoints import card_of_checkpoint
+from ctxzoo.checkpoints import open_checkpoint
 from ctxzoo.cli import doctor
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
@@ -577,9 +577,9 @@ def test_evaluate_prints_the_scores_and_nothing_of_libraries(
 
     def after_the_import(checkpoint: str) -> Any:
         logging.getLogger("lightning.pytorch").setLevel(logging.INFO)
-        return card_of_checkpoint(checkpoint)
+        return open_checkpoint(checkpoint)
 
-    monkeypatch.setattr("ctxzoo.checkpoints.card_of_checkpoint", after_the_import)
+    monkeypatch.setattr("ctxzoo.checkpoints.open_checkpoint", after_the_import)
     file = tmp_path / f"{'long' * 30}.txt"
     file.write_text("The mill stands in town .\n")
     caplog.set_level(logging.NOTSET, "lightning.pytorch.utilities.rank_zero")

@@ -60,10 +60,9 @@ class LanguageModellingCommands(TaskCommands):
         check_input(options, "text", own["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.language_modelling.prediction import Continuations
 
-        model, tokenizer = load_saved_model(options.checkpoint)
+        model, tokenizer = options.saved.load()
         continuations = Continuations(
             model.to(device_of(options)),
             tokenizer,

@@ -67,10 +67,9 @@ class NextEventCommands(TaskCommands):
         typed = None if own["history"] is None else parsed_history(own["history"])
 
         from ctxzoo.data.row_stream import as_file
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.next_event.prediction import EventAnswers, history_rows
 
-        model, _ = load_saved_model(options.checkpoint)
+        model, _ = options.saved.load()
         model.to(device_of(options))
         if typed is not None:
             for name, probability in model.next_events(*typed, own["top"]):

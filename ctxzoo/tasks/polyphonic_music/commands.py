@@ -72,7 +72,6 @@ class PolyphonicMusicCommands(TaskCommands):
             check_plots()
 
         from ctxzoo.data.row_stream import stream_of
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.prediction import PieceAnswers
@@ -84,7 +83,7 @@ class PolyphonicMusicCommands(TaskCommands):
         if row is not None and not 0 <= row < len(pieces):
             found = count_of(len(pieces), "pieces")
             raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
-        model, _ = load_saved_model(options.checkpoint)
+        model, _ = options.saved.load()
         answers = PieceAnswers(
             model.to(device_of(options)),
             steps=own["steps"] or STEPS,

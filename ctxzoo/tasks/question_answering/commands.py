@@ -73,7 +73,7 @@ class QuestionAnsweringCommands(TaskCommands):
         from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, question_rows
 
         rows = None if one else question_rows(options.file)
-        reader = CARD.load_pipeline(options.checkpoint, device=device_of(options))
+        reader = CARD.load_pipeline(options.saved, device=device_of(options))
         if one:
             parameters = {} if threshold is None else {"no_answer_threshold": threshold}
             _print_answer(reader(question=question, context=context, **parameters))

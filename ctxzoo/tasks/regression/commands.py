@@ -68,10 +68,9 @@ class RegressionCommands(TaskCommands):
         check_input(options, "numbers", own["numbers"])
         row = None if own["numbers"] is None else parsed_row(own["numbers"])
 
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
 
-        model, _ = load_saved_model(options.checkpoint)
+        model, _ = options.saved.load()
         model.to(device_of(options))
         if row is not None:
             print(f"{predict_rows(model, [row])[0]:.6g}")

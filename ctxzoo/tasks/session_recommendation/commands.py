@@ -65,10 +65,9 @@ class SessionRecommendationCommands(TaskCommands):
         check_input(options, "history", own["history"])
 
         from ctxzoo.data.row_stream import as_file
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.session_recommendation.recommendation import Recommendations, session_rows
 
-        model, _ = load_saved_model(options.checkpoint)
+        model, _ = options.saved.load()
         model.to(device_of(options))
         how = {"k": own["top"], "only_new": own["only_new"] == "yes"}
         if own["history"] is not None:

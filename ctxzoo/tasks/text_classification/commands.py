@@ -74,7 +74,6 @@ class TextClassificationCommands(TaskCommands):
 
         from ctxzoo.data.row_stream import open_rows
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.text_classification.prediction import (
             TextAnswers,
             recorded_text_columns,
@@ -82,7 +81,7 @@ class TextClassificationCommands(TaskCommands):
         )
 
         columns = own["text_column"] or recorded_text_columns(options.checkpoint)
-        model, tokenizer = load_saved_model(options.checkpoint)
+        model, tokenizer = options.saved.load()
         model.to(device_of(options))
         answers = TextAnswers(
             model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None

@@ -45,10 +45,9 @@ class TokenClassificationCommands(TaskCommands):
         check_input(options, "text", own["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.tasks.token_classification.prediction import TagAnswers, tag_rows
 
-        model, tokenizer = load_saved_model(options.checkpoint)
+        model, tokenizer = options.saved.load()
         answers = TagAnswers(model.to(device_of(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
             for word in answers.tags([own["text"].split()])[0]:

@@ -64,14 +64,13 @@ class VotePredictionCommands(TaskCommands):
         if text is not None and not text.strip():
             raise ValueError(f"--text is {text!r}; expected what the bill says")
 
-        from ctxzoo.hub.saved_model import load_saved_model
         from ctxzoo.models.ops_vote import NEW_BILL
         from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, known_votes
         from ctxzoo.tasks.vote_prediction.reader import VoteColumns, bill_texts, read_votes
 
         names = ("legislator", "bill", "vote", "text")
         columns = VoteColumns(**{name: own[f"{name}_column"] for name in names if own[f"{name}_column"] is not None})
-        model: Any = load_saved_model(options.checkpoint)[0]
+        model: Any = options.saved.load()[0]
         model.to(device_of(options))
         texts = None if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
         source = own["known"]

@@ -59,7 +59,7 @@ class FillMaskCommands(TaskCommands):
         from ctxzoo.tasks.word_embeddings.card import CARD
         from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers, fill_masks
 
-        filler = CARD.load_pipeline(options.checkpoint, device=device_of(options))
+        filler = CARD.load_pipeline(options.saved, device=device_of(options))
         if options.file is None:
             for word in fill_masks(filler, [own["text"]])[0]:
                 print(json.dumps(word, ensure_ascii=False))
