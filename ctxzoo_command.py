@@ -21,8 +21,9 @@ COMMANDS = {
     "evaluate": "Score a checkpoint on a split.",
     "evaluate-embeddings": "Score word vectors: POS induction, similarity and more.",
     "predict": "Answer questions, label texts, tag words, fill in words, recommend items, continue text or music.",
-    "push": "Check a checkpoint folder and upload it to the Hub in one commit.",
-    "verify": "Check that a checkpoint is whole, its code that of this release; none is run.",
+    "pack": "Write a checkpoint folder with the code that it needs to load without ctxzoo.",
+    "push": "Check a checkpoint folder and upload it, with its code, to the Hub in one commit.",
+    "verify": "Check that a checkpoint is whole, and its code, if any, this release's; none is run.",
     "doctor": "Is this machine fit? Versions, devices, data, Hub.",
 }
 

@@ -37,12 +37,12 @@ NAMES = {
 }
 DECIMALS = {"log_likelihood": 4}  # as many as tell models apart; of the others two
 LOADED_BY = {  # of the others a pipeline
-    "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder}, trust_remote_code=True)",
+    "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder})",
     "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
     "next-event": "ctxzoo.tasks.next_event.next_events({folder}, events, times)",
     "vote-prediction": "ctxzoo.tasks.vote_prediction.predict_votes({folder}, text)",
 }
-PIPELINE = "pipeline({task}, model={folder}, trust_remote_code=True)"
+PIPELINE = "ctxzoo.pipeline({folder})"
 # Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.
 TEST_TEXTS = {
     ("cornell-movie-review-data/rotten_tomatoes", 0): 2133,
@@ -63,7 +63,7 @@ def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) ->
 def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
     run = one.result
     name = one.folder.name
-    load = LOADED_BY.get(one.task, PIPELINE).format(task=f'"{one.task}"', folder=f'"{one.folder.as_posix()}"')
+    load = LOADED_BY.get(one.task, PIPELINE).format(folder=f'"{one.folder.as_posix()}"')
     shown = [metric for metric in SCORES[one.task] if metric]
     return [
         f"[{name}]({one.folder.as_posix()}/README.md)",

@@ -1,4 +1,4 @@
-"""The command line: `ctxzoo list | info | data | train | evaluate | predict | push | verify | doctor` and more.
+"""The command line: `ctxzoo list | info | data | train | evaluate | predict | pack | push | verify | doctor` and more.
 
 What a command needs is imported when it runs, so that help and usage errors come quickly.
 """
@@ -130,6 +130,10 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")
 
+    sub = add("pack", pack)
+    sub.add_argument("folder", type=Path, help="with code or without")
+    sub.add_argument("out", metavar="OUT", type=Path, help="a new folder, or an empty one")
+
     sub = add("push", push)
     sub.add_argument("folder", type=Path)
     sub.add_argument("repo", metavar="USER/NAME")
@@ -243,6 +247,14 @@ def predict(options: argparse.Namespace) -> int:
     return OK
 
 
+def pack(options: argparse.Namespace) -> int:
+    from ctxzoo.hub import packing
+
+    packed = packing.pack(options.folder, options.out)
+    print(f"{options.out}: {packed.files} files of code added, {packed.lines:,} lines, of ctxzoo {ctxzoo.__version__}")
+    return OK
+
+
 def push(options: argparse.Namespace) -> int:
     from ctxzoo.hub.push import push_folder
 
@@ -265,14 +277,17 @@ def verify(options: argparse.Namespace) -> int:
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
     try:
-        what, saved = repository.verify(options.checkpoint)
+        found = repository.verify(options.checkpoint)
     except CheckpointFolderError as error:
         if options.debug:
             raise
         print(f"ctxzoo: not fit: {on_one_line(error)}", file=sys.stderr)
         return FAILED
-    saved = f"saved with {saved}" if saved else "its card names no release"
-    print(f"{what}: whole, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
+    if found.packed:
+        saved = f"saved with {found.release}" if found.release else "its card names no release"
+        print(f"{found.name}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
+    else:
+        print(f"{found.name}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here")
     return OK
 
 

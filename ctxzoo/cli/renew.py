@@ -1,11 +1,8 @@
-"""Published checkpoint folders of this repository: written, and written again when the code they carry changes.
+"""Published checkpoint folders of this repository: made from runs, without code, and their cards written again.
 
-python -m ctxzoo.cli.renew                          every folder of model_cards/published.json, with the present code
+python -m ctxzoo.cli.renew                          the card of every folder of model_cards/published.json
 python -m ctxzoo.cli.renew NAME CHECKPOINT RESULT   model_cards/NAME, from the checkpoint and results file of a run;
                                                     with --half its weights are written in half precision
-
-Weights and vocabulary stay as they are; code, configuration and card are made anew. A tokenizer without a limit gets
-that of the training, where its results file has one (`max_length`).
 """
 
 from __future__ import annotations
@@ -17,43 +14,66 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.card import build_card, card_example
 from ctxzoo.hub.checkpoint_folder import is_in_half, write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
-from ctxzoo.hub.folder_checks import head_class, read_architecture
+from ctxzoo.hub.folder_checks import read_architecture
+from ctxzoo.hub.folder_files import CARD
 from ctxzoo.hub.published import FOLDER, INDEX, published
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.results.result import read_result
+from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.tasks import card_of
 
 
-def renew(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = False) -> None:
-    """Write `folder` from the weights of `checkpoint` (which may be the same) and the results of their training.
+def publish(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = False) -> None:
+    """Write a checkpoint folder without code, from the checkpoint of a run and the results of that run.
 
-    The weights are in half precision where those of `checkpoint` are, or where `half` asks for it.
+    The weights are in half precision where those of `checkpoint` are, or where `half` asks for it. A tokenizer without
+    a limit gets that of the training, where the results file has one (`max_length`).
+
+    Args:
+        folder: Folder to write; what it held before is replaced.
+        checkpoint: Checkpoint folder, packed or without code; it may be `folder`.
+        result_file: Results file of the run that trained it.
+        half: Whether to write the weights in half precision.
 
     Raises:
         ValueError: the results are those of another architecture; see also `write_checkpoint_folder`.
     """
-    result = read_result(result_file)
-    architecture, config = read_architecture(checkpoint)
-    if architecture.name != result.architecture:
-        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} is of a {result.architecture}")
-    model_class = head_class(architecture, config, checkpoint)
-    task = card_of(model_class)
-    model = model_class.from_pretrained(checkpoint)
-    tokenizer = None if architecture.tokenizer_class is None else AutoTokenizer.from_pretrained(checkpoint)
+    result = _result_of(checkpoint, result_file)
+    model, tokenizer = load_saved_model(str(checkpoint))
     trained_on = result.settings.get("max_length")
     if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
         tokenizer.model_max_length = trained_on
-    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     half = half or is_in_half(checkpoint)
-    card = build_card(result, model.config, task=task, example=example, half=half)
-    scores = eval_results_files(result, task)
-    write_checkpoint_folder(folder, model=model, tokenizer=tokenizer, card=card, eval_results=scores, half=half)
+    write_checkpoint_folder(
+        folder,
+        model=model,
+        tokenizer=tokenizer,
+        card=_card(result, model, tokenizer, half),
+        eval_results=eval_results_files(result, card_of(type(model))),
+        half=half,
+        code=False,
+    )
+
+
+def renew_card(folder: Path, result_file: Path) -> None:
+    """Write the card of a published folder, and its files of scores, again; its other files stay as they are.
+
+    Args:
+        folder: Folder that `publish` wrote.
+        result_file: Results file of the run that trained it.
+
+    Raises:
+        ValueError: the results are those of another architecture.
+    """
+    result = _result_of(folder, result_file)
+    model, tokenizer = load_saved_model(str(folder))
+    files = {CARD: _card(result, model, tokenizer, is_in_half(folder))}
+    for name, text in {**files, **eval_results_files(result, card_of(type(model)))}.items():
+        write_atomically(folder / name, text.encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,15 +88,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.half:
                 parser.error("--half is of one folder; give NAME, CHECKPOINT and RESULT with it")
             for folder, result in published().items():
-                renew(folder, folder, result)
+                renew_card(folder, result)
         elif options.result is None:
             parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
         else:
-            renew(FOLDER / options.name, options.checkpoint, options.result, half=options.half)
+            publish(FOLDER / options.name, options.checkpoint, options.result, half=options.half)
             _enter(options.name, options.result)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     return 0
+
+
+def _result_of(checkpoint: Path, result_file: Path) -> RunResult:
+    result = read_result(result_file)
+    architecture, _ = read_architecture(checkpoint)
+    if architecture.name != result.architecture:
+        raise ValueError(f"{checkpoint} is a {architecture.name}, but {result_file} is of a {result.architecture}")
+    return result
+
+
+def _card(result: RunResult, model: Any, tokenizer: Any, half: bool) -> str:
+    task = card_of(type(model))
+    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
+    return build_card(result, model.config, task=task, example=example, half=half)
 
 
 def _enter(name: str, result: Path) -> None:

@@ -21,10 +21,10 @@ from ctxzoo.hub.card_parts import (
     code_span,
     escaped,
     how_to_install,
-    saved_with,
 )
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
-from ctxzoo.hub.folder_files import as_saved, sha256, travelling_files
+from ctxzoo.hub.folder_files import as_saved
+from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
@@ -64,7 +64,7 @@ def build_card(
     half: bool = False,
     options: CardOptions | None = None,
 ) -> str:
-    """Return the text of README.md for the checkpoint of one run.
+    """Return the text of README.md for the checkpoint of one run; its section on code says that there is none.
 
     Args:
         result: of the run that trained this checkpoint.
@@ -112,11 +112,7 @@ def build_card(
         ),
         environment=_environment(result),
         install=how_to_install(),
-        saved=saved_with(),
-        code=card_table(
-            ["file", "sha256"],
-            [[name, f"`{sha256(path)[:16]}`"] for name, path in travelling_files(architecture).items()],
-        ),
+        code=WITHOUT_CODE,
         reproduce=_reproduce(result),
         citation=code_block(facts.citation, "bibtex"),
     )
@@ -219,7 +215,8 @@ def _in_half(result: RunResult) -> str:
 def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
     if snippets.as_pipeline is None:
         return ""
-    return f"As a pipeline, also without ctxzoo. {task.pipeline_note}\n\n{code_block(snippets.as_pipeline)}\n\n"
+    note = f"As a pipeline, of a packed folder also without ctxzoo. {task.pipeline_note}"
+    return f"{note}\n\n{code_block(snippets.as_pipeline)}\n\n"
 
 
 def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard) -> str:

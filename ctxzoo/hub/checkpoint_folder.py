@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from safetensors import safe_open
 
 from ctxzoo.data.files import atomic_folder, is_there
 from ctxzoo.data.notices import without_weight_bars
-from ctxzoo.hub.folder_checks import check_checkpoint_folder, read_architecture
-from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, travelling_files
+from ctxzoo.hub.folder_checks import check_checkpoint_folder
+from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError
+from ctxzoo.hub.packing import add_code, remove_code
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
@@ -29,6 +29,7 @@ def write_checkpoint_folder(
     card: str,
     eval_results: Mapping[str, str] | None = None,
     half: bool = False,
+    code: bool = True,
 ) -> Path:
     """Write a checkpoint folder: configuration, weights, tokenizer, source files, card, evaluation results.
 
@@ -42,6 +43,7 @@ def write_checkpoint_folder(
         card: text of the model card, from `build_card`.
         eval_results: files of evaluation results, from `eval_results_files`.
         half: write the weights in half precision; the model computes in single precision all the same.
+        code: Whether the folder holds the code that it needs to load without ctxzoo (see `packing`).
 
     Returns:
         The folder.
@@ -57,6 +59,8 @@ def write_checkpoint_folder(
         )
     with atomic_folder(folder) as temporary:
         _fill(temporary, model, tokenizer, card, eval_results or {}, half)
+        # A model that was loaded with remote code may have copied the files of another release.
+        (add_code if code else remove_code)(temporary)
         check_checkpoint_folder(temporary)
     return folder
 
@@ -95,10 +99,6 @@ def _fill(
     (folder / GENERATION_CONFIG).unlink(missing_ok=True)  # transformers makes it again from the configuration
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
-    # A model that was loaded with remote code may have copied the files of another release.
-    architecture, _ = read_architecture(folder)
-    for name, source in travelling_files(architecture).items():
-        shutil.copyfile(source, folder / name)
     (folder / CARD).write_text(card, encoding="utf-8")
     for name, text in eval_results.items():
         file = folder / name

@@ -20,19 +20,20 @@ from ctxzoo.hub.folder_files import (
     as_saved,
     check_names,
     code_differences,
+    is_packed,
     plain_files,
     read_json_object,
     some_of,
 )
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.models.registration import MODEL_TYPE_PREFIX
+from ctxzoo.models.modeling_base import ZooPreTrainedModel, pipeline_entries
+from ctxzoo.models.registration import MODEL_TYPE_PREFIX, reference
 from ctxzoo.version import version
 
 
 def check_checkpoint_folder(folder: str | Path) -> list[str]:
-    """Check that a folder can be published: whole, ours, with no other files, and with this release's code.
+    """Check that a folder can be published: whole, ours, with no other files, and no other release's code.
 
     Returns:
         Paths in the folder of all its files, sorted: what may be published.
@@ -60,20 +61,17 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
     Raises:
         CheckpointFolderError: the first of these that holds: unreadable config.json; tensors that are not those of the
-            configuration; Python files that are not those of the installed release (each is named); an incomplete
-            auto_map; a tokenizer that cannot be read, or whose ids lie outside the model's tables.
+            configuration; of a folder that holds code or names some, Python files that are not those of the installed
+            release (each is named), or an incomplete auto_map; a tokenizer that cannot be read, or whose ids lie
+            outside the model's tables.
     """
     architecture, content = read_architecture(folder)
     config = read_config(folder)
-    check_shapes(shapes, folder, head_class(architecture, content, folder), config)
-    differences = code_differences(folder, architecture)
-    if differences:
-        saved = release_of((folder / CARD).read_text(encoding="utf-8"))
-        raise CheckpointFolderError(
-            f"{folder}: the code is not that of the installed release, {version()}: {'; '.join(differences)}. Save the "
-            f"checkpoint again with this release, or use the one it was saved with{f', {saved}' if saved else ''}"
-        )
-    _check_references(folder, architecture, content)
+    head = head_class(architecture, content, folder)
+    check_shapes(shapes, folder, head, config)
+    if is_packed(folder):
+        _check_code(folder, architecture)
+        _check_references(folder, code_references(architecture, head))
     if architecture.tokenizer_class is not None:
         _check_tokenizer(folder, architecture.tokenizer_class, config)
 
@@ -201,27 +199,52 @@ def check_shapes(
         )
 
 
+def code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) -> dict[str, dict[str, Any]]:
+    """Return file name to the entries by which a packed folder names its code.
+
+    Args:
+        architecture: Architecture of the folder, as `as_saved` has it.
+        head: Class of its model.
+    """
+    entries: dict[str, dict[str, Any]] = {CONFIG: {"auto_map": head.zoo_auto_map}}
+    if head.zoo_pipelines:
+        entries[CONFIG]["custom_pipelines"] = pipeline_entries(head.zoo_pipelines)
+    if architecture.tokenizer_class is not None:
+        entries[TOKENIZER_FILES[1]] = {"auto_map": {"AutoTokenizer": [reference(architecture.tokenizer_class), None]}}
+    return entries
+
+
 def _refuse_no_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
 
 
-def _check_references(folder: Path, architecture: Architecture, content: dict[str, Any]) -> None:
+def _check_code(folder: Path, architecture: Architecture) -> None:
+    differences = code_differences(folder, architecture)
+    if differences:
+        saved = release_of((folder / CARD).read_text(encoding="utf-8"))
+        raise CheckpointFolderError(
+            f"{folder}: the code is not that of the installed release, {version()}: {'; '.join(differences)}. "
+            "`ctxzoo pack` writes the checkpoint with the code of this release; or use the one it was saved with"
+            f"{f', {saved}' if saved else ''}"
+        )
+
+
+def _check_references(folder: Path, expected: dict[str, dict[str, Any]]) -> None:
     """Check that every head, pipeline and the tokenizer's class are named, so that loading works without ctxzoo."""
-    expected = next(iter(architecture.model_classes.values())).zoo_auto_map
-    if content.get("auto_map") != expected:
-        raise CheckpointFolderError(f"{folder / CONFIG}: auto_map is {content.get('auto_map')}; expected {expected}")
-    named = content.get("architectures")
-    for task, pipeline in architecture.pipeline_classes.items():
-        runs_this_head = [architecture.model_classes[pipeline.auto_model].__name__] == named
-        if runs_this_head and task not in (content.get("custom_pipelines") or {}):
+    content = read_json_object(folder / CONFIG)
+    if content.get("auto_map") != expected[CONFIG]["auto_map"]:
+        raise CheckpointFolderError(
+            f"{folder / CONFIG}: auto_map is {content.get('auto_map')}; expected {expected[CONFIG]['auto_map']}"
+        )
+    for task in expected[CONFIG].get("custom_pipelines", {}):
+        if task not in (content.get("custom_pipelines") or {}):
             raise CheckpointFolderError(f"{folder / CONFIG}: custom_pipelines lacks {task!r}; save the model again")
-    if architecture.tokenizer_class is not None:
+    if TOKENIZER_FILES[1] in expected:
         file = folder / TOKENIZER_FILES[1]
         references = read_json_object(file).get("auto_map")
         entry = references.get("AutoTokenizer") if isinstance(references, dict) else None
-        cls = architecture.tokenizer_class
-        expected_entry = f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
+        expected_entry = expected[TOKENIZER_FILES[1]]["auto_map"]["AutoTokenizer"][0]
         if not entry or expected_entry not in entry:
             raise CheckpointFolderError(f"{file}: auto_map names {entry} as AutoTokenizer; expected {expected_entry}")
 

@@ -23,6 +23,9 @@ SCORES = ".eval_results"
 HUB_FILES = frozenset({".gitattributes"})  # the Hub adds it to every repository, and keeps its own
 NAMES_SHOWN = 5
 SCORE_FILE = re.compile(rf"{re.escape(SCORES)}/[\w.-]+--[\w.-]+\.yaml")
+# Of this release and of others, whose architectures may have other names.
+CODE_FILE = re.compile(r"(configuration|modeling|tokenization|layers|ops|pipeline)_\w+\.py")
+REFERENCES = ("auto_map", "custom_pipelines")  # entries of a JSON file that name code beside it
 LARGEST_JSON = 2**24  # bytes; ten thousand labels take less than one tenth of it
 
 
@@ -69,6 +72,14 @@ def code_differences(folder: Path, architecture: Architecture) -> list[str]:
         if found.exists() and found.read_bytes() != path.read_bytes():
             differences.append(f"{name} differs (sha256 {sha256(found)[:12]}, released {sha256(path)[:12]})")
     return differences
+
+
+def is_packed(folder: Path) -> bool:
+    """Return whether a checkpoint folder holds code, or a JSON file of it names some."""
+    if any(folder.glob("*.py")):
+        return True
+    files = [folder / name for name in (CONFIG, TOKENIZER_FILES[1])]
+    return any(name in read_json_object(file) for file in files if file.is_file() for name in REFERENCES)
 
 
 def sha256(path: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,15 +26,18 @@ from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import (
     CARD,
+    CODE_FILE,
     CONFIG,
     HUB_FILES,
     SCORE_FILE,
     TOKENIZER_FILES,
     WEIGHTS,
     CheckpointFolderError,
+    is_packed,
     read_json_object,
     some_of,
 )
+from ctxzoo.hub.packing import add_code, card_without_code, copy_files
 from ctxzoo.hub.repository import HubError, reaching
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
@@ -43,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 _REPO_ID = re.compile(r"[\w.-]+/[\w.-]+")
 WRITTEN = frozenset({CONFIG, WEIGHTS, CARD, *TOKENIZER_FILES})
-# Of this release and of others, whose architectures may have other names.
-_CODE_FILE = re.compile(r"(configuration|modeling|tokenization|layers|ops|pipeline)_\w+\.py")
 
 
 def push_folder(
@@ -60,9 +60,10 @@ def push_folder(
 ) -> str:
     """Check a checkpoint folder and upload it as one commit; the repository then holds these files and no others.
 
-    A copy of the folder is checked, and the copy is sent: what changes in the folder meanwhile is not. The repository
-    is made where it is missing. The snippets of the card in the folder get the repository's name, so that folder and
-    repository stay equal. Of a checkpoint of a user's own data a warning says what of the data it holds.
+    A copy of the folder is checked, and the copy is sent: what changes in the folder meanwhile is not. The copy of a
+    folder without code gets the code of this release (see `packing`). The repository is made where it is missing. The
+    snippets of the card in the folder get the repository's name, so that its card and that of the repository differ in
+    what they say of the code alone. Of a checkpoint of a user's own data a warning says what of the data it holds.
 
     Args:
         folder: from `write_checkpoint_folder`.
@@ -83,7 +84,8 @@ def push_folder(
         HubError: no token, no network, no permission, or another refusal.
     """
     folder = Path(folder)
-    with _checked_copy(folder) as (copy, files):
+    packed = is_packed(folder)
+    with _packed_copy(folder) as (copy, files):
         if not _REPO_ID.fullmatch(repo_id):
             raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
         if get_token() is None:
@@ -104,9 +106,9 @@ def push_folder(
             there = [file.rfilename for file in head.siblings or []]
             if not replace:
                 _refuse_foreign(repo_id, head.sha, there)
-            named = with_repo_id(card, repo_id).encode()
-            (copy / CARD).write_bytes(named)
-            write_atomically(folder / CARD, named)
+            named = with_repo_id(card, repo_id)
+            (copy / CARD).write_text(named, encoding="utf-8")
+            write_atomically(folder / CARD, (named if packed else card_without_code(named)).encode())
             ours = [name for name in files if name not in HUB_FILES]
             left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
             commit = api.create_commit(
@@ -123,8 +125,8 @@ def push_folder(
 
 
 @contextmanager
-def _checked_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Give a copy of a checkpoint folder that is fit to be published, and the names of its files.
+def _packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Give a copy, with code, of a checkpoint folder that is fit to be published, and the names of its files.
 
     Raises:
         CheckpointFolderError: see `check_checkpoint_folder`.
@@ -132,9 +134,9 @@ def _checked_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     names = check_checkpoint_folder(folder)
     with tempfile.TemporaryDirectory(prefix=f".{folder.absolute().name}-push-", dir=folder.absolute().parent) as place:
         copy = Path(place) / folder.absolute().name
-        for name in names:
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folder / name, copy / name, follow_symlinks=False)
+        copy_files(folder, names, copy)
+        if not is_packed(copy):
+            add_code(copy)
         try:
             files = check_checkpoint_folder(copy)
         except CheckpointFolderError as error:
@@ -187,7 +189,7 @@ def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) 
 
 def is_written_here(name: str) -> bool:
     """Return whether a file of a repository has a name under which this release or another writes one."""
-    return name in WRITTEN or _CODE_FILE.fullmatch(name) is not None or SCORE_FILE.fullmatch(name) is not None
+    return name in WRITTEN or CODE_FILE.fullmatch(name) is not None or SCORE_FILE.fullmatch(name) is not None
 
 
 def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool:

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants, get_session, hf_hub_url
@@ -27,7 +28,7 @@ from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.hub.card_parts import release_of
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
-from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, some_of
+from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, is_packed, some_of
 
 LARGEST_FILE = 2**27  # bytes of a file beside the weights, and of the head of these
 _REPOSITORY = re.compile(r"(?P<repo_id>[\w.-]+/[\w.-]+)(?:@(?P<revision>\S+))?")
@@ -38,11 +39,23 @@ class HubError(OSError):
     """The Hub could not be reached or refused; the message says why and what to do."""
 
 
-def verify(checkpoint: str) -> tuple[str, str | None]:
-    """Check a checkpoint: a folder, or a repository `user/name` or `user/name@revision`.
+@dataclass(frozen=True)
+class Verified:
+    """A checkpoint that was checked.
 
-    Returns:
-        What was checked, a repository with its commit; and the release that its card names, if any.
+    Attributes:
+        name: Folder, or `user/name@commit` of a repository.
+        packed: Whether it holds code, which is that of the installed release; otherwise it loads with ctxzoo alone.
+        release: Release that its card names; None: it names none.
+    """
+
+    name: str
+    packed: bool
+    release: str | None
+
+
+def verify(checkpoint: str) -> Verified:
+    """Check a checkpoint: a folder, or a repository `user/name` or `user/name@revision`; packed or without code.
 
     Raises:
         CheckpointFolderError: see `check_checkpoint_folder`.
@@ -53,15 +66,12 @@ def verify(checkpoint: str) -> tuple[str, str | None]:
         refuse_missing_path(checkpoint, "checkpoint")
     if named is None or is_there(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
-        return checkpoint, release_of((Path(checkpoint) / CARD).read_text(encoding="utf-8"))
+        return _verified(checkpoint, Path(checkpoint))
     return check_repository(named["repo_id"], named["revision"])
 
 
-def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, str | None]:
+def check_repository(repo_id: str, revision: str | None = None) -> Verified:
     """Check a repository as `verify` does: its list of files, their content, the names and shapes of its weights.
-
-    Returns:
-        `user/name@commit`, and the release that its card names, if any.
 
     Raises:
         CheckpointFolderError, OSError: see `verify`.
@@ -85,7 +95,11 @@ def check_repository(repo_id: str, revision: str | None = None) -> tuple[str, st
             check_content(folder, read_shapes(folder / WEIGHTS))
         except CheckpointFolderError as error:
             raise CheckpointFolderError(str(error).replace(str(folder), where)) from error
-        return where, release_of((folder / CARD).read_text(encoding="utf-8"))
+        return _verified(where, folder)
+
+
+def _verified(name: str, folder: Path) -> Verified:
+    return Verified(name, is_packed(folder), release_of((folder / CARD).read_text(encoding="utf-8")))
 
 
 def _fetch_head(url: str, size: int, file: Path) -> None:

@@ -213,10 +213,7 @@ class ZooPreTrainedModel(PreTrainedModel):
             own_class._auto_class = None  # transformers would copy the code of the class that this one is derived from
         pipelines = self._pipelines()
         if pipelines:
-            self.config.custom_pipelines = {
-                task: {"impl": f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}", "pt": [cls.auto_model]}
-                for task, cls in pipelines.items()
-            }
+            self.config.custom_pipelines = pipeline_entries(pipelines)
             os.makedirs(save_directory, exist_ok=True)
             for cls in pipelines.values():
                 custom_object_save(cls, save_directory)
@@ -245,6 +242,11 @@ class ZooPreTrainedModel(PreTrainedModel):
                     entry["impl"], self.config.name_or_path, revision=getattr(self.config, "_commit_hash", None)
                 )
         return pipelines
+
+
+def pipeline_entries(pipelines: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
+    """Return what a configuration says of pipelines, by task, whose code stands beside it (`custom_pipelines`)."""
+    return {task: {"impl": _reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
 
 
 def _reference(cls: type[Any]) -> str:

@@ -123,7 +123,7 @@ def _load(
     for pipeline in pipelines.values():
         if pipeline.auto_model not in model_classes:
             raise ValueError(f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {name} as well")
-    auto_map = {"AutoConfig": _reference(config_class)}
+    auto_map = {"AutoConfig": reference(config_class)}
     for auto_name, model_class in model_classes.items():
         auto_class = getattr(transformers, auto_name, None)
         if auto_class is not None:
@@ -136,7 +136,7 @@ def _load(
                 f"{auto_name!r} is neither an Auto class of transformers nor the name of its model, "
                 f"{model_class.__name__}"
             )
-        auto_map[auto_name] = _reference(model_class)
+        auto_map[auto_name] = reference(model_class)
     for model_class in model_classes.values():
         model_class.zoo_auto_map = auto_map
     for task, pipeline in pipelines.items():
@@ -145,6 +145,6 @@ def _load(
     return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines), ids_named_by)
 
 
-def _reference(cls: type[Any]) -> str:
+def reference(cls: type[Any]) -> str:
     """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"

@@ -13,6 +13,7 @@ from huggingface_hub import ModelCard
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.card_parts import with_repo_id
+from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
@@ -68,7 +69,7 @@ def test_every_section_has_content() -> None:
     assert "It was scored on up to 1000; the" in unknown
     assert "never trained" not in unknown
     assert "One seed" in found["Limits"]
-    assert "modeling_bidaf.py" in found["Code"]
+    assert found["Code"].strip() == WITHOUT_CODE
     assert "--data_dir $CTXZOO_DATA" in found["Reproduce"]
     assert "0123abc" in found["Reproduce"]
     assert "1,234 trained, 5,678 in all" in card

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ctxzoo.cli.main import main
-from ctxzoo.cli.renew import published
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder
+from ctxzoo.hub.published import published
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import write_tiny
 

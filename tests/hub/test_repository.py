@@ -30,7 +30,7 @@ def test_a_whole_repository_and_its_older_revision(
     commit = here.commits(REPO)[-1]["oid"]
     said = capsys.readouterr().out
     assert said == (
-        f"{REPO}@{commit}: whole, and its code is that of ctxzoo {ctxzoo.__version__} "
+        f"{REPO}@{commit}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} "
         f"(saved with {ctxzoo.__version__})\n"
     )
     # Of the weights the head alone was fetched.

@@ -37,7 +37,7 @@ def test_a_row_of_the_table() -> None:
         "95 % interval": "EM 62.9 to 67.9",
         "beside the tables' rows": "–",
         "MB": "10.0",
-        "load": '`pipeline("question-answering", model="model_cards/reader", trust_remote_code=True)`',
+        "load": '`ctxzoo.pipeline("model_cards/reader")`',
     }
 
 
@@ -54,7 +54,7 @@ def test_a_checkpoint_without_a_pipeline_and_with_a_loss() -> None:
     assert found["score"] == "nats of a step 8.40, frame accuracy 30.00"
     assert found["95 % interval"] == "–"
     assert found["beside the tables' rows"] == "one of the strongest row: 8.40 ± 0.00"
-    load = 'AutoModelForTokenClassification.from_pretrained("model_cards/chorales", trust_remote_code=True)'
+    load = 'AutoModelForTokenClassification.from_pretrained("model_cards/chorales")'
     assert found["load"] == f"`{load}`"
     other = beside(results[0], results, "polyphonic-music")
     assert other == "smaller cousin of bibeta5, jsb_chorales: 8.40 ± 0.00"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -132,7 +133,7 @@ def test_every_file_of_models_is_reachable_from_the_registry() -> None:
     assert files - reached == set(), "no registered class uses it"
 
 
-def test_no_pickle_is_tracked() -> None:
+def tracked_files() -> list[str]:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
@@ -140,6 +141,21 @@ def test_no_pickle_is_tracked() -> None:
         pytest.skip(f"git does not list the files: {listed.stderr.decode(errors='replace').strip()}")
     names = [name for name in listed.stdout.decode().split("\0") if name]
     assert names
+    return names
+
+
+def test_no_python_file_is_a_copy_of_another() -> None:
+    """Checkpoints hold no code: `ctxzoo pack` adds it."""
+    found: dict[str, list[str]] = {}
+    for name in tracked_files():
+        path = ROOT / name
+        if path.suffix == ".py" and path.is_file() and path.stat().st_size:
+            found.setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), []).append(name)
+    assert [names for names in found.values() if len(names) > 1] == []
+
+
+def test_no_pickle_is_tracked() -> None:
+    names = tracked_files()
     assert [name for name in names if Path(name).suffix.lower() in PICKLE_SUFFIXES] == []
     assert [name for name in names if _begins_like_a_pickle(ROOT / name)] == []
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from ctxzoo.hub.folder_files import is_packed
+from ctxzoo.hub.packing import pack
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
 from tests.support.warm_python import run_warm
 
@@ -69,6 +72,15 @@ def assert_same_as_here(found: dict[str, dict[str, Any]], seed: int = 2) -> None
     for door in ("remote", "pipeline"):
         assert found[door]["ctxzoo"] is False
         assert found[door]["module"].startswith("transformers_modules.")
+
+
+def packed_form(folder: Path, scratch: Path) -> Path:
+    """Return a checkpoint folder that holds its code: the folder itself, or one that is packed below `scratch`."""
+    if is_packed(folder):
+        return folder
+    packed = scratch / "packed" / folder.name
+    pack(folder, packed)
+    return packed
 
 
 def offline() -> dict[str, str]:

@@ -44,11 +44,11 @@ class HeadDoors:
     head: str
     found: str
 
-    def opened(self, folder: Path) -> list[Any]:
-        """Return what is found with the package, and without it by the code that the checkpoint carries."""
+    def opened(self, folder: Path, packed: Path) -> list[Any]:
+        """Return what is found with the package, and without it in the folder that holds the code."""
         answers = []
-        for program, hidden in ((WITH_PACKAGE, False), (WITHOUT_PACKAGE, True)):
-            text = (program + PRINT).format(module=self.module, head=self.head, source=str(folder), found=self.found)
+        for program, source, hidden in ((WITH_PACKAGE, folder, False), (WITHOUT_PACKAGE, packed, True)):
+            text = (program + PRINT).format(module=self.module, head=self.head, source=str(source), found=self.found)
             told = told_offline(text, without_ctxzoo=hidden)
             assert told["ctxzoo"] is not hidden
             assert told["module"].startswith("transformers_modules." if hidden else f"ctxzoo.models.{self.module}")
@@ -61,17 +61,19 @@ def command_output(arguments: list[str]) -> str:
     return printed_offline(COMMAND.format(arguments=arguments))
 
 
-def check_card(folder: Path, without_package: str = "{program}") -> str:
+def check_card(folder: Path, packed: Path, without_package: str = "{program}") -> str:
     """Assert that a card says what its programs print, and return it.
 
     Args:
         folder: of the checkpoint.
+        packed: Folder of the same checkpoint that holds the code.
         without_package: the card's program without the package, `{program}`, and what must follow it to print that.
     """
-    card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
-    example, with_package, without = python_blocks(card)
+    example, with_package, without = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     said = with_package.splitlines()[-1].removeprefix("# ")
-    for program, hidden in ((with_package, False), (without_package.replace("{program}", without), True)):
-        printed = printed_offline(f"{example}\n{program}", without_ctxzoo=hidden)
+    without = without_package.replace("{program}", without)
+    for program, source, hidden in ((with_package, folder, False), (without, packed, True)):
+        named = example.replace("path/to/this/folder", str(source))
+        printed = printed_offline(f"{named}\n{program}", without_ctxzoo=hidden)
         assert printed.splitlines()[-1] == said
     return said

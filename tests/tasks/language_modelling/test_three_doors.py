@@ -18,7 +18,7 @@ def test_it_opens_in_three_ways(tmp_path: Path) -> None:
     training = run(tmp_path, "bibeta5", epochs=2, learning_rate=0.03)
     execute(training)
     folder = training.spec.checkpoint
-    assert len(check_card(folder).split()) >= 3
+    assert len(check_card(folder, folder).split()) >= 3
 
     model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForCausalLM, AutoTokenizer))
     arguments = ["predict", str(folder), "--text", "the baker", "--words", "8", "--draw_seed", "3"]

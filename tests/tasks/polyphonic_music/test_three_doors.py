@@ -11,13 +11,13 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification
 
-from ctxzoo.cli.renew import renew
+from ctxzoo.cli.renew import publish, renew_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.results.result import RunResult, write_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.continuation import continue_roll
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
-from tests.support.doors import told_offline
+from tests.support.doors import packed_form, told_offline
 from tests.support.head_doors import check_card, command_output
 from tests.tasks.polyphonic_music.test_run import run
 
@@ -50,8 +50,9 @@ def check_doors(folder: Path, scratch: Path) -> None:
     prompt = roll_of_notes(NOTES)
     with torch.no_grad():
         logits = model(inputs_embeds=torch.from_numpy(prompt).float().unsqueeze(0)).logits
+    packed = packed_form(folder, scratch)
     package = open_with(folder, "import ctxzoo")
-    remote = open_with(folder, options='{"trust_remote_code": True}')
+    remote = open_with(packed, options='{"trust_remote_code": True}')
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]
     assert (package["module"], package["ctxzoo"]) == ("ctxzoo.models.modeling_beta_lstm", True)
@@ -67,7 +68,7 @@ def check_doors(folder: Path, scratch: Path) -> None:
     assert json.loads(out.read_text()) == {"prompt": NOTES, "continuation": notes_of_roll(expected)}
     assert expected[0].sum() >= 4
 
-    check_card(folder, "{program}\nprint(sorted(probabilities.topk(4).indices.tolist()))")
+    check_card(folder, packed, "{program}\nprint(sorted(probabilities.topk(4).indices.tolist()))")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult
     result = execute(training)
     settings = {**result.settings, "config_name": "jsb_chorales"}
     told = replace(result, dataset="ctxzoo-data/polyphonic_music", settings=settings, tag="jsb_chorales")
-    renew(folder / "chorales", training.spec.checkpoint, write_result(told, folder / "told"))
+    publish(folder / "chorales", training.spec.checkpoint, write_result(told, folder / "told"))
     return folder / "chorales", told
 
 
@@ -91,7 +92,7 @@ def test_it_is_renewed_without_a_tokenizer_and_with_an_example_of_ours(published
     assert list((folder / ".eval_results").iterdir())
     before = (folder / "model.safetensors").read_bytes()
     (folder / "README.md").write_text("old")
-    renew(folder, folder, write_result(result, folder.parent / "told"))
+    renew_card(folder, write_result(result, folder.parent / "told"))
     assert (folder / "model.safetensors").read_bytes() == before
     assert (folder / "README.md").read_text(encoding="utf-8") == card
 

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.cli.renew import renew
+from ctxzoo.cli.renew import publish
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half, write_checkpoint_folder
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
@@ -93,11 +93,11 @@ def test_it_opens_in_three_ways(tmp_path: Path) -> None:
     assert [found[door]["ctxzoo"] for door in ("package", "remote", "pipeline")] == [True, False, False]
 
 
-def test_a_folder_in_half_precision_is_renewed_in_it(tmp_path: Path) -> None:
+def test_a_folder_in_half_precision_is_published_in_it(tmp_path: Path) -> None:
     folder = write_half(tmp_path / "small")
     weights = (folder / "model.safetensors").read_bytes()
     assert is_in_half(folder)
-    renew(folder, folder, write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path))
+    publish(folder, folder, write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path))
     assert (folder / "model.safetensors").read_bytes() == weights
 
 

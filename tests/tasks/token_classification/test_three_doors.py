@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
 from tests.hub.test_card import python_blocks
-from tests.support.doors import printed_offline, told_offline
+from tests.support.doors import packed_form, printed_offline, told_offline
 from tests.support.head_doors import command_output
 
 TEXTS = ["she closed the old door .", "rain"]
@@ -40,8 +40,9 @@ def check_doors(folder: Path, scratch: Path) -> None:
     model = AutoModelForTokenClassification.from_pretrained(folder)
     with torch.no_grad():
         logits = model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+    packed = packed_form(folder, scratch)
     package = open_with(folder, "import ctxzoo")
-    remote = open_with(folder, options='{"trust_remote_code": True}')
+    remote = open_with(packed, options='{"trust_remote_code": True}')
     torch.testing.assert_close(torch.tensor(package["result"]), logits)
     assert remote["result"] == package["result"]
     assert (package["module"], package["ctxzoo"]) == ("ctxzoo.models.modeling_bilstm_tagger", True)
@@ -56,11 +57,11 @@ def check_doors(folder: Path, scratch: Path) -> None:
     lines = [line for line in printed.splitlines() if line.strip()]
     assert all(word in line and tag in line for word, tag, line in zip(words, tags, lines, strict=True))
 
-    card = (folder / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(folder))
-    example, with_package, _, as_pipeline = python_blocks(card)
+    example, with_package, _, as_pipeline = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     said = as_pipeline.splitlines()[-1].removeprefix("# ")
-    for program, hidden in ((with_package, False), (as_pipeline, True)):
-        printed = printed_offline(f"{example}\n{program}", without_ctxzoo=hidden)
+    for program, source, hidden in ((with_package, folder, False), (as_pipeline, packed, True)):
+        named = example.replace("path/to/this/folder", str(source))
+        printed = printed_offline(f"{named}\n{program}", without_ctxzoo=hidden)
         assert printed.splitlines()[-1] == said
 
 

@@ -10,6 +10,7 @@ import pytest
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.vote_prediction import predict_votes
 from ctxzoo.tasks.vote_prediction.card import TEXT
+from tests.support.doors import packed_form
 from tests.support.head_doors import HeadDoors, check_card, command_output
 
 DOORS = HeadDoors(
@@ -28,11 +29,12 @@ def same(found: list[list[Any]], wanted: list[tuple[str, float]]) -> bool:
 def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, of a new bill and a known one; and so says the card."""
     first = load_saved_model(str(folder))[0].config.bill_names[0]
+    packed = packed_form(folder, scratch)
     new, known = predict_votes(folder, TEXT), predict_votes(folder, TEXT, first)
     assert len({round(yea, 3) for _, yea in new}) > 1
-    for of_new, of_known in DOORS.opened(folder):
+    for of_new, of_known in DOORS.opened(folder, packed):
         assert same(of_new, new)
         assert same(of_known, known)
     printed = command_output(["predict", str(folder), "--text", TEXT]).splitlines()
     assert printed[-len(new) :] == [f"{yea:.4f}  {name}" for name, yea in new]
-    check_card(folder)
+    check_card(folder, packed)

@@ -1,0 +1,159 @@
+"""The code of a checkpoint folder, with which it loads where ctxzoo is not installed: added, or removed.
+
+A folder without code holds weights, configuration, tokenizer and card, and loads with ctxzoo. A packed folder also
+holds the files of the package that its model needs, named by its configuration and tokenizer, and by its card with
+their hashes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.data.files import atomic_folder, is_there
+from ctxzoo.hub.card_parts import card_table, saved_with
+from ctxzoo.hub.folder_checks import check_checkpoint_folder, code_references, head_class, read_architecture
+from ctxzoo.hub.folder_files import (
+    CARD,
+    CODE_FILE,
+    CONFIG,
+    HUB_FILES,
+    REFERENCES,
+    TOKENIZER_FILES,
+    CheckpointFolderError,
+    check_names,
+    plain_files,
+    read_json_object,
+    sha256,
+    travelling_files,
+)
+
+WITHOUT_CODE = (
+    "This folder holds no code: it loads where ctxzoo is installed. `ctxzoo pack FOLDER OUT` writes a packed one,\n"
+    "which holds the code too and loads without ctxzoo; `ctxzoo push` sends that form. `ctxzoo verify FOLDER` tells\n"
+    "them apart."
+)
+PACKED = (
+    "These files are those of that release, byte for byte. `ctxzoo verify FOLDER` or `ctxzoo verify USER/NAME`\n"
+    "compares them with an installed one before they are trusted."
+)
+_SECTION = re.compile(r"^## Code\n.*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What a packed folder got.
+
+    Attributes:
+        files: Number of files of code.
+        lines: Number of their lines.
+    """
+
+    files: int
+    lines: int
+
+
+def pack(folder: str | Path, out: str | Path) -> Packed:
+    """Write a checkpoint folder with the installed release's code, so that it loads where ctxzoo is not installed.
+
+    Code that the folder holds already is not copied: that of the installed release takes its place.
+
+    Args:
+        folder: Checkpoint folder, with code or without.
+        out: Folder to write, which is empty or does not exist; it gets its name when it is whole.
+
+    Returns:
+        What was added.
+
+    Raises:
+        FileExistsError: `out` holds something, or is a file.
+        ValueError: `out` lies in `folder`.
+        CheckpointFolderError: `folder` is no checkpoint folder, lacks a file, or holds others than those of one; its
+            files do not fit each other, or not this release.
+    """
+    folder, out = Path(folder), Path(out)
+    if is_there(out) and not (out.is_dir() and not any(out.iterdir())):
+        raise FileExistsError(f"{out} is there and not an empty folder; choose another name for the packed folder")
+    architecture, _ = read_architecture(folder)
+    if folder.resolve() in out.resolve().parents:
+        raise ValueError(f"{out} lies in {folder}, which would then be no checkpoint folder; choose a place outside")
+    names = [name for name in plain_files(folder) if not CODE_FILE.fullmatch(name)]
+    check_names(names, architecture, str(folder))
+    with atomic_folder(out) as temporary:
+        copy_files(folder, [name for name in names if name not in HUB_FILES], temporary)
+        try:
+            packed = add_code(temporary)
+            check_checkpoint_folder(temporary)
+        except CheckpointFolderError as error:
+            raise CheckpointFolderError(str(error).replace(str(temporary), str(folder))) from error
+    return packed
+
+
+def copy_files(folder: Path, names: list[str], target: Path) -> None:
+    """Copy the named files of a checkpoint folder into another folder; a link is copied as a link."""
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, target / name, follow_symlinks=False)
+
+
+def add_code(folder: Path) -> Packed:
+    """Add to a checkpoint folder the code of the installed release, and what refers to it."""
+    architecture, content = read_architecture(folder)
+    files = travelling_files(architecture)
+    for name, source in files.items():
+        shutil.copyfile(source, folder / name)
+    for name, entries in code_references(architecture, head_class(architecture, content, folder)).items():
+        _set_references(folder / name, entries)
+    _change_card(folder, card_with_code((folder / CARD).read_text(encoding="utf-8"), files))
+    return Packed(len(files), sum(path.read_text(encoding="utf-8").count("\n") for path in files.values()))
+
+
+def remove_code(folder: Path) -> None:
+    """Remove from a checkpoint folder its code, and what refers to it."""
+    for name in plain_files(folder):
+        if CODE_FILE.fullmatch(name):
+            (folder / name).unlink()
+    for name in (CONFIG, TOKENIZER_FILES[1]):
+        if (folder / name).is_file():
+            _set_references(folder / name, {})
+    _change_card(folder, card_without_code((folder / CARD).read_text(encoding="utf-8")))
+
+
+def card_with_code(card: str, files: Mapping[str, Path]) -> str:
+    """Return a card whose section on code, if it has one, names the release and the hashes of files.
+
+    Args:
+        card: Text of a card.
+        files: Name to path of the code, as `travelling_files` has them.
+    """
+    table = card_table(["file", "sha256"], [[name, f"`{sha256(path)[:16]}`"] for name, path in files.items()])
+    return _with_section(card, f"{saved_with()} {PACKED}\n\n{table}")
+
+
+def card_without_code(card: str) -> str:
+    """Return a card whose section on code, if it has one, says that the folder holds none."""
+    return _with_section(card, WITHOUT_CODE)
+
+
+def _with_section(card: str, text: str) -> str:
+    return _SECTION.sub(lambda _: f"## Code\n\n{text}\n\n", card, count=1)
+
+
+def _change_card(folder: Path, card: str) -> None:
+    (folder / CARD).write_text(card, encoding="utf-8")
+
+
+def _set_references(file: Path, entries: Mapping[str, Any]) -> None:
+    """Put references to code into a JSON file, in the place of those that are there, as transformers writes it."""
+    content = read_json_object(file)
+    in_order = json.loads(json.dumps(entries, sort_keys=True))
+    changed = {name: value for name, value in content.items() if name not in REFERENCES} | in_order
+    if changed != content:
+        # What stands there keeps its order within: transformers sorts labels by number, which JSON writes as texts.
+        text = json.dumps(dict(sorted(changed.items())), indent=2, ensure_ascii=file.name == CONFIG)
+        file.write_text(f"{text}\n", encoding="utf-8")
