@@ -55,7 +55,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 docs: $(INSTALLED)
-	$(BIN)/python -m reports.tables README.md recipes/README.md docs/*.md docs/models/*.md
+	$(BIN)/python -m reports.tables README.md recipes/README.md docs/*.md docs/*/*.md
 	$(BIN)/python -m ctxzoo.cli.renew
 
 resolve: $(INSTALLED)

@@ -1,10 +1,10 @@
 """Tables in Markdown documents, generated from results files.
 
 A document holds ``<!-- table: NAME -->`` and ``<!-- /table: NAME -->``, each on a line of its own; what stands between
-them is written by ``python -m reports.tables README.md recipes/README.md docs/*.md docs/models/*.md``.
-With ``--check`` nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how
-settings were chosen are made from the folder of trials within that of the results, and the table of checkpoints from
-the folder of them beside it.
+them is written by ``python -m reports.tables README.md recipes/README.md docs/*.md docs/*/*.md``. With ``--check``
+nothing is written and the exit status is 1 when a table disagrees with the results. Tables of how settings were chosen
+are made from the folder of trials within that of the results, and the table of checkpoints from the folder of them
+beside it.
 ``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
 """
 
@@ -40,6 +40,7 @@ from reports import (
     tables_lama,
     tables_long_context,
     tables_nipen,
+    tables_overview,
     tables_published,
     tables_recipes,
     tables_regression,
@@ -65,6 +66,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
     **tables_lama.TABLES,
     **tables_long_context.TABLES,
     **tables_nipen.TABLES,
+    **tables_overview.TABLES,
     **tables_recipes.TABLES,
     **tables_regression.TABLES,
     **tables_time_encoding.TABLES,

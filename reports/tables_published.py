@@ -1,4 +1,4 @@
-"""The table of published checkpoints: what each does, its score, its size, and how it is loaded."""
+"""The table of published checkpoints (docs/results): what each does, its score, its size, and how it is loaded."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ TEST_TEXTS = {
     ("ctxzoo-data/reuters8", None): 2189,
     ("stanfordnlp/imdb", None): 25_000,
 }
+TO_ROOT = "../../"  # from the page of the table, docs/results/checkpoints.md
 SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, and so are:
 CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
@@ -66,7 +67,7 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
     load = LOADED_BY.get(one.task, PIPELINE).format(folder=f'"{one.folder.as_posix()}"')
     shown = [metric for metric in SCORES[one.task] if metric]
     return [
-        f"[{name}]({one.folder.as_posix()}/README.md)",
+        f"[{name}]({TO_ROOT}{one.folder.as_posix()}/README.md)",
         one.task,
         f"`{run.dataset}`",
         ", ".join(

@@ -32,7 +32,7 @@ class Study(NamedTuple):
     name: str
 
 
-# docs/models/word_embedding.md lists the command of each. Without a name: the recipe as it is.
+# docs/results/word_embedding.md lists the command of each. Without a name: the recipe as it is.
 STUDIES = {
     Study("attention_cbow", ""): "Attention CBOW",
     Study("cbow", ""): "CBOW",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
+from fnmatch import fnmatch
 from pathlib import Path
 
 from ctxzoo.cli.main import build_parser
@@ -16,6 +18,11 @@ TEXTS = [
     *(path for folder in ("ctxzoo", "recipes", "benchmarks") for path in (REPOSITORY_ROOT / folder).rglob("*.py")),
     *(REPOSITORY_ROOT / "ctxzoo").rglob("*.md"),
     *(REPOSITORY_ROOT / "notebooks").rglob("*.ipynb"),
+]
+PAGES = [
+    *REPOSITORY_ROOT.glob("*.md"),
+    *(REPOSITORY_ROOT / "docs").rglob("*.md"),
+    *(REPOSITORY_ROOT / folder / "README.md" for folder in ("recipes", "benchmarks", "model_cards")),
 ]
 # The name ctxzoo as something to be had from a package index; a checkout (-e ".[train]") and a git URL are no index.
 _FROM_INDEX = re.compile(r"""pip3? install (?:-\S+ )*["'\\]*ctxzoo\b(?!\S* ?@)|(?:uv|pipx)\b[^\n]*\badd ctxzoo\b""")
@@ -30,11 +37,46 @@ def commands() -> list[str]:
     return list(subparsers_of(build_parser()))
 
 
-def test_readme_lists_every_command() -> None:
-    text = (REPOSITORY_ROOT / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Command line\n")[2].partition("\n## ")[0]
-    listed = re.findall(r"^ctxzoo ([\w-]+)", section, flags=re.MULTILINE)
+def test_every_command_is_listed() -> None:
+    listed = re.findall(r"^ctxzoo ([\w-]+)", _text("docs/command_line.md"), flags=re.MULTILINE)
     assert list(dict.fromkeys(listed)) == commands()
+
+
+def test_the_readme_stays_short() -> None:
+    text = _text("README.md")
+    assert len(text.splitlines()) <= 130
+    assert len(text.encode()) <= 8192
+
+
+def test_links_between_pages_lead_to_files_and_headings() -> None:
+    wrong = [
+        f"{path.relative_to(REPOSITORY_ROOT)}: {target}"
+        for path in PAGES
+        for target in _links(path.read_text(encoding="utf-8"))
+        if not _leads_somewhere(path, target)
+    ]
+    assert wrong == []
+
+
+def test_links_of_the_readme_lead_into_the_source_distribution() -> None:
+    """Its text is also that of the package, which has no results, checkpoints and tests."""
+    section = _text("pyproject.toml").partition("[tool.hatch.build.targets.sdist]")[2].partition("\n[")[0]
+    listed = {name: re.findall(r'"([^"]+)"', values) for name, values in re.findall(r"([\w-]+) = \[(.+)\]", section)}
+    packed = {*listed["only-include"], "LICENSE", "README.md"}
+    targets = [target.partition("#")[0] for target in _links(_text("README.md"))]
+    assert targets
+    assert [target for target in targets if target.split("/")[0] not in packed] == []
+    assert [target for target in targets for left_out in listed["exclude"] if fnmatch(target, left_out)] == []
+
+
+def test_no_table_of_results_stands_twice() -> None:
+    found = Counter(
+        name.partition(", ")[0]
+        for path in PAGES
+        for name in re.findall(r"^<!-- table: (.+) -->$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+    assert found
+    assert [name for name, times in found.items() if times > 1] == []
 
 
 def test_every_problem_stands_among_those_of_own_data() -> None:
@@ -78,6 +120,25 @@ def test_who_installs_the_package_gets_versions_that_were_tested() -> None:
         major, minor = newest[name].split(".")[:2]
         assert below == f"{major}.{int(minor) + 1}"
     assert sorted(newest) == sorted(name for name, _, _ in bounds) == ["torch", "transformers"]
+
+
+def _links(text: str) -> list[str]:
+    """Return the targets of links and pictures of a page that are not of the web, outside of code."""
+    outside_code = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [found for found in re.findall(r"\]\(([^()\s]+)\)", outside_code) if "://" not in found]
+
+
+def _leads_somewhere(page: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    file = (page.parent / name).resolve() if name else page
+    return file.exists() and (not anchor or anchor in _anchors(file.read_text(encoding="utf-8")))
+
+
+def _anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    outside_code = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ +(.+?) *$", outside_code, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def _text(name: str) -> str:

@@ -25,5 +25,7 @@ def test_the_reader_answers_as_the_readme_says(monkeypatch: pytest.MonkeyPatch) 
         assert found.pop("score") == pytest.approx(float(score), abs=0.02)
         assert found == eval("{" + rest + "}", {})
     abroad = reader(question="What is the capital of France?", context=context)
-    assert f'answers "{abroad["answer"]}", with a score of 0.72' in text
-    assert abroad["score"] == pytest.approx(0.72, abs=0.02)
+    said = re.search(r'it answers "(.+)", with a score of (0\.\d\d)', text)
+    assert said is not None
+    assert abroad["answer"] == said[1]
+    assert abroad["score"] == pytest.approx(float(said[2]), abs=0.02)

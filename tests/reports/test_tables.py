@@ -24,6 +24,7 @@ def test_documents_agree_with_results() -> None:
             ROOT / "recipes" / "README.md",
             *sorted((ROOT / "docs").glob("*.md")),
             *sorted((ROOT / "docs" / "models").glob("*.md")),
+            *sorted((ROOT / "docs" / "results").glob("*.md")),
         )
         if path.exists()
     ]

@@ -30,7 +30,7 @@ def row_of(accuracies: list[float], tag: str) -> list[RunResult]:
 def test_a_row_of_the_table() -> None:
     run = make_run("char7", f1=75.5, metrics={"test/total": 1376.0}, tag="reader")
     found = rows(checkpoints([run], [Published(Path("model_cards/reader"), "question-answering", 9_960_000, run)]))
-    assert found["[reader](model_cards/reader/README.md)"] == {
+    assert found["[reader](../../model_cards/reader/README.md)"] == {
         "task": "question-answering",
         "data": "`ctxzoo-data/squad_v1_mini`",
         "score": "F1 75.50, EM 65.50",
@@ -50,7 +50,7 @@ def test_a_checkpoint_without_a_pipeline_and_with_a_loss() -> None:
     results = [music(8.6, seed) for seed in range(3)] + [music(8.4, seed, "bibeta5") for seed in range(3)]
     results += [music(3.0, seed, config="nottingham") for seed in range(3)]
     published = [Published(Path("model_cards/chorales"), "polyphonic-music", 2_400_000, results[3])]
-    found = rows(checkpoints(results, published))["[chorales](model_cards/chorales/README.md)"]
+    found = rows(checkpoints(results, published))["[chorales](../../model_cards/chorales/README.md)"]
     assert found["score"] == "nats of a step 8.40, frame accuracy 30.00"
     assert found["95 % interval"] == "–"
     assert found["beside the tables' rows"] == "one of the strongest row: 8.40 ± 0.00"

@@ -105,11 +105,11 @@ def test_its_heads_name_known_problems(architecture: Architecture) -> None:
 
 
 @each_architecture
-def test_is_in_the_readme(architecture: Architecture) -> None:
-    recipes = recipes_of(architecture)
-    rows = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("|")]
-    links = (f"docs/models/{architecture.name}.md", *(f"recipes/{recipe.name}" for recipe in recipes))
-    assert any(all(link in row for link in links) for row in rows), f"README: a row that names {' and '.join(links)}"
+def test_is_in_the_table_of_architectures(architecture: Architecture) -> None:
+    page = ROOT / "docs" / "models" / "README.md"
+    rows = [line for line in page.read_text("utf-8").splitlines() if line.startswith("|")]
+    names = (f"]({architecture.name}.md)", *(f"recipes/{recipe.name}" for recipe in recipes_of(architecture)))
+    assert any(all(name in row for name in names) for row in rows), f"{page}: a row that names {' and '.join(names)}"
 
 
 @each_architecture

@@ -1,6 +1,6 @@
 """The settings of `ctxzoo train question-answering` where nothing else is asked for, and what `--tune` tries.
 
-Reader, optimiser and rate are those with the best validation F1 among the trials of docs/models/bidaf.md: characters
+Reader, optimiser and rate are those with the best validation F1 among the trials of docs/results/bidaf.md: characters
 without positions, self-attention after the attention flow, word features, and AdamW at 3e-3 with warm-up and linear
 decay. More epochs than the four of those trials are for data of a few thousand questions.
 """

@@ -1,7 +1,7 @@
 """The settings of `ctxzoo train session-recommendation` where nothing else is asked for, and what `--tune` tries.
 
 Model and rates are those of HCRNN's authors. Sizes, dropout and the moving average were chosen on validation sessions
-of CiteULike (docs/models/hcrnn.md, twice the width); how many items are read and when it ends are ours.
+of CiteULike (docs/results/hcrnn.md, twice the width); how many items are read and when it ends are ours.
 """
 
 from __future__ import annotations

@@ -1,0 +1,313 @@
+"""The README's table: one score of each model on real data, beside the best simple baseline and the best other network.
+
+All scores of a row are of the same test rows. A cell is the mean and sample standard deviation over folds, splits or
+seeds, and the best mean of a row is bold. The pages of the results have all rows, and what differences mean.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
+from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from reports.tables_contextualizer import LINEAR_ROWS, NARROW_ROWS, NEURAL_ROWS, PLAIN_MEAN, STRONGEST
+
+HEADINGS = ("model", "what for", "score", "best simple baseline", "best other network", "paper")
+REVIEWS, IMDB = SENTENCE_DATASETS["MR"], "stanfordnlp/imdb"
+Runs = list[RunResult]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What distinguishes the runs of a model on the data of a row from all others.
+
+    Attributes:
+        label: Name of the model in the table.
+        recipe: Recipe of its runs.
+        variant: Variant of its runs.
+        tag: Tag of its runs.
+    """
+
+    label: str
+    recipe: str
+    variant: str
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class System:
+    """A row: a model, what it is for, its score, and what stands beside it.
+
+    Attributes:
+        page: Page of its results, as seen from the README.
+        purpose: Problem, data and score, as a phrase.
+        paper: Authors and year.
+        dataset: Name of the data.
+        key: Name of the score in results files.
+        ours: The model.
+        simple: Models without a neural network.
+        networks: Other networks.
+        lower: Whether a lower score is better.
+        decimals: Decimals of the scores.
+    """
+
+    page: str
+    purpose: str
+    paper: str
+    dataset: str
+    key: str
+    ours: Model
+    simple: Sequence[Model]
+    networks: Sequence[Model]
+    lower: bool = False
+    decimals: int = 2
+
+    def row(self, results: Sequence[RunResult]) -> list[str]:
+        """Return the cells of the row; raises ValueError where a seed and fold of a model is there twice."""
+        found = [self._best(results, models) for models in ([self.ours], self.simple, self.networks)]
+        sign = -1 if self.lower else 1
+        best = max((sign * self._mean(runs) for _, runs in found if runs), default=None)
+        cells = []
+        for label, runs in found:
+            score = mean_and_deviation([run.metrics[self.key] for run in runs], self.decimals)
+            bold = runs and sign * self._mean(runs) == best
+            cells.append((label, f"**{score}**" if bold else score))
+        ours = cells[0][1] if found[0][1] else NOT_RUN
+        beside = [f"{label} {score}".lstrip() for label, score in cells[1:]]
+        return [f"[{self.ours.label}]({self.page})", self.purpose, ours, *beside, self.paper]
+
+    def _best(self, results: Sequence[RunResult], models: Sequence[Model]) -> tuple[str, Runs]:
+        """Return label and runs of the model with the best mean; no label and no runs where none was run."""
+        sign = -1 if self.lower else 1
+        found = [(model.label, runs) for model in models if (runs := self._runs(results, model))]
+        return max(found, key=lambda one: sign * self._mean(one[1]), default=("", []))
+
+    def _runs(self, results: Sequence[RunResult], model: Model) -> Runs:
+        wanted = (model.recipe, model.variant, self.dataset, model.tag)
+        runs = [run for run in results if (run.recipe, run.variant, run.dataset, run.tag) == wanted]
+        runs = [run for run in runs if self.key in run.metrics and not run.settings.get("tiny")]
+        refuse_repeats(runs)
+        return runs
+
+    def _mean(self, runs: Runs) -> float:
+        return statistics.fmean(run.metrics[self.key] for run in runs)
+
+
+def overview(results: Sequence[RunResult]) -> str:
+    """Return a row for each of `SYSTEMS`."""
+    return markdown_table(HEADINGS, [system.row(results) for system in SYSTEMS], left=2)
+
+
+def _models(recipe: str, labels: Mapping[str, str], tag: str = "") -> list[Model]:
+    """Return the models of one recipe, of their labels by variant."""
+    return [Model(label, recipe, variant, tag) for variant, label in labels.items()]
+
+
+# Of classifiers of texts on both sets: the linear part of what `ctxzoo train` makes, by itself.
+NAIVE_BAYES = "linear, naive-Bayes weights"
+LINEAR_PART = Model(NAIVE_BAYES, "default_text_classifier", "wide")
+LINEAR_OF_REVIEWS = [*(Model(row.label, row.recipe, row.variant, row.tag) for row in LINEAR_ROWS), LINEAR_PART]
+LINEAR_OF_IMDB = [
+    LINEAR_PART,
+    *_models("document_linear", {"words_svm": "TF-IDF, SVM", "words_svm_tuned": "TF-IDF, SVM"}),
+    *_models(
+        "document_linear",
+        {"bigram_nblr": NAIVE_BAYES, "bigram_nblr_tuned": NAIVE_BAYES},
+    ),
+]
+NETWORKS_OF_REVIEWS = [
+    Model(row.label.partition(",")[0], row.recipe, row.variant, row.tag) for row in (*NEURAL_ROWS, *NARROW_ROWS)
+]
+DOT_OF_REVIEWS = Model("softmax attention", "sentence_context_encoder", "dot")
+
+SYSTEMS = (
+    System(
+        page="docs/default_settings.md",
+        purpose="your own texts (film reviews, accuracy)",
+        paper="Wang and Manning 2012",
+        dataset=REVIEWS,
+        key="test/accuracy",
+        ours=Model("default classifier", "default_text_classifier", "both"),
+        simple=LINEAR_OF_REVIEWS,
+        networks=[*NETWORKS_OF_REVIEWS, Model("Contextualizer", STRONGEST.recipe, STRONGEST.variant, STRONGEST.tag)],
+    ),
+    System(
+        page="docs/results/contextualizer.md",
+        purpose="sentences (film reviews, accuracy)",
+        paper="Maupomé and Meurs 2021",
+        dataset=REVIEWS,
+        key="test/accuracy",
+        ours=Model("Contextualizer", STRONGEST.recipe, STRONGEST.variant, STRONGEST.tag),
+        simple=LINEAR_OF_REVIEWS,
+        networks=[
+            *NETWORKS_OF_REVIEWS,
+            Model("itself without attention", PLAIN_MEAN.recipe, PLAIN_MEAN.variant, PLAIN_MEAN.tag),
+        ],
+    ),
+    System(
+        page="docs/results/lama.md",
+        purpose="documents (IMDB, accuracy)",
+        paper="Mehta et al. 2019",
+        dataset=IMDB,
+        key="test/accuracy",
+        ours=Model("LAMA", "document_lama", "lama"),
+        simple=LINEAR_OF_IMDB,
+        networks=_models(
+            "document_lama",
+            {
+                "single_head": "one head",
+                "san": "SAN",
+                "bigru": "BiGRU",
+                "cnn": "CNN",
+                "avg": "mean of words",
+            },
+        ),
+    ),
+    System(
+        page="docs/results/bidaf.md",
+        purpose="questions about a text (part of SQuAD, F1)",
+        paper="Patel 2022",
+        dataset="ctxzoo-data/squad_v1_mini",
+        key="test/f1",
+        ours=Model("BiDAF", "squad_bidaf", "char7", "reader"),
+        simple=(),
+        networks=[
+            Model("plain BiDAF", "squad_bidaf", "baseline", "start"),
+            Model("plain BiDAF with characters", "squad_bidaf", "char7", "start"),
+        ],
+    ),
+    System(
+        page="docs/results/word_embedding.md",
+        purpose="word vectors (POS induction, V-measure)",
+        paper="Ling et al. 2015",
+        dataset="ctxzoo-data/ptb_sample",
+        key="all/pos_tags/v_measure_median",
+        ours=Model("attention CBOW", "embedding_evaluation", "attention_cbow-b20", "pos_induction"),
+        simple=(),
+        networks=_models(
+            "embedding_evaluation",
+            {
+                "cbow-b20": "CBOW",
+                "skip_gram-b20": "skip-gram",
+                "structured_skip_gram-b20": "structured skip-gram",
+                "cwindow-b20": "CWindow",
+                "positional_cbow-b20": "positional CBOW",
+            },
+            "pos_induction",
+        ),
+    ),
+    System(
+        page="docs/results/beta_lstm.md",
+        purpose="music (next chord, nats, lower is better)",
+        paper="Song et al. 2020",
+        dataset="ctxzoo-data/polyphonic_music",
+        key="test/nll",
+        ours=Model("Beta-LSTM", "music_beta_lstm", "bibeta5_prior", "jsb_chorales"),
+        simple=_models(
+            "music_floors", {"key_frequency": "counts of keys", "key_markov": "key after key"}, "jsb_chorales"
+        ),
+        networks=_models(
+            "music_beta_lstm",
+            {"lstm": "LSTM", "coupled": "coupled LSTM", "g2": "Gumbel gates", "noisin": "LSTM with noise"},
+            "jsb_chorales",
+        ),
+        lower=True,
+        decimals=3,
+    ),
+    System(
+        page="docs/results/hcrnn.md",
+        purpose="next item of a session (CiteULike, Recall@20)",
+        paper="Song et al. 2019",
+        dataset="ctxzoo-data/citeulike_hcrnn",
+        key="test/recall_at_20",
+        ours=Model("HCRNN", "citeulike_hcrnn", "hcrnn3_bi", "wide"),
+        simple=_models(
+            "session_floors",
+            {"pop": "popularity", "session_pop": "popularity", "item_knn": "item-kNN", "markov": "Markov chain"},
+        ),
+        networks=_models("session_baselines", {"gru4rec": "GRU4REC", "narm": "NARM", "stamp": "STAMP"}, "wide"),
+    ),
+    System(
+        page="docs/results/nipen.md",
+        purpose="votes (US Senate, accuracy)",
+        paper="Song et al. 2018",
+        dataset="ctxzoo-data/roll_call",
+        key="test/accuracy",
+        ours=Model("NIPEN", "roll_call_nipen", "pgm_sdae", "votes"),
+        simple=[
+            *_models("roll_call_floors", {"bill_rate": "counts", "party_rate": "counts"}, "votes"),
+            *_models("roll_call_floors", {"bill_party_rate": "counts", "tfidf_party": "TF-IDF"}, "votes"),
+            Model("ideal point", "roll_call_nipen", "ideal_point", "votes"),
+            Model("ideal points", "roll_call_nipen", "ideal_point", "votes-ten_dimensions"),
+        ],
+        networks=_models(
+            "roll_call_nipen",
+            {
+                "ideal_point_network": "ideal point with network",
+                "autorec": "AutoRec",
+                "cdae": "CDAE",
+                "trust_svd": "TrustSVD",
+                "cdl": "CDL",
+            },
+            "votes",
+        ),
+    ),
+    System(
+        page="docs/attention_kernels.md",
+        purpose="rows of numbers (concrete, RMSE, lower is better)",
+        paper="Song et al. 2021",
+        dataset="ctxzoo-data/ika_regression",
+        key="test/rmse",
+        ours=Model("kernel attention", "regression_ika", "ika", "concrete"),
+        simple=_models(
+            "regression_ika",
+            {"mean": "mean", "ridge": "ridge", "gp_rbf": "Gaussian process", "gp_sm": "Gaussian process"},
+            "concrete",
+        ),
+        networks=_models("regression_ika", {"dot": "softmax attention", "rbf": "RBF attention"}, "concrete"),
+        lower=True,
+    ),
+    System(
+        page="docs/efficient_attention.md",
+        purpose="long texts (IMDB, accuracy)",
+        paper="Choromanski et al. 2021",
+        dataset=IMDB,
+        key="test/accuracy",
+        ours=Model("attention in linear time", "document_context_encoder", "favor", "blocks"),
+        simple=LINEAR_OF_IMDB,
+        networks=[Model("softmax attention", "document_context_encoder", "dot", "blocks")],
+    ),
+    System(
+        page="docs/models/context_encoder.md",
+        purpose="sentences (film reviews, accuracy)",
+        paper="ours",
+        dataset=REVIEWS,
+        key="test/accuracy",
+        ours=Model("higher-order attention", "sentence_context_encoder", "hsa"),
+        simple=LINEAR_OF_REVIEWS,
+        networks=[DOT_OF_REVIEWS, *NETWORKS_OF_REVIEWS],
+    ),
+    System(
+        page="docs/time_encodings.md",
+        purpose="next event (badges, Recall@1)",
+        paper="ours",
+        dataset="ctxzoo-data/stackoverflow_badges",
+        key="test/recall_at_1",
+        ours=Model("encodings of time", "badges_lste", "lste"),
+        simple=_models("badges_lste", {"pop": "popularity", "markov": "Markov chain"}),
+        networks=_models(
+            "badges_lste",
+            {
+                "none": "no times",
+                "positional": "positions",
+                "bochner": "Bochner",
+                "mercer": "Mercer",
+                "time2vec": "time2vec",
+            },
+        ),
+    ),
+)
+TABLES: dict[str, Callable[[Runs], str]] = {"overview": overview}
