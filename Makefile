@@ -12,6 +12,9 @@ INSTALLED := $(VENV)/.installed
 # Tests of a file mostly stay together, for its fixtures; who has nothing left takes the last tests of another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
+# Files of bytecode are kept, whatever the environment says: asserts of all tests are written anew else, in each process.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Threads that wait spin no longer, as in ctxzoo/openmp.py; a value that is set, or a policy, wins.
 ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.result import RunResult, read_result, read_results, result_path
+from ctxzoo.results.result import RunResult, read_result, result_path
 from ctxzoo.tasks.text_classification.cross_validation import Cell, run_of
 from recipes import (
     embedding_evaluation,
@@ -18,6 +18,7 @@ from recipes import (
     squad_bidaf,
 )
 from recipes import wikipedia_attention_cbow as word_vectors
+from tests.support.committed_results import committed_results
 from tests.support.result_tables import make_run
 
 ROOT = Path(__file__).parents[2]
@@ -56,12 +57,12 @@ def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]
 
 @pytest.mark.parametrize("recipe", [mr_contextualizer, sentence_contextualizer, sentence_text_baseline])
 def test_unnamed_results_have_the_settings_of_their_recipe(recipe: Any) -> None:
-    results = [one for one in read_results(ROOT / "results") if one.recipe == recipe.RECIPE]
+    results = [one for one in committed_results() if one.recipe == recipe.RECIPE]
     assert other_settings(recipe, results) == {}
 
 
 def test_other_settings_are_found() -> None:
-    (named,) = [one for one in read_results(ROOT / "results") if one.tag == "fixed_start"]
+    (named,) = [one for one in committed_results() if one.tag == "fixed_start"]
     assert other_settings(sentence_contextualizer, [named]) == {}
     unnamed = replace(named, tag="", variant="learned_embeddings")
     assert other_settings(sentence_contextualizer, [unnamed]) == {
@@ -70,7 +71,7 @@ def test_other_settings_are_found() -> None:
 
 
 def test_readers_that_went_on_have_the_word_vectors_of_the_run_they_went_on_from() -> None:
-    results = [one for one in read_results(ROOT / "results") if one.recipe == squad_bidaf.RECIPE]
+    results = [one for one in committed_results() if one.recipe == squad_bidaf.RECIPE]
     continued = [one for one in results if "--init_from" in one.command]
     assert len(continued) == 2
     for one in continued:
@@ -128,7 +129,7 @@ def misnamed_evaluations(results: list[RunResult]) -> list[str]:
 
 
 def test_word_vectors_are_evaluated_under_the_name_of_their_training() -> None:
-    results = read_results(ROOT / "results")
+    results = list(committed_results())
     assert other_word_vectors(results) == []
     assert misnamed_evaluations(results) == []
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.result import RunResult, finished_result, read_results, result_path
+from ctxzoo.results.result import RunResult, finished_result, result_path
 from ctxzoo.runs import many
 from ctxzoo.runs.recipe import parse_settings
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
+from tests.support.committed_results import RESULTS, committed_results
 
-RESULTS = Path(__file__).parents[2] / "results"
 # The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.
 RECIPES = (
     "document_lama",
@@ -38,7 +38,7 @@ class AskedError(Exception):
 def results_by_command(recipe: str) -> dict[str, list[RunResult]]:
     """The committed results of a recipe; those of given word vectors, which are not committed, are left out."""
     found = defaultdict(list)
-    for one in read_results(RESULTS):
+    for one in committed_results():
         if one.recipe == recipe and "vectors" not in one.command:
             found[one.command].append(one)
     return found

@@ -44,6 +44,7 @@ def test_a_reader_is_trained_and_its_checkpoint_is_there(tmp_path: Path) -> None
         assert list(folder.rglob("*.png")) == []
 
 
+@pytest.mark.slow
 def test_folds_are_trained_and_their_figure_is_left_out(tmp_path: Path) -> None:
     options = (*TINY, "--table", "3", "--rows", "ones", "--steps", "1", "--processes", "1")
     run = recipe(tmp_path, "mr_contextualizer", *options)

@@ -67,7 +67,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("started", [pytest.param(0, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("started", [0, 2])
 def test_ctrl_c_ends_everything_soon(tmp_path: Path, started: int) -> None:
     """While the processes import, and while they work."""
     process, folder = _start(tmp_path, started)

@@ -11,7 +11,8 @@ import torch
 
 from ctxzoo.training import allocator
 from ctxzoo.training.allocator import KeepFreedMemory, keep_freed_memory
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
 GLIBC = sys.platform == "linux" and platform.libc_ver()[0] == "glibc"
 
@@ -74,7 +75,7 @@ def test_freed_memory_is_kept_until_it_is_trimmed() -> None:
         ctypes.CDLL(None).malloc_trim(0)
         print(json.dumps([possible, by_default, held, kept, resident() - before]))
     """
-    possible, by_default, held, kept, trimmed = json.loads(run_python(program).stdout)
+    possible, by_default, held, kept, trimmed = json.loads(run_warm(program, env=offline()).stdout)
     assert possible is True
     assert held > 150
     assert by_default < 50

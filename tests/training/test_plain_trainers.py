@@ -14,8 +14,6 @@ import pytest
 from tests.support.plain_trainers import ZOO_TRAININGS, plain_trainer, scores_and_rows, tiny_run
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-QUICK = "session-recommendation"
-
 
 def on_devices(folder: Path, devices: int, *problems: str) -> list[dict[str, Any]]:
     """What each process of a program finds."""
@@ -64,13 +62,8 @@ def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: 
     assert len(set(rows)) == len(rows)
 
 
-def test_two_devices_share_the_rows(tmp_path: Path) -> None:
-    check_shared(QUICK, on_devices(tmp_path, 2, QUICK), find_alone(QUICK, tmp_path))
-
-
 @pytest.mark.slow
 def test_two_devices_share_the_rows_of_every_problem(tmp_path: Path) -> None:
-    problems = [problem for problem in ZOO_TRAININGS if problem != QUICK]
-    both = on_devices(tmp_path, 2, *problems)
-    for problem in problems:
+    both = on_devices(tmp_path, 2, *ZOO_TRAININGS)
+    for problem in ZOO_TRAININGS:
         check_shared(problem, both, find_alone(problem, tmp_path))

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import re
-import signal
-import subprocess
-import sys
+import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.training.run_folder import FullDiskError, RunLockedError, locked_run, telling_of_full_disk
-from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
-HOLD = """
-import sys, time
-from pathlib import Path
-from ctxzoo.training.run_folder import locked_run
-with locked_run(Path(sys.argv[1]), "--output_dir"):
-    print("locked", flush=True)
-    time.sleep(600)
-"""
 LIMITED = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -43,18 +36,25 @@ def test_the_second_is_told_who_has_it_and_the_third_comes_in(tmp_path):
         pass
 
 
+def hold(lock: Path, ready: Connection) -> None:
+    with locked_run(lock, "--output_dir"):
+        ready.send("locked")
+        time.sleep(600)
+
+
 def test_a_process_that_is_killed_gives_it_back(tmp_path):
     lock = tmp_path / "lock"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(lock)], cwd=REPOSITORY_ROOT, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout.readline() == "locked\n"
-        with pytest.raises(RunLockedError, match=f"process {other.pid} on "), locked_run(lock, "--output_dir"):
-            pass
-        other.send_signal(signal.SIGKILL)
-        other.wait()
-        with locked_run(lock, "--output_dir"):
-            assert f'"pid": {os.getpid()}' in lock.with_name("lock.owner").read_text()
+    fork = multiprocessing.get_context("fork")  # which has imported what takes seconds
+    here, there = fork.Pipe()
+    other = fork.Process(target=hold, args=(lock, there), daemon=True)
+    other.start()
+    assert here.recv() == "locked"
+    with pytest.raises(RunLockedError, match=f"process {other.pid} on "), locked_run(lock, "--output_dir"):
+        pass
+    other.kill()
+    other.join()
+    with locked_run(lock, "--output_dir"):
+        assert f'"pid": {os.getpid()}' in lock.with_name("lock.owner").read_text()
 
 
 def test_other_processes_of_one_training_pass(tmp_path, monkeypatch):
@@ -88,18 +88,9 @@ def test_other_errors_stay_what_they_are(tmp_path, error):
 @pytest.mark.parametrize(
     "write",
     [
-        pytest.param(
-            "AtomicCheckpointIO().save_checkpoint({'w': torch.zeros(9999)}, folder / 'last.ckpt')",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "save_file({'w': torch.zeros(9999)}, folder / 'model.safetensors')",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "Tokenizer(WordLevel({str(n): n for n in range(9999)}, '0')).save(str(folder / 'tokenizer.json'))",
-            marks=pytest.mark.slow,
-        ),
+        "AtomicCheckpointIO().save_checkpoint({'w': torch.zeros(9999)}, folder / 'last.ckpt')",
+        "save_file({'w': torch.zeros(9999)}, folder / 'model.safetensors')",
+        "Tokenizer(WordLevel({str(n): n for n in range(9999)}, '0')).save(str(folder / 'tokenizer.json'))",
         "write_atomically(folder / 'result.json', bytes(9999))",
     ],
 )
@@ -122,7 +113,7 @@ try:
 except FullDiskError as error:
     print(error)
 """
-    assert "File too large" in run_python(program).stdout
+    assert "File too large" in run_warm(program, env=offline()).stdout
     assert (tmp_path / "last.ckpt").read_bytes() == b"earlier"
     assert not list(tmp_path.glob(".*"))
     assert not (tmp_path / "result.json").exists()
@@ -157,7 +148,7 @@ set_limit(resource.RLIM_INFINITY)
 result = execute(classifier_run(folder, epochs=2), resume=True)
 print(result.metrics["epochs"], sorted(path.name for path in folder.rglob(".*.tmp")))
 """
-    printed = run_python(program).stdout
+    printed = run_warm(program, env=offline()).stdout
     assert "full: cannot write more below" in printed
     assert printed.endswith("2 []\n")
     assert len(list(Path(tmp_path).rglob("*.json"))) > 0
