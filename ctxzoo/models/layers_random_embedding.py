@@ -66,18 +66,3 @@ def seeded_uniform(rows: int, columns: int, seed: int, *, device: torch.device |
     column_keys = _mix((torch.arange(columns, dtype=torch.int64, device=device) + _COLUMNS) & _MASK)
     bits = _mix(row_keys.unsqueeze(1) ^ column_keys) >> 8  # 24 bits
     return bits.to(torch.float32) * 2.0**-23 - 1.0
-
-
-def reference_seeded_uniform(rows: int, columns: int, seed: int) -> list[list[float]]:
-    """Compute what `seeded_uniform` gives with Python's integers, entry by entry: a list of rows."""
-
-    def mix(value: int) -> int:
-        for shift, factor in _ROUNDS:
-            value = (value ^ (value >> shift)) * factor % 2**32
-        return value ^ (value >> 16)
-
-    start = mix(seed % 2**32)
-    return [
-        [(mix(mix(row ^ start) ^ mix((column + _COLUMNS) % 2**32)) >> 8) / 2**23 - 1 for column in range(columns)]
-        for row in range(rows)
-    ]

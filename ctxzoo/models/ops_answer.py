@@ -148,16 +148,3 @@ def best_spans(
     ends = starts + flat % max_length
     none = torch.isneginf(best) | torch.isnan(best)  # amax passes NaN on, and NaN equals nothing
     return starts.masked_fill(none, 0), ends.masked_fill(none, 0), best
-
-
-def reference_best_span(
-    start_scores: torch.Tensor, end_scores: torch.Tensor, max_length: int
-) -> tuple[int, int, float]:
-    """Compute what `best_spans` gives for one row (C,) without padding, by looking at every pair: (i, j, score)."""
-    best = (0, 0, float("-inf"))
-    for i in range(1, len(start_scores)):
-        for j in range(i, min(i + max_length, len(start_scores))):
-            score = (start_scores[i] + end_scores[j]).item()
-            if score > best[2]:
-                best = (i, j, score)
-    return best

@@ -4,7 +4,7 @@ from typing import Literal
 
 import torch
 
-from .ops_masking import mask_logits, masked_softmax, reference_masked_softmax
+from .ops_masking import mask_logits, masked_softmax
 
 
 def trilinear_similarity(
@@ -69,38 +69,6 @@ def attention_flow(
     return flow, to_question, to_context
 
 
-def reference_attention_flow(
-    context: torch.Tensor,
-    question: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor,
-    context_mask: torch.Tensor,
-    question_mask: torch.Tensor,
-    query_to_context: Literal["coattention", "max"] = "coattention",
-) -> torch.Tensor:
-    """Compute G (B, C, 4d) in float64, with loops, from the written-out w.[c_i ; q_j ; c_i*q_j] + b; w is (3d,)."""
-    context, question, weight = context.double(), question.double(), weight.double()
-    batch, num_context, width = context.shape
-    num_question = question.size(1)
-    flow = torch.zeros(batch, num_context, 4 * width, dtype=torch.float64)
-    for row in range(batch):
-        c, q = context[row], question[row]
-        similarity = torch.zeros(num_context, num_question, dtype=torch.float64)
-        for i in range(num_context):
-            for j in range(num_question):
-                similarity[i, j] = weight @ torch.cat([c[i], q[j], c[i] * q[j]]) + bias.double()
-        to_question = reference_masked_softmax(similarity, question_mask[row].unsqueeze(0), dim=1)
-        if query_to_context == "coattention":
-            to_context = reference_masked_softmax(similarity, context_mask[row].unsqueeze(1), dim=0)
-            attended_context = (to_question @ to_context.T) @ c
-        else:
-            strongest = similarity[:, question_mask[row]].max(dim=1).values
-            attended_context = (reference_masked_softmax(strongest, context_mask[row], dim=0) @ c).expand_as(c)
-        a = to_question @ q
-        flow[row] = torch.cat([c, a, c * a, c * attended_context], dim=1)
-    return flow
-
-
 def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the distinct rows and, for each row, the index of its equal among them.
 
@@ -123,10 +91,3 @@ def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     if not torch.equal(distinct[inverse], rows):
         return rows, torch.arange(len(rows), device=rows.device)
     return distinct, inverse
-
-
-def reference_unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute what `unique_rows` gives with a dictionary; distinct rows are in the order of their first occurrence."""
-    numbers: dict[tuple[int, ...], int] = {}
-    inverse = [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
-    return torch.tensor(list(numbers)), torch.tensor(inverse)

@@ -50,13 +50,6 @@ def refuse_gaps(mask: torch.Tensor) -> None:
         )
 
 
-def reference_masked_softmax(logits: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """Compute what `masked_softmax` gives in float64: exponentials of the real positions over their sum."""
-    mask = mask.expand_as(logits)
-    weights = torch.where(mask, logits.double().exp(), torch.zeros((), dtype=torch.float64))
-    return weights / weights.sum(dim, keepdim=True)
-
-
 def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the mean over the tokens of each text.
 
@@ -89,10 +82,3 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
     one = torch.full_like(values, 1 / x.size(2))
     fractions = values.new_zeros(mask.shape).scatter_add(1, indices, one)
     return (values * some).to(x.dtype), fractions * some
-
-
-def reference_pooling(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute the mean and the maximum over tokens, (B, d) each, in float64, text by text."""
-    none = x.new_zeros(1, x.size(2), dtype=torch.float64)
-    texts = [tokens[real] if real.any() else none for tokens, real in zip(x.double(), mask, strict=True)]
-    return torch.stack([text.mean(dim=0) for text in texts]), torch.stack([text.amax(dim=0) for text in texts])

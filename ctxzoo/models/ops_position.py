@@ -27,13 +27,3 @@ def word_positions(mask: torch.Tensor, width: int, dtype: torch.dtype) -> torch.
     """
     table = sinusoidal_positions(mask.size(1), width, device=mask.device, dtype=dtype)
     return table[(mask.cumsum(dim=1) - 1).clamp(min=0)]
-
-
-def reference_sinusoidal_positions(length: int, width: int) -> torch.Tensor:
-    """Compute what `sinusoidal_positions` gives, (length, width), entry by entry, in float64."""
-    table = torch.zeros(length, width, dtype=torch.float64)
-    for position in range(length):
-        for column in range(width):
-            angle = position / 10000 ** ((column - column % 2) / width)
-            table[position, column] = math.cos(angle) if column % 2 else math.sin(angle)
-    return table

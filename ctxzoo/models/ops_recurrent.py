@@ -57,12 +57,6 @@ class _Rearrange(torch.autograd.Function):
         return _Rearrange.apply(gradient.contiguous(), index), None  # type: ignore[no-untyped-call]
 
 
-def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Compute what `reverse_within_length` gives, (B, n, d), row by row."""
-    rows = [torch.cat([row[:length].flip(0), row[length:]]) for row, length in zip(x, lengths.tolist(), strict=True)]
-    return torch.stack(rows)
-
-
 def gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
     """Return the states of G GRUs that start from zero, with gates in the order of `nn.GRU`: reset, update, new.
 
@@ -137,23 +131,6 @@ class _GruSteps(torch.autograd.Function):
         of_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
         of_inputs = torch.cat([of_recurrent[:, :, :, :2].flatten(3), of_states * to_new], dim=3)
         return of_inputs, of_weight, flat.sum(dim=1), None
-
-
-def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
-    """Compute what `gru_steps` gives, (G, n, B, h), in float64, one GRU and one step after the other."""
-    inputs, weight_hh, bias_hh = (value.double() for value in (inputs, weight_hh, bias_hh))
-    outputs = []
-    for given, weight, bias in zip(inputs, weight_hh, bias_hh, strict=True):
-        state = given.new_zeros(given.size(1), weight.size(1))
-        states = []
-        for step in given:
-            input_reset, input_update, input_new = step.chunk(3, dim=1)
-            state_reset, state_update, state_new = (state @ weight.T + bias).chunk(3, dim=1)
-            reset, update = torch.sigmoid(input_reset + state_reset), torch.sigmoid(input_update + state_update)
-            state = (1 - update) * torch.tanh(input_new + reset * state_new) + update * state
-            states.append(state)
-        outputs.append(torch.stack(states))
-    return torch.stack(outputs)
 
 
 def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:

@@ -32,23 +32,6 @@ def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple
     return padded[:, indices], present[:, indices]
 
 
-def reference_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute what `word_windows` gives, word by word."""
-    batch, length = ids.shape
-    contexts = torch.zeros(batch, length, 2 * window, dtype=ids.dtype)
-    present = torch.zeros(batch, length, 2 * window, dtype=torch.bool)
-    for row in range(batch):
-        for centre in range(length):
-            for position in range(-window, window + 1):
-                other = centre + position
-                if position == 0 or not 0 <= other < length or not is_word[row, other]:
-                    continue
-                column = position + window if position < 0 else position + window - 1
-                contexts[row, centre, column] = ids[row, other]
-                present[row, centre, column] = True
-    return contexts, present
-
-
 def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
     """Return a, the softmax of the logits of a window over the words that are there; all 0 where there are none.
 
@@ -88,24 +71,6 @@ def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: 
     """
     total = (words * present.unsqueeze(-1)).sum(dim=-2)
     return context.detach() + (total - total.detach())  # the difference is 0 and has the gradient of the sum
-
-
-def reference_context(
-    logits: torch.Tensor, words: torch.Tensor, present: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute contexts (N, d) and weights (N, 2b) in float64, window by window.
-
-    The logits are (N, 2b), the words (N, 2b, d); present is boolean, (N, 2b).
-    """
-    contexts = torch.zeros(len(words), words.size(2), dtype=torch.float64)
-    weights = torch.zeros(logits.shape, dtype=torch.float64)
-    for row in range(len(words)):
-        here = [column for column in range(logits.size(1)) if present[row, column]]
-        total = sum(float(logits[row, column].double().exp()) for column in here)
-        for column in here:
-            weights[row, column] = logits[row, column].double().exp() / total
-            contexts[row] += weights[row, column] * words[row, column].double()
-    return contexts, weights
 
 
 def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False) -> torch.Tensor:
@@ -159,13 +124,3 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     noise = F.logsigmoid(-scores[..., 1:]) * kept.unsqueeze(-2)
     return -F.logsigmoid(scores[..., 0]) - noise.sum(dim=-1)
-
-
-def reference_negative_sampling_loss(state: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> float:
-    """Compute `negative_sampling_loss` in float64 for one context: state (F,), rows (1 + S, F), kept (S,)."""
-    scores = [float(row.double() @ state.double()) for row in rows]
-    loss = -torch.tensor(scores[0], dtype=torch.float64).sigmoid().log()
-    for score, counts in zip(scores[1:], kept.tolist(), strict=True):
-        if counts:
-            loss = loss - torch.tensor(-score, dtype=torch.float64).sigmoid().log()
-    return float(loss)

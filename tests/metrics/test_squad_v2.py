@@ -15,7 +15,7 @@ import torch
 from ctxzoo.metrics import SquadV2
 from ctxzoo.metrics.squad_text import exact_and_f1, normalise_answer
 from ctxzoo.metrics.squad_v2 import evaluate_module_path, hash_id, no_answer_auc
-from tests.support.reference_squad_v2 import reference_squad_v2, reference_words
+from tests.references.squad_v2 import reference_squad_v2, reference_words
 
 # Articles, ASCII and other punctuation, odd white space, upper case that changes length in lower case, glued words.
 PIECES = [

@@ -19,8 +19,8 @@ from ctxzoo.models.layers_bidaf import (
     WordPositionEmbedding,
     product_bound,
 )
-from ctxzoo.models.ops_bidaf import reference_attention_flow
-from ctxzoo.models.ops_position import reference_sinusoidal_positions
+from tests.references.bidaf import reference_attention_flow
+from tests.references.position import reference_sinusoidal_positions
 
 
 def test_given_vectors_are_frozen_and_trained_ones_are_not() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.layers_random_embedding import reference_seeded_uniform, seeded_uniform
+from ctxzoo.models.layers_random_embedding import seeded_uniform
+from tests.references.random_embedding import reference_seeded_uniform
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 + 5, -3])

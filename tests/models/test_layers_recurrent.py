@@ -8,7 +8,7 @@ from torch import nn
 
 from benchmarks.packing import packed_states_of_any
 from ctxzoo.models.layers_recurrent import MaskedBiRNN, _in_one_piece
-from tests.support.reference_bidaf import gru, lstm
+from tests.references.bidaf import gru, lstm
 
 Cell = Literal["lstm", "gru"]
 LENGTHS = [6, 1, 9, 4]

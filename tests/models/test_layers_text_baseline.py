@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.layers_text_baseline import attention_overlap, reference_attention_overlap
+from ctxzoo.models.layers_text_baseline import attention_overlap
+from tests.references.text_baseline import reference_attention_overlap
 
 
 def random_weights(documents: int = 3, heads: int = 4, words: int = 6) -> torch.Tensor:

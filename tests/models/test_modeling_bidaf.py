@@ -1,4 +1,4 @@
-"""BiDAF as a whole, against `tests.support.reference_bidaf` and the properties of its equations."""
+"""BiDAF as a whole, against `tests.references.bidaf` and the properties of its equations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel, span_loss
 from ctxzoo.models.ops_answer import decode_answers
-from tests.support.reference_bidaf import Text, log_softmax, numpy_state, reference_bidaf, reference_loss
+from tests.references.bidaf import Text, log_softmax, numpy_state, reference_bidaf, reference_loss
 
 VOCABULARY, CHARACTERS, FEATURES = 40, 14, 3
 TINY: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The Contextualizer against its equations: `tests/support/reference_contextualizer.py`, in float64."""
+"""The Contextualizer against its equations: `tests/references/contextualizer.py`, in float64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxzoo.models import layers_contextualizer
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.layers_random_embedding import seeded_uniform
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
-from tests.support.reference_contextualizer import contexts_of, tokenwise_of
+from tests.references.contextualizer import contexts_of, tokenwise_of
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 5, "position_dim": 4, "rank": 3, "num_steps": 3}
 TEXTS = ([3, 7, 3, 9, 1, 12], [5], [8, 2, 19])

@@ -15,7 +15,7 @@ from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.ops_hcrnn import _step, normal_divergence, topic_scores
 from ctxzoo.models.ops_session import put_back, read_session
-from tests.support.reference_hcrnn import read
+from tests.references.hcrnn import read
 from tests.support.session_prefixes import check_every_position
 
 SIZES: dict[str, Any] = {"num_items": 12, "embedding_size": 5, "hidden_size": 4, "num_topics": 3}

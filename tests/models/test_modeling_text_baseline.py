@@ -14,10 +14,11 @@ from transformers.utils.generic import ModelOutput
 from ctxzoo.hub.folder_checks import check_shapes, read_shapes
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.models.layers_text_baseline import TransformerEncoder, reference_attention_overlap
+from ctxzoo.models.layers_text_baseline import TransformerEncoder
 from ctxzoo.models.modeling_contextualizer import ContextualizerModel
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
-from ctxzoo.models.ops_position import reference_sinusoidal_positions
+from tests.references.position import reference_sinusoidal_positions
+from tests.references.text_baseline import reference_attention_overlap
 
 SIZES: dict[str, Any] = {
     "vocab_size": 20,

@@ -15,7 +15,7 @@ from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.ops_word_embedding import word_windows
 from tests.models.cases_word_embedding import ARCHITECTURES, move_weights
-from tests.support.reference_word_embedding import (
+from tests.references.word_embedding import (
     parameters_of,
     reference_logits,
     reference_loss,

@@ -6,14 +6,8 @@ import pytest
 import torch
 
 from ctxzoo.models.modeling_bidaf import ExtractiveQuestionAnsweringOutput, span_loss
-from ctxzoo.models.ops_answer import (
-    best_spans,
-    decode_answers,
-    no_answer_score,
-    reference_best_span,
-    span_log_probabilities,
-    span_scores,
-)
+from ctxzoo.models.ops_answer import best_spans, decode_answers, no_answer_score, span_log_probabilities, span_scores
+from tests.references.answer import reference_best_span
 
 LOW = torch.finfo(torch.float32).min
 

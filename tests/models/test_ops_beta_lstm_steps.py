@@ -11,7 +11,7 @@ import torch
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
 from ctxzoo.models.ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
-from tests.support.reference_beta_lstm import reference_layer
+from tests.references.beta_lstm import reference_layer
 
 STEPS, BATCH, WIDTH, SIZE = 5, 3, 4, 6
 EPS = 1e-3

@@ -6,13 +6,8 @@ import pytest
 import torch
 
 from ctxzoo.models import ops_bidaf
-from ctxzoo.models.ops_bidaf import (
-    attention_flow,
-    reference_attention_flow,
-    reference_unique_rows,
-    trilinear_similarity,
-    unique_rows,
-)
+from ctxzoo.models.ops_bidaf import attention_flow, trilinear_similarity, unique_rows
+from tests.references.bidaf import reference_attention_flow, reference_unique_rows
 
 Mode = Literal["coattention", "max"]
 MODES: tuple[Mode, ...] = ("coattention", "max")

@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_masking import (
-    mask_logits,
-    masked_max,
-    masked_mean,
-    masked_softmax,
-    reference_masked_softmax,
-    reference_pooling,
-    refuse_gaps,
-)
+from ctxzoo.models.ops_masking import mask_logits, masked_max, masked_mean, masked_softmax, refuse_gaps
+from tests.references.masking import reference_masked_softmax, reference_pooling
 
 
 def random_case(dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor, torch.Tensor]:

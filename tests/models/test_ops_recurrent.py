@@ -6,13 +6,8 @@ from packaging.version import Version
 from torch import nn
 
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
-from ctxzoo.models.ops_recurrent import (
-    gru_steps,
-    recurrent_scan,
-    reference_gru_steps,
-    reference_reverse_within_length,
-    reverse_within_length,
-)
+from ctxzoo.models.ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
+from tests.references.recurrent import reference_gru_steps, reference_reverse_within_length
 
 LENGTHS = torch.tensor([5, 3, 1, 0])
 

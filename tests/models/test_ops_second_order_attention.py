@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_second_order_attention import (
-    Implementation,
-    reference_second_order_attention,
-    second_order_attention,
-    second_order_weights,
-)
+from ctxzoo.models.ops_second_order_attention import Implementation, second_order_attention, second_order_weights
+from tests.references.second_order_attention import reference_second_order_attention
 
 IMPLEMENTATIONS: tuple[Implementation, ...] = ("plain", "closed_form", "recompute")
 Inputs = tuple[torch.Tensor, ...]

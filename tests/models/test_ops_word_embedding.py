@@ -9,15 +9,13 @@ from ctxzoo.models.ops_word_embedding import (
     attention_weights,
     even_weights,
     negative_sampling_loss,
-    reference_context,
-    reference_negative_sampling_loss,
-    reference_word_windows,
     table_rows,
     weighted_context,
     window_offsets,
     with_word2vec_gradient,
     word_windows,
 )
+from tests.references.word_embedding import reference_context, reference_negative_sampling_loss, reference_word_windows
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])

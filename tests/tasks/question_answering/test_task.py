@@ -13,7 +13,7 @@ from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.word_vectors.vocabulary import set_word_vectors
-from tests.support.reference_squad_v2 import reference_squad_v2
+from tests.references.squad_v2 import reference_squad_v2
 from tests.support.tiny_squad import tiny_config, tiny_data
 
 

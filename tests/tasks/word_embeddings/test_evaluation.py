@@ -13,7 +13,7 @@ from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings import evaluate, evaluation
 from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
-from tests.support.reference_word_embedding import reference_loss
+from tests.references.word_embedding import reference_loss
 from tests.support.tiny_word_embedding import tiny_model, tiny_tokenizer, write_tiny
 
 SHORT_LINES = ["the mill stands", "in 1710", "town", "", "nothing known", "the town in the mill ."]

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
+
+from tests.references.masking import reference_masked_softmax
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 State = dict[str, Array]
@@ -234,3 +237,42 @@ def reference_loss(scores: Sequence[Scores], starts: Sequence[int], ends: Sequen
         total = sum(math.exp(value) for value in candidates.values())
         losses.append(-math.log(math.exp(candidates[start, end]) / total))
     return float(np.mean(losses))
+
+
+def reference_attention_flow(
+    context: torch.Tensor,
+    question: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    context_mask: torch.Tensor,
+    question_mask: torch.Tensor,
+    query_to_context: Literal["coattention", "max"] = "coattention",
+) -> torch.Tensor:
+    """Compute G (B, C, 4d) in float64, with loops, from the written-out w.[c_i ; q_j ; c_i*q_j] + b; w is (3d,)."""
+    context, question, weight = context.double(), question.double(), weight.double()
+    batch, num_context, width = context.shape
+    num_question = question.size(1)
+    flow = torch.zeros(batch, num_context, 4 * width, dtype=torch.float64)
+    for row in range(batch):
+        c, q = context[row], question[row]
+        similarity = torch.zeros(num_context, num_question, dtype=torch.float64)
+        for i in range(num_context):
+            for j in range(num_question):
+                similarity[i, j] = weight @ torch.cat([c[i], q[j], c[i] * q[j]]) + bias.double()
+        to_question = reference_masked_softmax(similarity, question_mask[row].unsqueeze(0), dim=1)
+        if query_to_context == "coattention":
+            to_context = reference_masked_softmax(similarity, context_mask[row].unsqueeze(1), dim=0)
+            attended_context = (to_question @ to_context.T) @ c
+        else:
+            strongest = similarity[:, question_mask[row]].max(dim=1).values
+            attended_context = (reference_masked_softmax(strongest, context_mask[row], dim=0) @ c).expand_as(c)
+        a = to_question @ q
+        flow[row] = torch.cat([c, a, c * a, c * attended_context], dim=1)
+    return flow
+
+
+def reference_unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Compute what `unique_rows` gives with a dictionary; distinct rows are in the order of their first occurrence."""
+    numbers: dict[tuple[int, ...], int] = {}
+    inverse = [numbers.setdefault(tuple(row), len(numbers)) for row in rows.tolist()]
+    return torch.tensor(list(numbers)), torch.tensor(inverse)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
-from ctxzoo.models.ops_position import reference_sinusoidal_positions
+from tests.references.position import reference_sinusoidal_positions
 
 Weights = dict[str, torch.Tensor]
 
