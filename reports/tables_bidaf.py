@@ -44,7 +44,6 @@ OF_SEEDS = f"{MORE[V1_MINI]} --threads 1 --name start"  # the name keeps the fil
 PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
 # The settings of results that lack them: batches of similar length, and w_cq from ±sqrt(6 / 201).
 UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
-OPTIONS_OF_V1 = [name for name in LEVERS if name != "no_answer_head"]  # that one needs questions without an answer
 
 
 FIRST_EPOCHS = (1, 2)  # after which reading is shown
@@ -281,7 +280,7 @@ def ablation(results: list[RunResult]) -> str:
             cells.append(str(len(pairs)))
         rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
     done = {tuple(options_of(run)) for run in runs}
-    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in OPTIONS_OF_V1 if (name,) not in done]
+    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in LEVERS if (name,) not in done]
     return markdown_table(headings, rows)
 
 

@@ -49,6 +49,9 @@ LARGEST_COUNT = 100_000  # largest whole number without a bound of its own, and 
 LARGEST_TABLE = 100_000_000  # most rows of a table of words
 LARGEST_FLOAT = 1e30  # largest number that may be a fraction; single precision ends at 3e38
 
+# The last version whose models had every field of `former_fields`.
+LAST_WITH_FORMER_FIELDS = "0.1.0.dev0+g5eb680cf6280"
+
 OfVariant = TypeVar("OfVariant", bound="ZooConfig")
 
 
@@ -65,10 +68,13 @@ class ZooConfig(PreTrainedConfig):
             classes hold too.
         variants: settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
         nominal_sizes: fields that follow from data, with the values by which `ctxzoo list` counts parameters.
+        former_fields: fields of earlier versions, with the one value that models still have; those of all parent
+            classes hold too. A configuration with this value is read, and has the field no more.
 
     Raises:
         TypeError: a keyword argument is neither a declared field nor one of transformers' own; the message names the
             nearest known field.
+        ValueError: a former field has another value than the one that is left.
         StrictDataclassError: a value has the wrong type, or a `validate_*` rule is broken.
     """
 
@@ -78,11 +84,14 @@ class ZooConfig(PreTrainedConfig):
     largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     nominal_sizes: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    former_fields: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __post_init__(self, **kwargs: Any) -> None:
         load = type(self).before_first_use
         if load is not None:
             load()
+        for name in self._of_all_parents("former_fields").keys() & kwargs.keys():
+            self.check_former(name, kwargs.pop(name))
         known = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
         for name in kwargs:
             if name in TRANSFORMERS_NAMES:
@@ -100,9 +109,7 @@ class ZooConfig(PreTrainedConfig):
         Raises:
             ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
         """
-        bounds: dict[str, int] = {}
-        for cls in reversed(type(self).__mro__):
-            bounds |= vars(cls).get("largest", {})
+        bounds = self._of_all_parents("largest")
         for field in fields(self):  # type: ignore[arg-type, unused-ignore]
             value = getattr(self, field.name)
             values = value if isinstance(value, list) else [value]
@@ -143,6 +150,24 @@ class ZooConfig(PreTrainedConfig):
         for name in names:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @classmethod
+    def _of_all_parents(cls, name: str) -> dict[str, Any]:
+        """Return a mapping that classes declare under one name, a subclass's entries before those of its parents."""
+        found: dict[str, Any] = {}
+        for one in reversed(cls.__mro__):
+            found |= vars(one).get(name, {})
+        return found
+
+    @classmethod
+    def check_former(cls, name: str, value: Any) -> None:
+        """Raise ValueError for a field of earlier versions whose value is not the one that models still have."""
+        former = cls._of_all_parents("former_fields")
+        if name in former and value != former[name]:
+            raise ValueError(
+                f"{name}={value!r}: {cls.__name__} has no such field any more, and its models are those of "
+                f"{name}={former[name]!r}; the last version with other values is ctxzoo {LAST_WITH_FORMER_FIELDS}"
+            )
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:

@@ -7,6 +7,8 @@ from huggingface_hub.dataclasses import strict
 
 from .configuration_base import OfVariant, ZooConfig
 
+WORD_FEATURES = 12  # numbers beside each word, as `WordCharTokenizer` gives them
+
 
 @strict
 class BidafConfig(ZooConfig):
@@ -26,7 +28,6 @@ class BidafConfig(ZooConfig):
         trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
             from this one on are as they were drawn. None: not known.
         position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
-        scale_embeddings: [ours] factor of the projected words before positions are added; 1 in the paper.
         self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
             layer).
         self_attention_residual: [ours] x + attention, then LayerNorm.
@@ -40,14 +41,19 @@ class BidafConfig(ZooConfig):
         no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
             probability; tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
         word_features: [ours] exact match in three forms, term frequency and word shape beside each word.
-        num_word_features: width of these features; fixed by the tokenizer.
         context_self_attention: [ours] self-attention after the attention flow (Clark and Gardner 2018).
-        condition_end_on_start: [ours] the end's LSTM also sees the start-weighted summary of M.
-        no_answer_head: [ours] a no-answer score of its own in place of position 0.
-        variational_dropout: [ours] one dropout mask over all time steps, on the inputs of every LSTM.
     """
 
     model_type = "ctxzoo_bidaf"
+    former_fields = MappingProxyType(
+        {
+            "scale_embeddings": 1.0,
+            "num_word_features": WORD_FEATURES,
+            "condition_end_on_start": False,
+            "no_answer_head": False,
+            "variational_dropout": False,
+        }
+    )
     largest = MappingProxyType(
         {
             "max_position_embeddings": 10_000_000,
@@ -92,7 +98,6 @@ class BidafConfig(ZooConfig):
     max_position_embeddings: int = 1024
     trained_positions: int | None = None
     position_scale: float | int = 1.0
-    scale_embeddings: float | int = 1.0
     self_attention: bool = False
     self_attention_residual: bool = False
     char_vocab_size: int = 0
@@ -106,11 +111,7 @@ class BidafConfig(ZooConfig):
     max_answer_length: int = 15
     no_answer_threshold: float | None = None
     word_features: bool = False
-    num_word_features: int = 12
     context_self_attention: bool = False
-    condition_end_on_start: bool = False
-    no_answer_head: bool = False
-    variational_dropout: bool = False
 
     @classmethod
     def of_variant(cls: type[OfVariant], name: str, **changes: Any) -> OfVariant:
@@ -162,9 +163,7 @@ class BidafConfig(ZooConfig):
             raise ValueError(
                 f"char_kernel_size {self.char_kernel_size} is wider than max_word_length {self.max_word_length}"
             )
-        if self.no_answer_head and self.squad_version == "1.1":
-            raise ValueError("no_answer_head=True needs squad_version='2.0': SQuAD 1.1 has an answer to every question")
 
 
-# The options beyond the paper, each of them an ablation of its own against learned_char7.
-LEVERS = ("context_self_attention", "condition_end_on_start", "word_features", "no_answer_head", "variational_dropout")
+# The options beyond the paper that gained, each of them an ablation of its own against learned_char7.
+LEVERS = ("context_self_attention", "word_features")

@@ -81,20 +81,17 @@ class WordPositionEmbedding(nn.Module):
     Without positions there is one dropout, on the word vectors.
     """
 
-    def __init__(
-        self, words: WordEmbedding, width: int, position: PositionEmbedding, dropout: float, scale: float = 1.0
-    ) -> None:
+    def __init__(self, words: WordEmbedding, width: int, position: PositionEmbedding, dropout: float) -> None:
         super().__init__()
         self.words = words
         self.projection = nn.Linear(words.embedding_dim, width, bias=False)
         self.position = position
         self.dropout = dropout
-        self.scale = scale
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors (B, n, width) of the words with ids (B, n)."""
         words = dropout(self.words(input_ids), self.dropout, training=self.training)
-        x: torch.Tensor = self.projection(words) * self.scale
+        x: torch.Tensor = self.projection(words)
         if self.position.kind == "none":
             return x
         return dropout(self.position(x), self.dropout, training=self.training)
@@ -178,25 +175,6 @@ class Highway(nn.Module):
             g = torch.sigmoid(gate(x))
             x = x + g * (torch.relu(transform(x)) - x)
         return x
-
-
-class SequenceDropout(nn.Module):
-    """Dropout on (B, n, d); `variational=True` drops a feature at all n steps together (Gal and Ghahramani 2016)."""
-
-    def __init__(self, rate: float, variational: bool = False) -> None:
-        super().__init__()
-        self.rate = rate
-        self.variational = variational
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if not self.training or self.rate == 0:
-            return x
-        if not self.variational:
-            return dropout(x, self.rate, training=True)
-        return x * dropout(x.new_ones(x.size(0), 1, x.size(2)), self.rate, training=True)
-
-    def extra_repr(self) -> str:
-        return f"{self.rate}, variational={self.variational}"
 
 
 def product_bound(width: int) -> float:
@@ -317,17 +295,16 @@ class ContextSelfAttention(nn.Module):
         input_size: width of G.
         hidden_size: h; the output has width 2h.
         dropout: rate on the inputs of the GRU and of the attention.
-        variational: whether one dropout mask is used for all time steps.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, dropout: float, variational: bool = False) -> None:
+    def __init__(self, input_size: int, hidden_size: int, dropout: float) -> None:
         super().__init__()
         width = 2 * hidden_size
         self.reduce = nn.Linear(input_size, width)
         self.encoder = MaskedBiRNN(width, hidden_size, cell="gru")
         self.similarity = TrilinearSimilarity(width)
         self.merge = nn.Linear(3 * width, width)
-        self.drop = SequenceDropout(dropout, variational)
+        self.dropout = dropout
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the output (B, C, 2h) and the attention map (B, C, C) of x (B, C, input_size).
@@ -335,7 +312,8 @@ class ContextSelfAttention(nn.Module):
         The mask is boolean, (B, C).
         """
         x = torch.relu(self.reduce(x))
-        r = self.drop(self.encoder(self.drop(x), mask))
+        r = self.encoder(dropout(x, self.dropout, training=self.training), mask)
+        r = dropout(r, self.dropout, training=self.training)
         similarity = self.similarity(r, r)
         others = ~torch.eye(x.size(1), dtype=torch.bool, device=x.device) & mask.unsqueeze(1)  # (B, C, C)
         # A context of one word has no other word to look at; its row must then be zero, not uniform over padding.

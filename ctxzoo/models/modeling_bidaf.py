@@ -12,20 +12,20 @@ from torch import nn
 from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
-from .configuration_bidaf import BidafConfig
+from .configuration_bidaf import WORD_FEATURES, BidafConfig
 from .layers_bidaf import (
     AttentionFlow,
     CharCnn,
     ContextSelfAttention,
     Highway,
     PositionEmbedding,
-    SequenceDropout,
     SingleHeadSelfAttention,
     WordEmbedding,
     WordPositionEmbedding,
 )
 from .layers_recurrent import MaskedBiRNN
 from .modeling_base import ZooPreTrainedModel
+from .ops_dropout import dropout
 from .ops_integers import as_integers
 from .ops_masking import boolean_mask, mask_logits
 
@@ -59,14 +59,12 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
     Attributes:
         loss: scalar in nats, when labels are given.
         start_logits, end_logits: (B, C); the lowest finite value at padding.
-        no_answer_logits: (B,), for variants with a no-answer score of their own.
         hidden_states, attentions: see `ContextQuestionModelOutput`.
     """
 
     loss: torch.Tensor | None = None
     start_logits: torch.Tensor | None = None
     end_logits: torch.Tensor | None = None
-    no_answer_logits: torch.Tensor | None = None
     hidden_states: tuple[torch.Tensor, ...] | None = None
     attentions: tuple[torch.Tensor, ...] | None = None
 
@@ -90,7 +88,6 @@ class BidafModel(BidafPreTrainedModel):
             h,
             PositionEmbedding(config.position_embedding, config.max_position_embeddings, h, config.position_scale),
             config.dropout,
-            config.scale_embeddings,
         )
         self.self_attention = (
             SingleHeadSelfAttention(h, config.dropout, config.self_attention_residual)
@@ -110,20 +107,17 @@ class BidafModel(BidafPreTrainedModel):
             )
             width += config.char_channels
         if config.word_features:
-            width += config.num_word_features
+            width += WORD_FEATURES
         self.highway = Highway(width, config.num_highway_layers)
         self.encoder = MaskedBiRNN(width, h)
         self.attention_flow = AttentionFlow(2 * h, config.dropout, config.query_to_context)
         flow_width = 8 * h
         self.context_self_attention = None
         if config.context_self_attention:
-            self.context_self_attention = ContextSelfAttention(
-                flow_width, h, config.dropout, config.variational_dropout
-            )
+            self.context_self_attention = ContextSelfAttention(flow_width, h, config.dropout)
             flow_width = 2 * h
         self.flow_width = flow_width
         self.modelling = nn.ModuleList([MaskedBiRNN(flow_width, h), MaskedBiRNN(2 * h, h)])
-        self.drop = SequenceDropout(config.dropout, config.variational_dropout)
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Module:
@@ -181,10 +175,8 @@ class BidafModel(BidafPreTrainedModel):
             attentions.append(self_map)
 
         x = flow
-        if self.config.variational_dropout:
-            x = self.drop(x)
         for layer in self.modelling:
-            x = self.drop(layer(x, context_mask))
+            x = dropout(layer(x, context_mask), self.config.dropout, training=self.training)
 
         total = question_mask.sum(dim=1, keepdim=True).to(question.dtype)
         summary = (question * question_mask.unsqueeze(-1)).sum(dim=1) / total
@@ -226,9 +218,7 @@ class BidafModel(BidafPreTrainedModel):
             # Not a product: what a caller has left at padding may be no number.
             parts.append(torch.where(mask.unsqueeze(-1), features.to(x.dtype), x.new_zeros(())))
         x = self.highway(torch.cat(parts, dim=-1) if len(parts) > 1 else x)
-        if self.config.variational_dropout:
-            return self.encoder(self.drop(x), mask), maps
-        return self.drop(self.encoder(x, mask)), maps
+        return dropout(self.encoder(x, mask), self.config.dropout, training=self.training), maps
 
     def _check_ids(self, ids: torch.Tensor, char_ids: torch.Tensor | None, features: torch.Tensor | None) -> None:
         """Raise ValueError for a missing input or a wrong one.
@@ -246,10 +236,10 @@ class BidafModel(BidafPreTrainedModel):
             raise ValueError(
                 f"char ids of shape {tuple(char_ids.shape)} do not fit word ids of shape {tuple(ids.shape)}"
             )
-        if config.word_features and features is not None and features.shape != (*ids.shape, config.num_word_features):
+        if config.word_features and features is not None and features.shape != (*ids.shape, WORD_FEATURES):
             raise ValueError(
-                f"word features of shape {tuple(features.shape)} do not fit word ids of shape {tuple(ids.shape)} and "
-                f"num_word_features={config.num_word_features}"
+                f"word features of shape {tuple(features.shape)} do not fit word ids of shape {tuple(ids.shape)}; "
+                f"expected {WORD_FEATURES} numbers for each word, as the tokenizer gives them"
             )
         if torch.compiler.is_compiling() or ids.is_cuda:
             return
@@ -271,13 +261,11 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         h = config.hidden_size
         self.bidaf = BidafModel(config)
         flow_width = self.bidaf.flow_width
-        self.end_encoder = MaskedBiRNN(2 * h * (3 if config.condition_end_on_start else 1), h)
+        self.end_encoder = MaskedBiRNN(2 * h, h)
         self.start_from_flow = nn.Linear(flow_width, 1)
         self.start_from_modelling = nn.Linear(2 * h, 1)
         self.end_from_flow = nn.Linear(flow_width, 1)
         self.end_from_modelling = nn.Linear(2 * h, 1)
-        self.no_answer = NoAnswerHead(2 * h, 2 * h) if config.no_answer_head else None
-        self.drop = SequenceDropout(config.dropout, config.variational_dropout)
         self.post_init()
 
     def forward(
@@ -303,8 +291,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
 
         Returns:
             `ExtractiveQuestionAnsweringOutput`, or a tuple of its fields. The loss is NLL(start) + NLL(end) in nats,
-            mean over the batch; with a no-answer head, the NLL of the right span (or of "no answer") among all spans
-            and "no answer".
+            mean over the batch, "no answer" being position 0.
 
         Raises:
             ValueError: labels of another shape than (B,) or another type, at padding or beyond the context, an end
@@ -326,75 +313,25 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         mask = _mask_of(input_ids, attention_mask, "input_ids")
         flow, modelled = outputs.attended_context, outputs.last_hidden_state
 
-        # With a score of its own, "no answer" is no longer a position of the context.
-        positions = mask
-        if self.no_answer is not None:
-            positions = mask & (torch.arange(mask.size(1), device=mask.device) > 0)
         start_logits = (self.start_from_flow(flow) + self.start_from_modelling(modelled)).squeeze(-1)
-        start_logits = mask_logits(start_logits, positions)
-        end_input = modelled
-        if self.config.condition_end_on_start:
-            weights = torch.softmax(start_logits, dim=1).to(modelled.dtype)
-            summary = torch.bmm(weights.unsqueeze(1), modelled)  # (B, 1, 2h)
-            end_input = torch.cat([modelled, summary.expand_as(modelled), modelled * summary], dim=-1)
-        modelled_end = self.drop(self.end_encoder(end_input, mask))
+        start_logits = mask_logits(start_logits, mask)
+        modelled_end = dropout(self.end_encoder(modelled, mask), self.config.dropout, training=self.training)
         end_logits = (self.end_from_flow(flow) + self.end_from_modelling(modelled_end)).squeeze(-1)
-        end_logits = mask_logits(end_logits, positions)
-
-        no_answer_logits = None
-        if self.no_answer is not None:
-            no_answer_logits = self.no_answer(modelled, mask, outputs.question_summary)
+        end_logits = mask_logits(end_logits, mask)
         loss = None
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
             starts, ends = _checked_labels(start_positions, end_positions, mask)
-            loss = span_loss(start_logits, end_logits, no_answer_logits, starts, ends)
+            loss = F.cross_entropy(start_logits, starts) + F.cross_entropy(end_logits, ends)
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
             start_logits=start_logits,
             end_logits=end_logits,
-            no_answer_logits=no_answer_logits,
             hidden_states=outputs.hidden_states,
             attentions=outputs.attentions,
         )
         return output if self.wants_dict(return_dict) else output.to_tuple()
-
-
-class NoAnswerHead(nn.Module):
-    """The score of "no answer": one logit from the attention-pooled M and the question's summary [ours]."""
-
-    def __init__(self, context_width: int, question_width: int) -> None:
-        super().__init__()
-        self.pool = nn.Linear(context_width, 1)
-        self.score = nn.Linear(context_width + question_width, 1)
-
-    def forward(self, modelled: torch.Tensor, mask: torch.Tensor, question_summary: torch.Tensor) -> torch.Tensor:
-        """Return the logit (B,), in float32, of M (B, C, d) with a boolean mask (B, C) and the summary (B, f)."""
-        weights = torch.softmax(mask_logits(self.pool(modelled).squeeze(-1), mask), dim=1).to(modelled.dtype)
-        pooled = torch.bmm(weights.unsqueeze(1), modelled).squeeze(1)
-        score: torch.Tensor = self.score(torch.cat([pooled, question_summary.to(pooled.dtype)], dim=-1)).squeeze(-1)
-        return score.float() if score.dtype in (torch.float16, torch.bfloat16) else score
-
-
-def span_loss(
-    start_logits: torch.Tensor,
-    end_logits: torch.Tensor,
-    no_answer_logits: torch.Tensor | None,
-    start_positions: torch.Tensor,
-    end_positions: torch.Tensor,
-) -> torch.Tensor:
-    """Return the mean negative log-likelihood in nats of the labelled spans.
-
-    Without a no-answer score it is NLL(start) + NLL(end), "no answer" being position 0. With the score z the softmax
-    goes over z and all pairs s_i + e_j, whose sum factorises into the product of both sums of exponentials.
-    """
-    if no_answer_logits is None:
-        return F.cross_entropy(start_logits, start_positions) + F.cross_entropy(end_logits, end_positions)
-    all_spans = start_logits.logsumexp(dim=1) + end_logits.logsumexp(dim=1)
-    right_span = start_logits.gather(1, start_positions.unsqueeze(1)) + end_logits.gather(1, end_positions.unsqueeze(1))
-    right = torch.where(start_positions == 0, no_answer_logits, right_span.squeeze(1))
-    return (torch.logaddexp(all_spans, no_answer_logits) - right).mean()
 
 
 def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:

@@ -6,7 +6,6 @@ The best span is sought over a band of `max_length` diagonals instead of all (C,
 from typing import NamedTuple, Protocol
 
 import torch
-from torch.nn import functional as F
 
 from .ops_masking import boolean_mask
 
@@ -16,12 +15,10 @@ class SpanLogits(Protocol):
 
     Attributes:
         start_logits, end_logits: (B, C); the lowest finite value at padding.
-        no_answer_logits: (B,), None where the reader has no no-answer score of its own.
     """
 
     start_logits: torch.Tensor | None
     end_logits: torch.Tensor | None
-    no_answer_logits: torch.Tensor | None
 
 
 class AnswerSpans(NamedTuple):
@@ -44,12 +41,10 @@ def span_log_probabilities(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return log-probabilities such that start[i] + end[j] is that of the span (i, j).
 
-    Without a no-answer score they are a log-softmax over positions, and "no answer" is the span (0, 0), p_0 p'_0. With
-    the score z the softmax goes over z and all pairs s_i + e_j, so p_na = sigmoid(z - lse(s) - lse(e)), and a span has
-    (1 - p_na) p_i p'_j; log(1 - p_na) is then part of the start's value.
+    They are a log-softmax over positions, and "no answer" is the span (0, 0), p_0 p'_0.
 
     Args:
-        outputs: start_logits and end_logits (B, C), the lowest finite value at padding; perhaps no_answer_logits (B,).
+        outputs: start_logits and end_logits (B, C), the lowest finite value at padding.
 
     Returns:
         start (B, C), end (B, C), no answer (B,), in float32 or wider.
@@ -59,13 +54,9 @@ def span_log_probabilities(
     """
     if outputs.start_logits is None or outputs.end_logits is None:
         raise ValueError("outputs hold no start_logits and end_logits; they come from a question-answering model")
-    start_logits, end_logits = _wide(outputs.start_logits), _wide(outputs.end_logits)
-    start = start_logits.log_softmax(dim=1)
-    end = end_logits.log_softmax(dim=1)
-    if outputs.no_answer_logits is None:
-        return start, end, start[:, 0] + end[:, 0]
-    margin = _wide(outputs.no_answer_logits) - start_logits.logsumexp(dim=1) - end_logits.logsumexp(dim=1)
-    return start + F.logsigmoid(-margin).unsqueeze(1), end, F.logsigmoid(margin)
+    start = _wide(outputs.start_logits).log_softmax(dim=1)
+    end = _wide(outputs.end_logits).log_softmax(dim=1)
+    return start, end, start[:, 0] + end[:, 0]
 
 
 def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length: int) -> AnswerSpans:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.models.configuration_bidaf import BidafConfig
+from ctxzoo.models.configuration_bidaf import WORD_FEATURES, BidafConfig
 from tests.support.model_cases import BadInput, Batch, ModelCase, OverfitGoal
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_embedding_size": 5, "hidden_size": 6, "max_position_embeddings": 40}
@@ -40,7 +40,6 @@ class BidafCase(ModelCase):
                 **SIZES,
                 position_embedding="sinusoidal",
                 position_scale=0.5,
-                scale_embeddings=2.0,
                 query_to_context="max",
                 squad_version="1.1",
             ),
@@ -52,11 +51,7 @@ class BidafCase(ModelCase):
                 self_attention_residual=True,
                 train_word_embeddings=True,
                 word_features=True,
-                num_word_features=3,
                 context_self_attention=True,
-                condition_end_on_start=True,
-                no_answer_head=True,
-                variational_dropout=True,
             ),
         }
 
@@ -76,7 +71,7 @@ class BidafCase(ModelCase):
                 characters = torch.randint(1, config.char_vocab_size, (*shape, width), generator=generator)
                 batch[f"{prefix}char_ids"] = characters * (torch.arange(width) < word_lengths) * mask.unsqueeze(-1)
             if config.word_features:
-                features = torch.rand(*shape, config.num_word_features, generator=generator)
+                features = torch.rand(*shape, WORD_FEATURES, generator=generator)
                 batch[f"{prefix}word_features"] = features * mask.unsqueeze(-1)
         return batch
 
@@ -104,9 +99,7 @@ class BidafCase(ModelCase):
         if config.context_self_attention:
             names[f"{base}context_self_attention.similarity.bias"] = shift
             names[f"{base}context_self_attention.similarity.context_weight"] = "it shifts a whole row of a softmax"
-        if head == QUESTION_ANSWERING and config.no_answer_head:
-            names["no_answer.pool.bias"] = shift
-        elif head == QUESTION_ANSWERING:
+        if head == QUESTION_ANSWERING:
             for end in ("start", "end"):
                 names |= {f"{end}_from_flow.bias": shift, f"{end}_from_modelling.bias": shift}
         return names
@@ -145,7 +138,9 @@ class BidafCase(ModelCase):
         if config.word_features:
             mistakes += [
                 BadInput("no_features", _drop("word_features"), "pass word_features"),
-                BadInput("narrow_features", _map("word_features", lambda x: x[..., :2]), "num_word_features=3"),
+                BadInput(
+                    "narrow_features", _map("word_features", lambda x: x[..., :2]), "expected 12 numbers for each word"
+                ),
             ]
         if head == QUESTION_ANSWERING:
             mistakes += [

@@ -6,6 +6,7 @@ import json
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification
 
 from ctxzoo.hub.folder_checks import empty_model
 from ctxzoo.models import ARCHITECTURES
+from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_lama import LamaConfig
@@ -39,6 +41,27 @@ def test_nominal_sizes_are_fields_of_their_configuration() -> None:
             known.config_class.nominal_sizes
         )
         assert known.config_class.nominal_sizes or not known.config_class.variants
+
+
+FORMER = [
+    (known.config_class, name, left)
+    for known in ARCHITECTURES.values()
+    for name, left in known.config_class.former_fields.items()
+]
+
+
+@pytest.mark.parametrize(
+    ("config_class", "name", "left"), FORMER, ids=[f"{one[0].__name__}-{one[1]}" for one in FORMER]
+)
+def test_a_former_field_is_read_where_it_has_the_value_that_is_left(
+    config_class: type[ZooConfig], name: str, left: Any
+) -> None:
+    config = config_class.from_dict({**config_class().to_dict(), name: left})
+    assert name not in config.to_dict()
+    other = not left if isinstance(left, bool) else 7
+    message = f"^{name}={other}: {config_class.__name__} has no such field any more, .* ctxzoo 0.1.0"
+    with pytest.raises(ValueError, match=message):
+        config_class(**{name: other})
 
 
 def test_bounds_are_inclusive_and_those_of_parents_hold() -> None:

@@ -16,12 +16,12 @@ def test_defaults_are_the_baseline_of_the_paper() -> None:
     config = BidafConfig()
     assert (config.hidden_size, config.word_embedding_size, config.num_highway_layers) == (100, 300, 2)
     assert (config.dropout, config.max_answer_length, config.max_word_length) == (0.2, 15, 16)
-    assert (config.position_scale, config.scale_embeddings) == (1.0, 1.0)
+    assert config.position_scale == 1.0
     assert config.position_embedding == "none"
     assert config.query_to_context == "coattention"
     assert config.char_vocab_size == 0
     switches = ["self_attention", "self_attention_residual", "word_features", "context_self_attention"]
-    switches += ["condition_end_on_start", "no_answer_head", "variational_dropout", "train_word_embeddings"]
+    switches += ["train_word_embeddings"]
     assert not any(getattr(config, name) for name in switches)
 
 
@@ -59,7 +59,6 @@ def test_a_name_like_no_other_lists_the_fields() -> None:
         ({"self_attention_residual": True}, "self_attention_residual=True needs self_attention=True"),
         ({"position_embedding": "sinusoidal", "hidden_size": 5}, "need an even hidden_size, got 5"),
         ({"char_vocab_size": 9, "char_kernel_size": 17}, "char_kernel_size 17 is wider than max_word_length 16"),
-        ({"no_answer_head": True, "squad_version": "1.1"}, "no_answer_head=True needs squad_version='2.0'"),
         ({"hidden_size": "100"}, "hidden_size"),
         ({"self_attention": 1}, "self_attention"),
         ({"position_embedding": "rotary"}, "position_embedding"),

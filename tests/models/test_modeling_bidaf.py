@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.configuration_bidaf import BidafConfig
-from ctxzoo.models.layers_recurrent import MaskedBiRNN
-from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel, span_loss
-from ctxzoo.models.ops_answer import decode_answers
+from ctxzoo.models.configuration_bidaf import LEVERS, WORD_FEATURES, BidafConfig
+from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel
+from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
 from tests.references.bidaf import Text, log_softmax, numpy_state, reference_bidaf, reference_loss
 
-VOCABULARY, CHARACTERS, FEATURES = 40, 14, 3
+VOCABULARY, CHARACTERS, FEATURES = 40, 14, WORD_FEATURES
 TINY: dict[str, Any] = {
     "vocab_size": VOCABULARY,
     "word_embedding_size": 6,
@@ -23,22 +22,14 @@ TINY: dict[str, Any] = {
     "char_embedding_size": 3,
     "char_channels": 5,
     "max_position_embeddings": 20,
-    "num_word_features": FEATURES,
-}
-LEVERS: dict[str, dict[str, Any]] = {
-    "context_self_attention": {"context_self_attention": True},
-    "condition_end_on_start": {"condition_end_on_start": True},
-    "no_answer_head": {"no_answer_head": True},
-    "variational_dropout": {"variational_dropout": True},
-    "word_features": {"word_features": True},
 }
 CASES: dict[str, dict[str, Any]] = {
     **{name: {"variant": name} for name in BidafConfig.variants},
     "max": {"variant": "baseline", "query_to_context": "max"},
-    "scaled": {"variant": "sinusoidal", "position_scale": 0.3, "scale_embeddings": 2.0},
+    "scaled": {"variant": "sinusoidal", "position_scale": 0.3},
     "no_highway": {"variant": "learned_char7", "num_highway_layers": 0},
-    **{name: {"variant": "learned_char7", **settings} for name, settings in LEVERS.items()},
-    "all_levers": {"variant": "learned_char7", **{k: v for lever in LEVERS.values() for k, v in lever.items()}},
+    **{name: {"variant": "learned_char7", name: True} for name in LEVERS},
+    "all_levers": {"variant": "learned_char7", **dict.fromkeys(LEVERS, True)},
 }
 
 
@@ -124,17 +115,17 @@ def test_equals_the_reference(case: dict[str, Any], dtype: torch.dtype, toleranc
     expected = [reference_bidaf(numpy_state(model), model.config, *pair) for pair in pairs]
     for row, scores in enumerate(expected):
         size = len(scores.start)
-        first = 1 if model.config.no_answer_head else 0
         for logits, reference in ((outputs.start_logits[row], scores.start), (outputs.end_logits[row], scores.end)):
-            got = logits.log_softmax(0).double().numpy()[first:size]
-            np.testing.assert_allclose(got, log_softmax(reference)[first:], rtol=0, atol=tolerance)
-        if scores.no_answer is not None:
-            assert outputs.no_answer_logits[row].item() == pytest.approx(scores.no_answer, abs=tolerance)
+            got = logits.log_softmax(0).double().numpy()[:size]
+            np.testing.assert_allclose(got, log_softmax(reference), rtol=0, atol=tolerance)
         to_question = outputs.attentions[0][row, :size, : scores.to_question.shape[1]]
         np.testing.assert_allclose(to_question, scores.to_question, rtol=0, atol=tolerance)
         np.testing.assert_allclose(outputs.hidden_states[2][row, :size], scores.flow, rtol=0, atol=tolerance)
     assert outputs.loss.item() == pytest.approx(reference_loss(expected, STARTS, ENDS), abs=tolerance)
-    assert (outputs.no_answer_logits is None) == (not model.config.no_answer_head)
+    start, end, no_answer = span_log_probabilities(outputs)
+    rows, first, last = torch.arange(len(pairs)), *labels().values()
+    spans = torch.where(first == 0, no_answer, start[rows, first] + end[rows, last])
+    torch.testing.assert_close(-spans.mean(), outputs.loss)  # decoding goes by the probabilities of the loss
 
 
 def test_scores_depend_on_every_parameter() -> None:
@@ -142,7 +133,8 @@ def test_scores_depend_on_every_parameter() -> None:
     model = tiny_model(CASES["all_levers"], self_attention=True, train_word_embeddings=True)
     model(**collate(examples(LENGTHS), model.config), **labels()).loss.backward()
     # A value added to all logits of one softmax leaves it as it is.
-    added = {"bidaf.attention_flow.similarity.bias", "no_answer.pool.bias"}
+    added = {"bidaf.attention_flow.similarity.bias"}
+    added |= {f"{end}_from_{part}.bias" for end in ("start", "end") for part in ("flow", "modelling")}
     added |= {f"bidaf.context_self_attention.similarity.{name}" for name in ("bias", "context_weight")}
     without = {name for name, p in model.named_parameters() if p.grad is None or p.grad.abs().max() < 1e-9}
     assert without == added
@@ -173,8 +165,6 @@ def test_padding_and_companions_change_neither_outputs_nor_gradients(name: str) 
         for kind in ("start_logits", "end_logits"):
             ours = outputs[kind][row].log_softmax(0)[:size]
             torch.testing.assert_close(ours, single[kind][0].log_softmax(0), rtol=0, atol=1e-12)
-        if outputs.no_answer_logits is not None:
-            torch.testing.assert_close(outputs.no_answer_logits[row], single.no_answer_logits[0], rtol=0, atol=1e-12)
         alone_gradients.append(loss_gradients(model, alone))
     for parameter, gradient in loss_gradients(model, together).items():
         mean = torch.stack([gradients[parameter] for gradients in alone_gradients]).mean(0)
@@ -216,14 +206,12 @@ def test_no_mask_means_all_words_are_real() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", ["baseline", "learned_char7", "no_answer_head"])
+@pytest.mark.parametrize("name", ["baseline", "learned_char7"])
 def test_probabilities_sum_to_one_over_real_positions(name: str, dtype: torch.dtype) -> None:
     model = tiny_model(CASES[name], dtype)
     batch = collate(examples(LENGTHS), model.config, dtype, extra=(3, 0), junk=True)
     outputs = model(**batch)
     real = batch["attention_mask"].bool()
-    if model.config.no_answer_head:
-        real[:, 0] = False
     for logits in (outputs.start_logits, outputs.end_logits):
         probabilities = logits.log_softmax(1).exp()
         torch.testing.assert_close((probabilities * real).sum(1), torch.ones(4, dtype=dtype))
@@ -303,76 +291,6 @@ def test_attention_maps_on_request() -> None:
     assert model(**batch).attentions is None
 
 
-# ---- levers ----------------------------------------------------------------------------------------------------------
-
-
-def test_end_scores_follow_the_start_scores_only_when_conditioned_on_them() -> None:
-    for name, follows in (("learned_char7", False), ("condition_end_on_start", True)):
-        model = tiny_model(CASES[name])
-        batch = collate(examples(LENGTHS), model.config)
-        before = model(**batch).end_logits
-        with torch.no_grad():
-            model.start_from_flow.weight.mul_(-3)
-        assert (not torch.equal(model(**batch).end_logits, before)) == follows
-
-
-def test_no_answer_loss_is_a_softmax_over_z_and_all_pairs() -> None:
-    generator = torch.Generator().manual_seed(0)
-    start, end = (torch.randn(3, 6, generator=generator, dtype=torch.float64) for _ in range(2))
-    z = torch.randn(3, generator=generator, dtype=torch.float64)
-    start[:, 0] = end[:, 0] = torch.finfo(torch.float64).min
-    starts, ends = torch.tensor([2, 0, 5]), torch.tensor([4, 0, 5])
-    expected = []
-    for row in range(3):
-        pairs = start[row, 1:, None] + end[row, None, 1:]  # (5, 5): every i with every j
-        distribution = torch.cat([z[row : row + 1], pairs.flatten()]).softmax(0)
-        right = 0 if starts[row] == 0 else 1 + 5 * (starts[row] - 1) + (ends[row] - 1)
-        expected.append(-distribution[right].log())
-    torch.testing.assert_close(span_loss(start, end, z, starts, ends), torch.stack(expected).mean())
-
-
-def test_no_answer_score_is_trained_by_both_kinds_of_questions() -> None:
-    """The gradient of z is its probability, less 1 where there is no answer."""
-    start, end = torch.zeros(2, 4), torch.zeros(2, 4)
-    start[:, 0] = end[:, 0] = torch.finfo(torch.float32).min
-    z = torch.zeros(2, requires_grad=True)
-    span_loss(start, end, z, torch.tensor([0, 1]), torch.tensor([0, 2])).backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(z.grad, torch.tensor([(0.1 - 1) / 2, 0.1 / 2]))  # 1 / (9 pairs + 1)
-
-
-def test_variational_dropout_has_no_parameters_and_changes_nothing_in_evaluation() -> None:
-    plain, variational = tiny_model(CASES["learned_char7"]), tiny_model(CASES["variational_dropout"])
-    variational.load_state_dict(plain.state_dict())
-    batch = collate(examples(LENGTHS), plain.config)
-    assert torch.equal(plain(**batch).end_logits, variational(**batch).end_logits)
-
-
-def columns_of_recurrent_inputs(model: BidafForQuestionAnswering) -> dict[str, torch.Tensor]:
-    """For each recurrent layer the share of zero values in each column (b, d) of its input, in training mode."""
-    seen: dict[str, torch.Tensor] = {}
-    for name, module in model.named_modules():
-        if isinstance(module, MaskedBiRNN):
-            module.register_forward_pre_hook(
-                lambda _, inputs, name=name: seen.update({name: (inputs[0] == 0).double().mean(1)})
-            )
-    torch.manual_seed(0)
-    model.train()(**collate(examples([(12, 4)] * 4), model.config))
-    return seen
-
-
-def test_variational_dropout_drops_a_feature_for_all_words_at_every_recurrent_layer() -> None:
-    case = {"variant": "baseline", "dropout": 0.4, "condition_end_on_start": True, "hidden_size": 8}
-    shares = columns_of_recurrent_inputs(tiny_model(case, variational_dropout=True))
-    assert set(shares) == {"bidaf.encoder", "bidaf.modelling.0", "bidaf.modelling.1", "end_encoder"}
-    for name, share in shares.items():
-        assert ((share == 0) | (share == 1)).all(), name
-        assert (share == 0).any(), name
-        assert (share == 1).any(), name
-    # The ordinary dropout hits single words.
-    share = columns_of_recurrent_inputs(tiny_model(case))["bidaf.modelling.1"]
-    assert ((share > 0) & (share < 1)).any()
-
-
 def test_without_dropout_training_mode_equals_evaluation_mode() -> None:
     for name in ("learned_attention", "all_levers"):
         model = tiny_model(CASES[name], dropout=0.0)
@@ -434,11 +352,8 @@ def test_trainable_parameters_of_the_paper(name: str, expected: int) -> None:
             {"context_self_attention": True},
             (160_200 + 181_200 + 601 + 120_200) - 2 * 4 * 100 * 600 - 2 * 600,
         ),
-        ({"condition_end_on_start": True}, 2 * 4 * 100 * 400),  # end's LSTM sees 600 values instead of 200
-        ({"no_answer_head": True}, 201 + 401),
         # Words are 212 wide instead of 200 in the highway network and at the encoder's input.
         ({"word_features": True}, 4 * (212 * 213 - 200 * 201) + 2 * 4 * 100 * 12),
-        ({"variational_dropout": True}, 0),
         ({"self_attention": True, "self_attention_residual": True}, 30_000 + 200),
         ({"query_to_context": "max"}, 0),
         ({"train_word_embeddings": True}, 300 * 1000),
@@ -514,17 +429,6 @@ def test_overfits_32_questions(name: str) -> None:
     assert right / 32 > 0.95
 
 
-@pytest.mark.parametrize("forced", [True, False])
-def test_a_model_forced_to_no_answer_says_so_everywhere(forced: bool) -> None:
-    """Then its exact match is the share of unanswerable questions."""
-    model = tiny_model(CASES["no_answer_head"])
-    torch.nn.init.constant_(model.get_parameter("no_answer.score.bias"), 1e4 if forced else -1e4)
-    batch = collate(examples(LENGTHS * 3), model.config)
-    with torch.no_grad():
-        found = predictions(model(**batch), batch["attention_mask"])
-    assert all((span == (0, 0)) == forced for span in found)
-
-
 def test_a_model_that_only_ever_saw_no_answer_says_so_everywhere() -> None:
     torch.manual_seed(0)
     model = BidafForQuestionAnswering(BidafConfig.of_variant("baseline", **{**TINY, "hidden_size": 16, "dropout": 0.0}))
@@ -551,8 +455,6 @@ def test_autocast_gives_a_float32_loss(name: str) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         outputs = model(**batch)
     assert outputs.loss.dtype == outputs.start_logits.dtype == outputs.end_logits.dtype == torch.float32
-    if outputs.no_answer_logits is not None:
-        assert outputs.no_answer_logits.dtype == torch.float32
     assert outputs.loss.item() == pytest.approx(exact.item(), rel=0.1)
     outputs.loss.backward()
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)

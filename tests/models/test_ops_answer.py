@@ -5,27 +5,19 @@ import math
 import pytest
 import torch
 
-from ctxzoo.models.modeling_bidaf import ExtractiveQuestionAnsweringOutput, span_loss
+from ctxzoo.models.modeling_bidaf import ExtractiveQuestionAnsweringOutput
 from ctxzoo.models.ops_answer import best_spans, decode_answers, no_answer_score, span_log_probabilities, span_scores
 from tests.references.answer import reference_best_span
 
 LOW = torch.finfo(torch.float32).min
 
 
-def random_outputs(
-    lengths: list[int], no_answer: bool, seed: int = 0
-) -> tuple[ExtractiveQuestionAnsweringOutput, torch.Tensor]:
+def random_outputs(lengths: list[int], seed: int = 0) -> tuple[ExtractiveQuestionAnsweringOutput, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     size = (len(lengths), max(lengths))
     mask = torch.arange(size[1]) < torch.tensor(lengths).unsqueeze(1)
-    places = mask & (torch.arange(size[1]) > 0) if no_answer else mask
-    start, end = (3 * torch.randn(size, generator=generator).masked_fill(~places, LOW) for _ in range(2))
-    outputs = ExtractiveQuestionAnsweringOutput(
-        start_logits=start.clamp(min=LOW),
-        end_logits=end.clamp(min=LOW),
-        no_answer_logits=4 * torch.randn(size[0], generator=generator) if no_answer else None,
-    )
-    return outputs, mask
+    start, end = (3 * torch.randn(size, generator=generator).masked_fill(~mask, LOW) for _ in range(2))
+    return ExtractiveQuestionAnsweringOutput(start_logits=start.clamp(min=LOW), end_logits=end.clamp(min=LOW)), mask
 
 
 def brute_force(
@@ -36,19 +28,14 @@ def brute_force(
     end = outputs.end_logits[row, :length].double().exp()
     pairs = start.unsqueeze(1) * end
     total = pairs.sum()
-    no_answer = pairs[0, 0]
-    if outputs.no_answer_logits is not None:
-        no_answer = outputs.no_answer_logits[row].double().exp()
-        total = total + no_answer
     spans = {(i, j): float(pairs[i, j] / total) for i in range(1, length) for j in range(i, length)}
-    return spans, float(no_answer / total)
+    return spans, float(pairs[0, 0] / total)
 
 
-@pytest.mark.parametrize("no_answer", [False, True])
 @pytest.mark.parametrize("max_length", [1, 3, 40])
-def test_equals_brute_force(no_answer: bool, max_length: int) -> None:
+def test_equals_brute_force(max_length: int) -> None:
     lengths = [9, 2, 5, 12]
-    outputs, mask = random_outputs(lengths, no_answer)
+    outputs, mask = random_outputs(lengths)
     answers = decode_answers(outputs, mask.long(), max_length)
     for row, length in enumerate(lengths):
         spans, impossible = brute_force(outputs, row, length)
@@ -60,19 +47,8 @@ def test_equals_brute_force(no_answer: bool, max_length: int) -> None:
         assert answers.no_answer_log_probs[row].exp().item() == pytest.approx(impossible, rel=1e-5)
 
 
-def test_joint_probability_is_that_of_the_loss() -> None:
-    outputs, _ = random_outputs([7, 7, 7], no_answer=True)
-    starts, ends = torch.tensor([2, 0, 6]), torch.tensor([4, 0, 6])
-    start, end, no_answer = span_log_probabilities(outputs)
-    rows = torch.arange(3)
-    ours = torch.where(starts == 0, no_answer, start[rows, starts] + end[rows, ends])
-    loss = span_loss(outputs.start_logits, outputs.end_logits, outputs.no_answer_logits, starts, ends)
-    torch.testing.assert_close(-ours.mean(), loss)
-
-
-@pytest.mark.parametrize("no_answer", [False, True])
-def test_row_without_words_answers_nothing(no_answer: bool) -> None:
-    outputs, mask = random_outputs([1, 4], no_answer)
+def test_row_without_words_answers_nothing() -> None:
+    outputs, mask = random_outputs([1, 4])
     answers = decode_answers(outputs, mask, 3)
     assert (answers.starts[0].item(), answers.ends[0].item()) == (0, 0)
     assert answers.span_log_probs[0].item() == -math.inf
@@ -80,8 +56,8 @@ def test_row_without_words_answers_nothing(no_answer: bool) -> None:
 
 
 def test_extreme_scores_stay_finite() -> None:
-    outputs, mask = random_outputs([4, 4], no_answer=True)
-    outputs.no_answer_logits = torch.tensor([1e4, -1e4])
+    outputs, mask = random_outputs([4, 4])
+    outputs.start_logits[:, 0] = torch.tensor([1e4, -1e4])
     answers = decode_answers(outputs, mask, 3)
     assert torch.isfinite(answers.span_log_probs).all()
     assert torch.isfinite(answers.no_answer_log_probs).all()
@@ -89,7 +65,7 @@ def test_extreme_scores_stay_finite() -> None:
 
 
 def test_half_precision_is_widened() -> None:
-    outputs, _ = random_outputs([5], no_answer=True)
+    outputs, _ = random_outputs([5])
     low = ExtractiveQuestionAnsweringOutput(**{name: value.clamp(-1e4).bfloat16() for name, value in outputs.items()})
     wide = ExtractiveQuestionAnsweringOutput(**{name: value.float() for name, value in low.items()})
     for ours, expected in zip(span_log_probabilities(low), span_log_probabilities(wide), strict=True):
@@ -98,7 +74,7 @@ def test_half_precision_is_widened() -> None:
 
 
 def test_bad_input() -> None:
-    outputs, mask = random_outputs([5, 3], no_answer=False)
+    outputs, mask = random_outputs([5, 3])
     with pytest.raises(ValueError, match=r"\(2, 4\).*\(2, 5\)"):
         decode_answers(outputs, mask[:, :4], 3)
     with pytest.raises(ValueError, match=r"max_length.*got 0"):
@@ -107,9 +83,8 @@ def test_bad_input() -> None:
         span_log_probabilities(ExtractiveQuestionAnsweringOutput())
 
 
-@pytest.mark.parametrize("no_answer", [False, True])
-def test_no_answer_score_weighs_the_best_span(no_answer: bool) -> None:
-    outputs, mask = random_outputs([6, 3, 8], no_answer)
+def test_no_answer_score_weighs_the_best_span() -> None:
+    outputs, mask = random_outputs([6, 3, 8])
     spans = decode_answers(outputs, mask, 3)
     for row, length in enumerate([6, 3, 8]):
         probabilities, impossible = brute_force(outputs, row, length)

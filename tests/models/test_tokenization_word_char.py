@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, DataCollatorWithPadding
 
-from ctxzoo.models.configuration_bidaf import BidafConfig
+from ctxzoo.models.configuration_bidaf import WORD_FEATURES
 from ctxzoo.models.tokenization_word_char import (
     NUM_WORD_FEATURES,
     NUM_WORD_SHAPES,
@@ -511,4 +511,4 @@ def test_both_directions_and_empty_text() -> None:
 
 def test_width_is_the_config_s_default() -> None:
     assert {len(row) for row in word_features(["a", "."], ["b"])} == {NUM_WORD_FEATURES}
-    assert NUM_WORD_FEATURES == 4 + NUM_WORD_SHAPES == BidafConfig().num_word_features
+    assert NUM_WORD_FEATURES == 4 + NUM_WORD_SHAPES == WORD_FEATURES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.runs.recipe import parse_settings
 from ctxzoo.tasks.question_answering import bidaf_start
 from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint, choose_bidaf
 from ctxzoo.tasks.question_answering.bidaf_training import config_of, decisive_settings
@@ -259,6 +261,10 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
     ("option", "message"),
     [
         ({"levers": ["foo"]}, "levers='foo': expected one of context_self_attention"),
+        (
+            {"levers": ["no_answer_head"]},
+            "no_answer_head=True: BidafConfig has no such field any more, .* ctxzoo 0.1.0",
+        ),
         ({"variant": "foo"}, "variant='foo': expected one of baseline"),
         ({"query_to_context": "foo"}, "query_to_context='foo': expected one of coattention, max"),
     ],
@@ -266,6 +272,21 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
 def test_unknown_names_are_refused_at_once(option: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Settings(**option)
+
+
+def test_recorded_commands_are_read_or_name_the_lever_that_is_gone() -> None:
+    refused = []
+    for folder in ("results", "results/trials"):
+        for one in read_results(REPOSITORY_ROOT / folder):
+            if not one.command.startswith("python recipes/squad_bidaf.py"):
+                continue
+            try:
+                settings = parse_settings(Settings, shlex.split(one.command)[2:])
+            except ValueError as error:
+                refused.append(str(error).partition("=")[0])
+            else:
+                assert one.settings["levers"] == sorted(settings.levers) or settings.init_from
+    assert sorted(refused) == ["condition_end_on_start", "no_answer_head", "variational_dropout"]
 
 
 def test_data_without_validation_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

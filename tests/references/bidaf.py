@@ -31,11 +31,10 @@ class Text:
 
 @dataclass
 class Scores:
-    """Scores of one example: (C,) logits, and the no-answer logit where the model has one."""
+    """Scores of one example: (C,) logits, attention to the question, G and M."""
 
     start: Array
     end: Array
-    no_answer: float | None
     to_question: Array
     flow: Array
     modelled: Array
@@ -146,7 +145,7 @@ def word_from_characters(state: State, config: Any, characters: list[int]) -> Ar
 def encode(state: State, config: Any, text: Text) -> Array:
     """Steps 1 to 6: (n, 2h)."""
     x = linear(state, "bidaf.embeddings.projection", state["bidaf.embeddings.words.weight"][text.words])
-    x = positions(state, config, x * config.scale_embeddings)
+    x = positions(state, config, x)
     if config.self_attention:
         x = word_self_attention(state, config, x)
     if config.char_vocab_size:
@@ -195,12 +194,6 @@ def context_self_attention(state: State, flow: Array) -> Array:
     return x + np.maximum(linear(state, f"{name}.merge", np.concatenate([r, attended, r * attended], axis=1)), 0)
 
 
-def no_answer_score(state: State, modelled: Array, question: Array) -> float:
-    """The no-answer head: one linear map of [attention-pooled M ; mean encoded question word]."""
-    pooled = softmax(linear(state, "no_answer.pool", modelled)[:, 0]) @ modelled
-    return float(linear(state, "no_answer.score", np.concatenate([pooled, question.mean(axis=0)]))[0])
-
-
 def reference_bidaf(state: State, config: Any, context: Text, question: Text) -> Scores:
     """The whole forward pass of one example."""
     c, q = encode(state, config, context), encode(state, config, question)
@@ -209,33 +202,17 @@ def reference_bidaf(state: State, config: Any, context: Text, question: Text) ->
         flow = context_self_attention(state, flow)
     modelled = both_directions(state, "bidaf.modelling.1", both_directions(state, "bidaf.modelling.0", flow))
     start = (linear(state, "start_from_flow", flow) + linear(state, "start_from_modelling", modelled))[:, 0]
-    if config.no_answer_head:
-        start[0] = -math.inf
-    end_input = modelled
-    if config.condition_end_on_start:
-        summary = np.tile(softmax(start) @ modelled, (len(modelled), 1))
-        end_input = np.concatenate([modelled, summary, modelled * summary], axis=1)
-    for_end = both_directions(state, "end_encoder", end_input)
+    for_end = both_directions(state, "end_encoder", modelled)
     end = (linear(state, "end_from_flow", flow) + linear(state, "end_from_modelling", for_end))[:, 0]
-    no_answer = None
-    if config.no_answer_head:
-        end[0] = -math.inf
-        no_answer = no_answer_score(state, modelled, q)
-    return Scores(start, end, no_answer, to_question, flow, modelled)
+    return Scores(start, end, to_question, flow, modelled)
 
 
 def reference_loss(scores: Sequence[Scores], starts: Sequence[int], ends: Sequence[int]) -> float:
-    """Mean negative log-likelihood in nats: two softmaxes, or one over z and every pair (i, j), written out."""
-    losses = []
-    for row, start, end in zip(scores, starts, ends, strict=True):
-        if row.no_answer is None:
-            losses.append(-(log_softmax(row.start)[start] + log_softmax(row.end)[end]))
-            continue
-        positions = range(1, len(row.start))
-        candidates = {(i, j): row.start[i] + row.end[j] for i in positions for j in positions}
-        candidates[0, 0] = row.no_answer
-        total = sum(math.exp(value) for value in candidates.values())
-        losses.append(-math.log(math.exp(candidates[start, end]) / total))
+    """Mean negative log-likelihood in nats, of two softmaxes."""
+    losses = [
+        -(log_softmax(row.start)[start] + log_softmax(row.end)[end])
+        for row, start, end in zip(scores, starts, ends, strict=True)
+    ]
     return float(np.mean(losses))
 
 

@@ -17,7 +17,7 @@ from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 LEARNED = "learned"
 UNKNOWN_VECTORS = "of the checkpoint"
 # Fields by which the named variants differ from each other, and from settings that have no name.
-_OF_VARIANTS = ("position_embedding", "self_attention", "position_scale", "scale_embeddings", "self_attention_residual")
+_OF_VARIANTS = ("position_embedding", "self_attention", "position_scale", "self_attention_residual")
 
 
 @dataclass(frozen=True)

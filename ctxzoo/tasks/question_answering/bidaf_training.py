@@ -87,6 +87,7 @@ class BidafSettings:
         """Raise ValueError for an unknown name, or a size beside a checkpoint that has its own."""
         _expect_one("monitor", self.monitor, MONITORS)
         for lever in self.levers:
+            BidafConfig.check_former(lever, True)
             _expect_one("levers", lever, LEVERS)
         if self.variant is not None:
             _expect_one("variant", self.variant, BidafConfig.variants)
