@@ -143,9 +143,10 @@ def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor |
 
 
 def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Return draws of Gamma(alpha, 1), differentiable in alpha; float32 or wider."""
-    # `torch.distributions.Gamma` calls this too, but checks its arguments and expands a rate at every step.
-    return torch._standard_gamma(alpha, generator=generator)
+    """Return draws of Gamma(alpha, 1), differentiable in alpha; float32 or wider, NaN where alpha is not finite."""
+    # `torch.distributions.Gamma` calls this too, but checks its arguments and expands a rate at every step. Its draw
+    # where alpha is NaN is a number.
+    return torch._standard_gamma(alpha, generator=generator) + 0 * alpha.detach()
 
 
 def in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,6 @@ al. 2011).
 import math
 from typing import Any
 
-from .ops_beta_lstm_gamma import PER_UNIT, SHAPES, VALUES
 from .ops_beta_lstm_gates import CLOSEST
 from .ops_compiled_math import (
     HALF,
@@ -240,6 +239,11 @@ def forward(
                 state[unit] *= scale[step, row, unit]
 
 
+# The table of dU/dalpha of draws U of Gamma(alpha, 1), which torch differentiates one after the other: ln alpha and
+# ln U from the first number to the second, in steps of 1 / PER_UNIT.
+PER_UNIT = 32
+SHAPES = (-9, 7)
+VALUES = (-12, 8)
 LOWEST_SHAPE_LOG, LOWEST_DRAW_LOG, TABLE_STEPS = f32(SHAPES[0]), f32(VALUES[0]), f32(PER_UNIT)
 
 
@@ -247,7 +251,11 @@ LOWEST_SHAPE_LOG, LOWEST_DRAW_LOG, TABLE_STEPS = f32(SHAPES[0]), f32(VALUES[0]),
 def gamma_slopes(
     alphas: Any, draws: Any, slopes: Any, table: Any, columns: Any, corners: Any, across: Any, down: Any, log_draws: Any
 ) -> Any:
-    """Write dU/dalpha by the table, see `ops_beta_lstm_gamma.gamma_slope`; the last four are room to work."""
+    """Write dU/dalpha = -(dF/dalpha) / density, F the distribution function; the last four are room to work.
+
+    It is within 1e-3 of torch's, which is an approximation too, for alpha from 0.005 on, and within 1 % below. A draw
+    below the table has the derivative of the limit U -> 0, for which the entries are made.
+    """
     for element in range(len(alphas)):
         log_drawn = logarithm(draws[element])
         log_draws[element] = log_drawn

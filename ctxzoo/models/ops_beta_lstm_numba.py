@@ -6,13 +6,25 @@ Here it is one call of `ops_beta_lstm_loops`, on one thread. Importing this file
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
 
-from .ops_beta_lstm_gamma import SHAPES, VALUES, slope_table
 from .ops_beta_lstm_gates import CELLS, SIGMOID_TEMPERATURE, Gating
-from .ops_beta_lstm_loops import BETA, BIBETA3, BIBETA5, COUPLED, KUMARASWAMY, LIKE_LSTM, backward, forward
+from .ops_beta_lstm_loops import (
+    BETA,
+    BIBETA3,
+    BIBETA5,
+    COUPLED,
+    KUMARASWAMY,
+    LIKE_LSTM,
+    PER_UNIT,
+    SHAPES,
+    VALUES,
+    backward,
+    forward,
+)
 from .ops_beta_lstm_plain import backward_steps as plain_backward_steps
 from .ops_compiled_math import f32, u64
 
@@ -87,6 +99,22 @@ def backward_steps(
         backward(kind, *before, of_hidden.numpy(), of_memory.numpy(), *after, step, *how)
 
     return retreat
+
+
+@cache
+def slope_table() -> tuple[torch.Tensor, int]:
+    """Return y(ln alpha, ln U), row after row, and the length of a row, for dU/dalpha = (y - ln U) U / alpha.
+
+    y becomes digamma(alpha + 1) where U goes to 0, and is smooth elsewhere, so that straight lines join its values.
+    """
+    # One more at each end: a value on the border has neighbours.
+    shapes, values = (
+        (torch.arange((end - start) * PER_UNIT + 2, dtype=torch.float64) / PER_UNIT + start).exp()
+        for start, end in (SHAPES, VALUES)
+    )
+    alpha, draws = torch.meshgrid(shapes, values, indexing="ij")
+    entries = torch._standard_gamma_grad(alpha, draws) * alpha / draws + draws.log()
+    return entries.float().flatten(), len(values)
 
 
 def _in_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:

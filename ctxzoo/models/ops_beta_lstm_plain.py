@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from .ops_beta_lstm_gamma import GammaSampler, gamma_slope
-from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, gate_pair, in_order
+from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order
 
 PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
 
@@ -33,13 +32,12 @@ def forward_steps(
     outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
     every_state, every_memory = states.unbind(0), memories.unbind(0)
     matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None
-    sample = GammaSampler(len(of_gates), of_gates[0], gating.generator) if gating.draw_gammas and of_gates else None
 
     def advance(step: int) -> None:
         if matrix is not None:
             weights = distribution_parameters(of_gates[step], gating.eps)
-            if sample is not None:
-                weights = sample(weights)
+            if gating.draw_gammas:
+                weights = draw_gammas(weights, gating.generator)
                 if draws is not None:
                     draws[step] = weights
                 weights = weights + gating.eps
@@ -157,5 +155,5 @@ def _gamma_slopes(
     slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
     slopes *= torch.sigmoid(gates)  # the derivative of softplus
     if draws is not None:
-        slopes *= gamma_slope(alpha, draws)
+        slopes *= torch._standard_gamma_grad(alpha, draws)
     return pair, slopes

@@ -79,12 +79,12 @@ def test_input_as_long_as_the_table_passes_and_one_word_more_does_not() -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "sinusoidal", "learned"])
-def test_words_are_projected_scaled_and_then_placed(kind: Literal["none", "sinusoidal", "learned"]) -> None:
+def test_words_are_projected_and_then_placed(kind: Literal["none", "sinusoidal", "learned"]) -> None:
     torch.manual_seed(0)
     words, position = WordEmbedding(9, 6, trainable=False), PositionEmbedding(kind, 8, 4)
-    module = WordPositionEmbedding(words, 4, position, dropout=0.5, scale=3.0).eval()
+    module = WordPositionEmbedding(words, 4, position, dropout=0.5).eval()
     ids = torch.tensor([[1, 4, 8, 0]])
-    expected = position(3.0 * words.weight[ids] @ module.projection.weight.T)
+    expected = position(words.weight[ids] @ module.projection.weight.T)
     torch.testing.assert_close(module(ids), expected)
 
 

@@ -93,7 +93,7 @@ def test_no_answer_score_weighs_the_best_span() -> None:
 
 
 def test_no_answer_score_of_a_row_without_words_is_one() -> None:
-    outputs, mask = random_outputs([1, 4], no_answer=False)
+    outputs, mask = random_outputs([1, 4])
     assert no_answer_score(decode_answers(outputs, mask, 3))[0].item() == 1
 
 

@@ -102,7 +102,7 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
     fused = case.run(gating)
     assert len(written) == 5
     monkeypatch.setattr(steps, "available", lambda *_: False)
-    monkeypatch.setattr(plain, "GammaSampler", lambda *_: RepeatedDraws(written))
+    monkeypatch.setattr(plain, "draw_gammas", RepeatedDraws(written))
     equal(fused, case.run(gating))
 
 

@@ -53,7 +53,7 @@ class Case:
 
 
 class RepeatedDraws:
-    """It stands in the place of `GammaSampler` and gives the draws of an earlier pass, one for each step.
+    """It stands in the place of `draw_gammas` and gives the draws of an earlier pass, one for each step.
 
     Args:
         draws: of the steps.
@@ -62,5 +62,5 @@ class RepeatedDraws:
     def __init__(self, draws: Iterable[torch.Tensor]) -> None:
         self.draws = iter(draws)
 
-    def __call__(self, alpha: torch.Tensor) -> torch.Tensor:
+    def __call__(self, alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
         return next(self.draws)
