@@ -66,9 +66,7 @@ class LowRankHeads(Heads):
     def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
         super().__init__(batch, length)
         self.projection = normal_linear(width, width) if project else None
-        self.attention = LowRankAttention(
-            width, heads, rank=1, l2_normalize=True, logit_scale=1.0, learn_logit_scale=False
-        )
+        self.attention = LowRankAttention(width, heads, rank=1, l2_normalize=True, logit_scale=1.0)
         self.context = LearnedContext(width)
 
     def weights(self, states: torch.Tensor) -> torch.Tensor:

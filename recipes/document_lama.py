@@ -54,7 +54,6 @@ class Settings(DocumentSettings):
     heads: int = field(default=15, metadata={"help": "m of LAMA"})
     rank: int = field(default=1, metadata={"help": "k of LAMA's heads"})
     logit_scale: float = field(default=1.0, metadata={"help": "of LAMA's logits"})
-    learn_logit_scale: bool = False
     l2_normalize: bool = field(default=True, metadata={"help": "of LAMA's logits over the heads"})
     append_pooled: bool = field(default=False, metadata={"help": "LAMA: mean and maximum of the states too"})
     linear_mean: bool = field(default=False, metadata={"help": "LAMA: scores also linear in the mean of the words"})
@@ -120,7 +119,7 @@ def config_of(model: str, settings: Settings) -> dict[str, Any]:
             "num_heads": settings.heads,
             "rank": settings.rank,
             "logit_scale": settings.logit_scale,
-            "learn_logit_scale": settings.learn_logit_scale,
+            "learn_logit_scale": False,  # an option of earlier code, which results files tell
             "l2_normalize": settings.l2_normalize,
             "append_pooled": settings.append_pooled,
             **({"linear_mean": True, "ngram_buckets": settings.ngram_buckets} if settings.linear_mean else {}),

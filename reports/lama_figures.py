@@ -110,9 +110,7 @@ def parameters(settings: Settings, folder: Path) -> TableRows:
     for number in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
             modules = {
-                "LAMA": LowRankAttention(
-                    STATE, number, 1, l2_normalize=number > 1, logit_scale=1.0, learn_logit_scale=False
-                ),
+                "LAMA": LowRankAttention(STATE, number, 1, l2_normalize=number > 1, logit_scale=1.0),
                 "SAN": AdditiveScores(STATE, SAN_SIZE, number),
                 "Transformer encoder": torch.nn.MultiheadAttention(HEAD_OF_TE * number, number),
             }

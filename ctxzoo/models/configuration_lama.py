@@ -24,7 +24,6 @@ class LamaConfig(TextClassifierConfig):
         word_projection: the attention reads words as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
         l2_normalize: the m logits of a word are scaled to length 1.
         logit_scale: factor of the logits after `l2_normalize` [ours].
-        learn_logit_scale: the factor is trained and starts from `logit_scale` [ours].
         append_pooled: the mean and the maximum of the states stand behind the heads [ours].
         ngram_buckets: number of the last rows of the word table that belong to hashed n-grams, which the GRU does not
             read; they count in the mean of `linear_mean` [ours].
@@ -41,6 +40,7 @@ class LamaConfig(TextClassifierConfig):
     # These are the rows of the paper's Table 3.
     variants = MappingProxyType({"lama": {}, "lama_ctx": {"context": "mean_embedding"}})
     nominal_sizes = MappingProxyType({"vocab_size": 2, "word_dim": 300})
+    former_fields = MappingProxyType({"learn_logit_scale": False})
 
     word_dim: int = 100
     position_dim: int = 0
@@ -52,7 +52,6 @@ class LamaConfig(TextClassifierConfig):
     word_projection: bool = True
     l2_normalize: bool = True
     logit_scale: float | int = 1.0
-    learn_logit_scale: bool = False
     append_pooled: bool = False
     ngram_buckets: int = 0
     linear_mean: bool = False

@@ -19,7 +19,7 @@ class TextBaselineConfig(TextClassifierConfig):
         encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
             transformer (mean of the states); over the states of a bidirectional GRU also self_attentive (several heads,
             Lin et al. 2017) and bilinear_attention (one head, Mehta et al. 2019).
-        num_steps, rank, initial_context, eval_context: settings of attention: K, u, c^0, and c^0 at evaluation.
+        num_steps, rank, eval_context: settings of attention: K, u, and c^0 at evaluation; in training it is random.
         kernel_sizes, num_filters: settings of cnn: words in a window of each group of filters, filters of each group.
         recurrent_size: states of each direction of bigru, self_attentive and bilinear_attention.
         attention_size, attention_heads: settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
@@ -34,6 +34,7 @@ class TextBaselineConfig(TextClassifierConfig):
     """
 
     model_type = "ctxzoo_text_baseline"
+    former_fields = MappingProxyType({"initial_context": "random"})
     # Part of the loss, and no prediction: transformers' Trainer leaves it out of those that metrics are computed from.
     keys_to_ignore_at_inference = ["auxiliary_loss"]  # noqa: RUF012 (transformers declares it so)
     largest = MappingProxyType({"num_steps": 10_000, "num_layers": 1000, "kernel_sizes": 1000})
@@ -63,7 +64,6 @@ class TextBaselineConfig(TextClassifierConfig):
     )
     num_steps: int = 5
     rank: int = 100
-    initial_context: Literal["ones", "learned", "random"] = "random"
     eval_context: Literal["fixed", "redraw"] = "fixed"
     kernel_sizes: list[int] = field(default_factory=lambda: [3, 4, 5])
     num_filters: int = 100

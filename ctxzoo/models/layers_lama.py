@@ -26,13 +26,10 @@ class LowRankAttention(nn.Module):
         num_heads: m.
         rank: k; the columns of head i in P and Q are i k to (i + 1) k - 1.
         l2_normalize: whether to divide by the length.
-        logit_scale: value of the factor, or where it starts if it is trained.
-        learn_logit_scale: whether the factor is trained, as the exponential of a parameter.
+        logit_scale: value of the factor.
     """
 
-    def __init__(
-        self, width: int, num_heads: int, rank: int, *, l2_normalize: bool, logit_scale: float, learn_logit_scale: bool
-    ) -> None:
+    def __init__(self, width: int, num_heads: int, rank: int, *, l2_normalize: bool, logit_scale: float) -> None:
         super().__init__()
         if num_heads == 1 and l2_normalize:
             warnings.warn(
@@ -43,19 +40,16 @@ class LowRankAttention(nn.Module):
         self.num_heads = num_heads
         self.rank = rank
         self.l2_normalize = l2_normalize
-        self.initial_scale = float(logit_scale)
+        self.logit_scale = float(logit_scale)
         self.context_factors = nn.Parameter(torch.empty(width, num_heads * rank))  # P
         self.word_factors = nn.Parameter(torch.empty(width, num_heads * rank))  # Q
-        self.log_scale = nn.Parameter(torch.empty(())) if learn_logit_scale else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw P and Q from Xavier's uniform distribution (the paper is silent); the factor starts at `logit_scale`."""
+        """Draw P and Q from Xavier's uniform distribution (the paper is silent)."""
         bound = math.sqrt(6 / sum(self.context_factors.shape))
         init.uniform_(self.context_factors, -bound, bound)
         init.uniform_(self.word_factors, -bound, bound)
-        if self.log_scale is not None:
-            init.constant_(self.log_scale, math.log(self.initial_scale))
 
     def forward(self, words: torch.Tensor, context: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the weights A (B, m, n) in float32 or wider, which sum to 1 over the words of a document; 0 elsewhere.
@@ -78,8 +72,7 @@ class LowRankAttention(nn.Module):
         scores = torch.tanh(scores)
         if self.l2_normalize:
             scores = F.normalize(scores, dim=2, eps=1e-12)
-        scale = self.initial_scale if self.log_scale is None else self.log_scale.exp()
-        return (scale * scores).transpose(1, 2)
+        return (self.logit_scale * scores).transpose(1, 2)
 
     def extra_repr(self) -> str:
         return f"{self.word_factors.size(0)}, num_heads={self.num_heads}, rank={self.rank}"

@@ -56,7 +56,6 @@ class LamaModel(LamaPreTrainedModel):
             config.rank,
             l2_normalize=config.l2_normalize,
             logit_scale=config.logit_scale,
-            learn_logit_scale=config.learn_logit_scale,
         )
         self.learned_context = LearnedContext(width) if config.context == "learned" else None
         # A map is needed only where the mean of the words has another width than the states.

@@ -132,7 +132,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
 def _layers_of(config: TextBaselineConfig) -> nn.Module:
     width = config.hidden_size
     if config.encoder == "attention":
-        start = InitialContext(width, config.initial_context, config.eval_context, samples=1)
+        start = InitialContext(width, "random", config.eval_context, samples=1)
         return ScalarAttention(width, config.rank, config.num_steps, start)
     if config.encoder == "cnn":
         return ConvolutionEncoder(width, config.kernel_sizes, config.num_filters)

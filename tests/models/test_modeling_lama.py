@@ -38,11 +38,11 @@ def read(model: LamaModel, texts: Any = TEXTS) -> ModelOutput:
         return model(*batch_of(texts), output_attentions=True, output_hidden_states=True)
 
 
-def attention_of(heads: int, rank: int = 1, *, l2: bool = True, scale: float = 1.0, learn: bool = False) -> Any:
+def attention_of(heads: int, rank: int = 1, *, l2: bool = True, scale: float = 1.0) -> Any:
     torch.manual_seed(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        layer = LowRankAttention(6, heads, rank, l2_normalize=l2, logit_scale=scale, learn_logit_scale=learn).double()
+        layer = LowRankAttention(6, heads, rank, l2_normalize=l2, logit_scale=scale).double()
     return layer
 
 
@@ -52,14 +52,11 @@ def close(found: torch.Tensor, wanted: torch.Tensor) -> None:
 
 @pytest.mark.parametrize("rank", [1, 3])
 @pytest.mark.parametrize("l2", [True, False])
-@pytest.mark.parametrize("learn", [True, False])
-def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool, learn: bool) -> None:
-    layer = attention_of(4, rank, l2=l2, scale=1.7, learn=learn)
+def test_weights_equal_loops_over_words_and_heads(rank: int, l2: bool) -> None:
+    layer = attention_of(4, rank, l2=l2, scale=1.7)
     words, context = torch.randn(3, 5, 6, dtype=torch.float64), torch.randn(3, 6, dtype=torch.float64)
     mask = torch.arange(5) < torch.tensor([[5], [1], [3]])
     factors = (layer.context_factors.detach(), layer.word_factors.detach())
-    if learn:
-        layer.log_scale.data.fill_(math.log(1.7))  # it started as a number of 32 bits
     expected = reference_low_rank_attention(words, context, *factors, mask, rank=rank, l2_normalize=l2, logit_scale=1.7)
     close(layer(words, context, mask).detach(), expected)
     close(layer(words, context[0], mask)[0].detach(), expected[0])  # one context for all
@@ -95,7 +92,7 @@ def test_documents_written_out(context: str, word_projection: bool) -> None:
 
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_gradients(context: str) -> None:
-    model = model_of(context=context, logit_scale=2.0, learn_logit_scale=True)
+    model = model_of(context=context, logit_scale=2.0)
     names = [name for name, _ in model.named_parameters() if not name.startswith("embeddings")]
     x = torch.randn(2, 4, 6, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])

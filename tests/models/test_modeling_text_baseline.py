@@ -72,16 +72,10 @@ def test_mean_of_the_words_with_their_positions() -> None:
         close(output.pooler_output[row], tokens_of(model, text).mean(dim=0))
 
 
-@pytest.mark.parametrize("start", ["ones", "learned", "random"])
-def test_attention_gives_each_token_one_weight(start: str) -> None:
-    model = model_of("attention", initial_context=start)
+def test_attention_gives_each_token_one_weight() -> None:
+    model = model_of("attention")
     output, layer = read(model), model.layers
-    first = torch.ones(10, dtype=torch.float64)
-    if start == "learned":
-        layer.start.learned.data.copy_(torch.linspace(-1, 1, 10))
-        first, output = layer.start.learned.data, read(model)
-    elif start == "random":
-        first = layer.start.drawn[0]
+    first = layer.start.drawn[0]
     rank = SIZES["rank"]
     matrix = (layer.token_factors.T @ layer.context_factors).detach() / rank**0.5  # the bilinear form x A c
     for row, text in enumerate(TEXTS):
@@ -94,12 +88,13 @@ def test_attention_gives_each_token_one_weight(start: str) -> None:
 
 
 def test_attention_is_second_order_attention_with_one_number_for_w() -> None:
-    model = model_of("attention", initial_context="ones")
+    model = model_of("attention")
     settings = {name: SIZES[name] for name in ("vocab_size", "word_dim", "position_dim", "rank", "num_steps")}
-    second = ContextualizerModel(ContextualizerConfig(**settings, freeze_embeddings=False, initial_context="ones"))
+    second = ContextualizerModel(ContextualizerConfig(**settings, freeze_embeddings=False, initial_context="random"))
     second = second.double().eval()
     with torch.no_grad():
         second.embeddings.words.weight.copy_(model.embeddings.words.weight)
+        second.start.drawn.copy_(model.layers.start.drawn)
         second.steps.token_factors.copy_(model.layers.token_factors)
         second.steps.context_factors.copy_(model.layers.context_factors)
         second.steps.feature_factors.fill_(SIZES["rank"] ** -0.5)
