@@ -173,7 +173,7 @@ SYSTEMS = (
         dataset="ctxzoo-data/squad_v1_mini",
         key="test/f1",
         ours=Model("BiDAF", "squad_bidaf", "char7", "reader"),
-        simple=(),
+        simple=[Model("sliding window", "squad_sliding_window", "sliding_window")],
         networks=[
             Model("plain BiDAF", "squad_bidaf", "baseline", "start"),
             Model("plain BiDAF with characters", "squad_bidaf", "char7", "start"),
@@ -186,12 +186,10 @@ SYSTEMS = (
         dataset="ctxzoo-data/ptb_sample",
         key="all/pos_tags/v_measure_median",
         ours=Model("attention CBOW", "embedding_evaluation", "attention_cbow-b20", "pos_induction"),
-        simple=(),
+        simple=_models("embedding_evaluation", {"cbow-b20": "CBOW", "skip_gram-b20": "skip-gram"}, "pos_induction"),
         networks=_models(
             "embedding_evaluation",
             {
-                "cbow-b20": "CBOW",
-                "skip_gram-b20": "skip-gram",
                 "structured_skip_gram-b20": "structured skip-gram",
                 "cwindow-b20": "CWindow",
                 "positional_cbow-b20": "positional CBOW",

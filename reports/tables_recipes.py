@@ -31,8 +31,7 @@ DEFAULTS = ("", "start", "airline")
 ACCURACY = Score("test/accuracy", "accuracy")
 # Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
 SCORES: dict[str | tuple[str, str], Score] = {
-    "squad_bidaf": Score("test/f1", "F1"),
-    "small_reader": Score("test/f1", "F1"),
+    **dict.fromkeys(("squad_bidaf", "squad_sliding_window", "small_reader"), Score("test/f1", "F1")),
     **dict.fromkeys(
         ("wikipedia_attention_cbow", "ptb_beta_lstm", "ptb_floors"),
         Score("test/perplexity", "perplexity", higher=False),

@@ -58,11 +58,13 @@ def test_the_reader_small_and_without_a_source() -> None:
     found = rows(table)
     assert found["all training rows"]["test F1"] == "76.00 ± 1.41"
     assert found["all training rows"]["left out − test, F1"] == "–"
+    assert found["sliding window over words, no network"]["trainable parameters"] == "not run yet"
     assert found["the first seed of these, half precision, 30,000 words"]["test F1"] == "74.50"
     without = found["without the rows of `reddit`"]
     assert (without["left out F1"], without["left out − test, F1"]) == ("60.00", "-10.00")
     assert found["without the rows of `new_wiki`"]["trainable parameters"] == "not run yet"
     commands = [line for line in table.splitlines() if line.startswith("python")]
+    assert commands.pop(0) == "python recipes/squad_sliding_window.py --results_dir results"
     asked = [line.partition("--threads 1 ")[2].removesuffix(" --results_dir results") for line in commands]
     assert asked == [
         "--epochs 6 --seeds 3 --name reader",
@@ -76,3 +78,13 @@ def test_the_reader_small_and_without_a_source() -> None:
 def test_runs_of_one_name_that_were_not_made_alike_are_refused() -> None:
     with pytest.raises(ValueError, match="were not made alike"):
         TABLES["bidaf-reader"]([run("reader", 1, 75.0), run("reader", 2, 77.0, learning_rate=0.002)])
+
+
+def test_a_baseline_without_a_network_stands_above_the_readers() -> None:
+    window = make_run("sliding_window", 0, 20.0, recipe="squad_sliding_window", architecture="counts", settings={})
+    other = make_run("sliding_window", 0, 90.0, recipe="squad_sliding_window", dataset="sample")
+    table = TABLES["bidaf-reader"]([run("reader", 1, 75.0), window, other])
+    first = table.splitlines()[2]
+    assert first.startswith("| sliding window over words, no network | 1,439,405 | ")
+    assert " | 10.00 | 20.00 | – | – | – | 1 | " in first
+    assert "squad_sliding_window.py" not in table
