@@ -48,7 +48,7 @@ class System:
         dataset: Name of the data.
         key: Name of the score in results files.
         ours: The model.
-        simple: Models without a neural network.
+        simple: Counts, linear and log-linear models, and others without a hidden layer.
         networks: Other networks.
         lower: Whether a lower score is better.
         decimals: Decimals of the scores.
