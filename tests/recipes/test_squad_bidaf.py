@@ -7,8 +7,7 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +24,15 @@ from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.squad_bidaf import Settings, main
+from tests.support import recipe_process
 from tests.support.recipe_here import recipe_here
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 from tests.support.tiny_checkpoint import write_tiny
 
-RECIPE = REPOSITORY_ROOT / "recipes" / "squad_bidaf.py"
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--precision", "32-true")
 
 
-def recipe(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    settings = {"OMP_NUM_THREADS": "1", "CTXZOO_CACHE": str(folder / "cache"), "PYTHONPATH": str(REPOSITORY_ROOT)}
-    return subprocess.run(
-        [sys.executable, str(RECIPE), *arguments],
-        cwd=folder,
-        env={**os.environ, **settings, **environment},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+recipe = partial(recipe_process.recipe, name="squad_bidaf")
 
 
 def only_run(folder: Path) -> Path:
@@ -137,7 +127,7 @@ def test_results_say_how_batches_were_made_and_where_the_similarity_began(finish
 
 @pytest.mark.slow
 def test_data_that_cannot_be_reached_stops_it_with_the_way_out(tmp_path: Path) -> None:
-    run = recipe(tmp_path, HF_HUB_OFFLINE="1", CTXZOO_DATA=str(tmp_path / "nothing"), HF_HOME=str(tmp_path / "hf"))
+    run = recipe(tmp_path, CTXZOO_DATA=str(tmp_path / "nothing"))
     assert run.returncode != 0
     assert "Traceback" not in run.stderr
     for word in ("rajpurkar/squad_v2", "(or set --dataset to sample", "(or set --data_dir)"):

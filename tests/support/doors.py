@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import torch
 from ctxzoo.hub.folder_files import is_packed
 from ctxzoo.hub.packing import pack
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
-from tests.support.warm_python import run_warm
+from tests.support.warm_python import WITHOUT_HUB, run_warm
 
 _MODEL = """
 import json, sys, torch
@@ -88,12 +86,7 @@ def offline() -> dict[str, str]:
 
     What transformers keeps of the code of checkpoints is told apart by its content.
     """
-    return {"PATH": "", "HF_HOME": _empty_home().name, "HF_HUB_OFFLINE": "1"}
-
-
-@cache
-def _empty_home() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
+    return {"PATH": "", **WITHOUT_HUB}
 
 
 def printed_offline(program: str, *, without_ctxzoo: bool = False) -> str:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.subprocesses import REPOSITORY_ROOT
-from tests.support.warm_python import run_warm
+from tests.support.warm_python import WITHOUT_HUB, run_warm
 
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--tensorboard", "false")
 
@@ -37,9 +37,13 @@ def command(folder: Path, *arguments: str, name: str) -> dict[str, object]:
     }
 
 
-def recipe(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProcess[str]:
-    """Run a script to its end, where what takes seconds to import is there already (`tests.support.warm_python`)."""
+def recipe(folder: Path, *arguments: str, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script to its end, where what takes seconds to import is there already (`tests.support.warm_python`).
+
+    `variables` are added to its environment.
+    """
     path = script(name)
     code = SCRIPT.format(cache=str(folder / "cache"), folder=str(path.parent), argv=[str(path), *arguments])
     kept = {variable: value for variable, value in os.environ.items() if not variable.startswith("PYTEST_")}
-    return run_warm(code, env={**kept, "PYTHONPATH": str(REPOSITORY_ROOT)}, cwd=folder, timeout=600, check=False)
+    env = {**kept, **WITHOUT_HUB, "PYTHONPATH": str(REPOSITORY_ROOT), **variables}
+    return run_warm(code, env=env, cwd=folder, timeout=600, check=False)

@@ -14,6 +14,8 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 
 from tests.support.subprocesses import HIDE_CTXZOO, REPOSITORY_ROOT, check_finished, scratch_program
 
@@ -32,6 +34,10 @@ for line in sys.stdin:
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
         continue
     answers.close()
+    os.environ.clear()
+    os.environ.update(request["env"])
+    if path := os.environ.get("PYTHONPATH"):
+        sys.path[1:1] = path.split(os.pathsep)
     os.chdir(request["cwd"])
     for number, path in enumerate((os.devnull, *request["outputs"])):
         os.dup2(os.open(path, os.O_RDWR), number)
@@ -46,12 +52,25 @@ for line in sys.stdin:
 """
 
 
+# What the libraries read when they are imported; everything else each program has as it is told.
+_READ_AT_IMPORT = ("HF_", "TRANSFORMERS_")
+
+
+def _read_at_import(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_IMPORT)}
+
+
+_empty_home = tempfile.TemporaryDirectory()
+WITHOUT_HUB = {"HF_HOME": _empty_home.name, "HF_HUB_OFFLINE": "1"}
+
+
 class _WarmPython:
-    def __init__(self, env: dict[str, str]) -> None:
-        self.env = env
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.settings = settings
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(_READ_AT_IMPORT)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SERVER],
-            env={**env, "OMP_NUM_THREADS": "1"},
+            env={**inherited, **settings, "OMP_NUM_THREADS": "1"},
             cwd=REPOSITORY_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,7 +109,7 @@ atexit.register(_close)
 def run_warm(
     code: str,
     *,
-    env: dict[str, str],
+    env: Mapping[str, str],
     without_ctxzoo: bool = False,
     cwd: str | os.PathLike[str] | None = None,
     timeout: float = 300,
@@ -98,13 +117,15 @@ def run_warm(
 ) -> subprocess.CompletedProcess[str]:
     """Run `code` as `run_python` does, where torch, transformers and lightning are imported already.
 
-    Programs with the same `env` that follow each other share what waits; another `env` starts anew.
+    Programs that follow each other share what waits, unless `env` tells the libraries something else that they read
+    when they are imported (`HF_…`): that starts anew.
 
     Args, returns, raises: as `run_python`; without `check` an exit status that is not 0 raises nothing.
     """
-    if not _waiting or _waiting[0].env != env or _waiting[0].process.poll() is not None:
+    settings = _read_at_import(env)
+    if not _waiting or _waiting[0].settings != settings or _waiting[0].process.poll() is not None:
         _close()
-        _waiting.append(_WarmPython(dict(env)))
+        _waiting.append(_WarmPython(settings))
     with scratch_program(code, cwd, without_ctxzoo) as (program, folder):
         outputs = [program.with_name(name) for name in ("stdout", "stderr")]
         for path in outputs:
@@ -112,6 +133,7 @@ def run_warm(
         status = _waiting[0].run(
             {
                 "program": str(program),
+                "env": {**env, "OMP_NUM_THREADS": "1"},
                 "outputs": [str(path) for path in outputs],
                 "cwd": str(folder),
                 "without_ctxzoo": without_ctxzoo,
