@@ -13,6 +13,7 @@ import pytest
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoConfig, PreTrainedConfig
 
+from ctxzoo.models.configuration_base import LARGEST_COUNT
 from tests.suite.subjects import Subject
 
 
@@ -65,7 +66,7 @@ class ConfigChecks:
             elif int in kinds:
                 wrong = [10**20] if field.name == "embedding_seed" else [10**9, 10**10, 10**12]
             if list in kinds or list[int] in kinds:
-                wrong = [[10**9], [3] * 10**6]
+                wrong = [[10**9], [3] * (LARGEST_COUNT + 1)]
             for value in wrong:
                 with pytest.raises((ValueError, StrictDataclassError), match=field.name):
                     config_class(**{field.name: value})

@@ -9,9 +9,10 @@ from unittest import mock
 
 import torch
 
+from tests.suite.marks import through_heads
 from tests.suite.subjects import Subject
 
-DRAWS = 8
+DRAWS = 4
 
 
 @contextmanager
@@ -65,12 +66,14 @@ def drawn_by_loading(subject: Subject, seed: int, state: dict[str, torch.Tensor]
 
 
 class InitialisationChecks:
+    @through_heads
     def test_every_tensor_is_initialised(self, subject: Subject) -> None:
         with poisoned_memory():
             constructed = subject.new_model()
         assert uninitialised(constructed) == []
         assert uninitialised(drawn_by_loading(subject, 0)) == []
 
+    @through_heads
     def test_loading_draws_like_construction(self, subject: Subject) -> None:
         constructed = [tensors_of(subject.new_model(seed)) for seed in range(DRAWS)]
         loaded = [tensors_of(drawn_by_loading(subject, 100 + seed)) for seed in range(DRAWS)]
@@ -89,6 +92,7 @@ class InitialisationChecks:
                 assert (ours.mean() - theirs.mean()).abs() < width * 2**0.5 * ours.std(), f"{name}: another mean"
                 assert (theirs.std() / ours.std()).log().abs() < width, f"{name}: another spread"
 
+    @through_heads
     def test_given_weights_are_kept_when_others_are_drawn(self, subject: Subject) -> None:
         given = subject.new_model(seed=1).state_dict()
         for parity in (0, 1):

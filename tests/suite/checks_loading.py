@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.suite.marks import through_heads
 from tests.suite.subjects import Subject
 
 
@@ -72,6 +73,7 @@ class LoadingChecks:
         with pytest.raises(RuntimeError, match="mismatch"):
             family.model_class.from_pretrained(tmp_path)
 
+    @through_heads
     def test_another_number_of_labels_gets_a_new_head(self, subject: Subject, tmp_path: Path) -> None:
         """As transformers does it on request: what does not depend on the labels is that of the checkpoint."""
         saved = subject.model()

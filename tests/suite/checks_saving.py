@@ -43,18 +43,28 @@ class SavingChecks:
         found, expected = (named_tensors(copy.deepcopy(each)(**batch)) for each in (loaded, model))
         assert_equal_states(found, expected)
 
-    def test_saved_dtype_is_kept(self, subject: Subject, tmp_path: Path) -> None:
-        model = subject.model(dtype=torch.bfloat16)
-        model.save_pretrained(tmp_path)
-        assert_equal_states(subject.model_class.from_pretrained(tmp_path).state_dict(), model.state_dict())
-
-    def test_auto_class_gives_the_registered_class(self, subject: Subject, tmp_path: Path) -> None:
+    def test_folder_holds_code_and_every_head_and_its_auto_class_reads_it(
+        self, subject: Subject, tmp_path: Path
+    ) -> None:
         model = subject.model()
         model.save_pretrained(tmp_path)
+        names = {path.name for path in tmp_path.iterdir()}
+        expected = {"config.json", "model.safetensors", *(["generation_config.json"] if model.can_generate() else [])}
+        assert {name for name in names if not name.endswith(".py")} == expected
+        auto_map = json.loads((tmp_path / "config.json").read_text())["auto_map"]
+        assert auto_map.keys() == {"AutoConfig", *subject.architecture.model_classes}
+        for reference in auto_map.values():
+            assert f"{reference.partition('.')[0]}.py" in names
+
         auto_class: Any = getattr(transformers, subject.head, None) or AutoHead(str(subject.model_class.zoo_task))
         loaded = auto_class.from_pretrained(tmp_path)
         assert type(loaded) is subject.model_class
         assert_equal_states(loaded.state_dict(), model.state_dict())
+
+    def test_saved_dtype_is_kept(self, setting: Subject, tmp_path: Path) -> None:
+        model = setting.model(dtype=torch.bfloat16)
+        model.save_pretrained(tmp_path)
+        assert_equal_states(setting.model_class.from_pretrained(tmp_path).state_dict(), model.state_dict())
 
     @needs_base
     def test_base_loads_from_head(self, subject: Subject, tmp_path: Path) -> None:
@@ -81,14 +91,3 @@ class SavingChecks:
         loaded = {name.removeprefix(prefix): x for name, x in model.state_dict().items() if name not in own}
         assert_equal_states(loaded, base.state_dict())
         assert all(x.isfinite().all() for x in model.state_dict().values())
-
-    def test_folder_holds_safetensors_code_and_every_head(self, subject: Subject, tmp_path: Path) -> None:
-        model = subject.model()
-        model.save_pretrained(tmp_path)
-        names = {path.name for path in tmp_path.iterdir()}
-        expected = {"config.json", "model.safetensors", *(["generation_config.json"] if model.can_generate() else [])}
-        assert {name for name in names if not name.endswith(".py")} == expected
-        auto_map = json.loads((tmp_path / "config.json").read_text())["auto_map"]
-        assert auto_map.keys() == {"AutoConfig", *subject.architecture.model_classes}
-        for reference in auto_map.values():
-            assert f"{reference.partition('.')[0]}.py" in names

@@ -44,9 +44,9 @@ class SecondUseChecks:
                 difference = (found[name] - x)[real].norm()
                 assert difference <= 0.1 * x[real].norm() + 1e-6, f"{name}: {difference}"
 
-    def test_tracing_for_torchscript_is_refused(self, subject: Subject) -> None:
+    def test_tracing_for_torchscript_is_refused(self, family: Subject) -> None:
         with pytest.raises(NotImplementedError, match=r"keep the sizes of the example, .* use torch\.export\.export"):
-            torch.jit.trace(subject.model(), example_kwarg_inputs=subject.batch())
+            torch.jit.trace(family.model(), example_kwarg_inputs=family.batch())
 
     @through_heads
     def test_gradient_checkpointing_changes_no_gradient_or_is_refused(self, subject: Subject) -> None:
