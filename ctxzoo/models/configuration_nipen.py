@@ -23,11 +23,9 @@ class NipenConfig(VoteConfig):
         version: "pgm": the topics of a bill weigh the agreement; "tensor": a small network of it does.
         encoder: of texts: "sdae", a denoising autoencoder, or "vae", a variational one.
         encoder_widths: of its layers between words and topics.
-        network_structure: what scales content and trust: a pair of numbers for each legislator ("user_alpha"), for all
-            ("alpha"), for each bill ("doc_alpha"), for both ("user_doc_alpha"); "without_network", "only_network".
-        network_positive: the scales are squared, so that none is negative.
+        network_structure: "user_alpha": a pair of numbers for each legislator scales content and trust;
+            "without_network": there is no trust.
         trust_rank: G, rank of the trust weights; None: a number for each pair of legislators, of 10,000 at most.
-        bias: of each bill ("doc") or of each legislator ("user").
         ntn_widths: of the hidden layers of "tensor".
         amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
             so that a bill can be new.
@@ -38,13 +36,14 @@ class NipenConfig(VoteConfig):
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
             lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
         delta_lambda: of the deviations of amortised bills.
-        bias_lambda: of the bias; None: the number of legislators, as in the authors' code.
+        bias_lambda: of the bias of each bill; None: the number of legislators, as in the authors' code.
         corruption_level: fraction of the entries of a bag of words that are 0 in training.
         dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
             variational one.
     """
 
     model_type = "ctxzoo_nipen"
+    former_fields = MappingProxyType({"network_positive": False, "bias": "doc"})
     keys_to_ignore_at_inference = [  # noqa: RUF012 (as transformers)
         "loss_terms",
         "topic_weights",
@@ -73,12 +72,8 @@ class NipenConfig(VoteConfig):
     version: Literal["pgm", "tensor"] = "pgm"
     encoder: Literal["sdae", "vae"] = "vae"
     encoder_widths: list[int] = field(default_factory=lambda: [512, 128])
-    network_structure: Literal[
-        "user_alpha", "alpha", "doc_alpha", "user_doc_alpha", "without_network", "only_network"
-    ] = "user_alpha"
-    network_positive: bool = False
+    network_structure: Literal["user_alpha", "without_network"] = "user_alpha"
     trust_rank: int | None = None
-    bias: Literal["doc", "user"] = "doc"
     ntn_widths: list[int] = field(default_factory=lambda: [10])
     amortized_bills: bool = False
     new_bill_rate: float | int = 0.0
@@ -113,18 +108,9 @@ class NipenConfig(VoteConfig):
             )
 
     def validate_version(self) -> None:
-        """Check that the tensor version has its encoder, and amortised bills parameters of bills alone.
-
-        Raises:
-            ValueError: "tensor" with a denoising autoencoder; amortised bills with scales of bills, or without any.
-        """
+        """Raise ValueError for "tensor" with a denoising autoencoder."""
         if self.version == "tensor" and self.encoder != "vae":
             raise ValueError(f"encoder={self.encoder!r} with version='tensor': it always has 'vae'")
-        if self.amortized_bills and self.network_structure in ("doc_alpha", "user_doc_alpha"):
-            raise ValueError(
-                f"network_structure={self.network_structure!r} has numbers for each bill of the training, which "
-                "amortized_bills=True has no use for; choose 'user_alpha' or 'alpha'"
-            )
 
     def validate_rates(self) -> None:
         self.check_rates("corruption_level", "dropout")

@@ -1,7 +1,6 @@
 """What the configurations of models that predict votes have in common."""
 
 from types import MappingProxyType
-from typing import Literal
 
 from huggingface_hub.dataclasses import strict
 
@@ -22,10 +21,10 @@ class VoteConfig(ZooConfig):
         words: of the entries of a bag of words, in small letters; None: texts cannot be read, bags of words can.
         cut_outcomes: Whether parts of a text in brackets that tell how a vote ended are cut out before words are
             counted (`without_outcomes`). Checkpoints of before November 2026 were trained without that.
-        bow_transform: of counts of words: "log1p", or "counts" as they are.
     """
 
     nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})
+    former_fields = MappingProxyType({"bow_transform": "log1p"})
 
     num_legislators: int = 244
     num_bills: int = 7554
@@ -35,7 +34,6 @@ class VoteConfig(ZooConfig):
     bill_names: list[str] | None = None
     words: list[str] | None = None
     cut_outcomes: bool = False
-    bow_transform: Literal["log1p", "counts"] = "log1p"
 
     def validate_votes(self) -> None:
         """Check that there is something of everything, and that names are as many as what they name, and differ.

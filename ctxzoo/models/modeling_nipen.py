@@ -77,31 +77,25 @@ class NipenForVotePrediction(VotePreTrainedModel):
     def __init__(self, config: NipenConfig) -> None:
         super().__init__(config)
         topics, users, bills = config.num_topics, config.num_legislators, config.num_bills
-        structure = config.network_structure
         encoder = DenoisingAutoencoder if config.encoder == "sdae" else VariationalAutoencoder
         self.encoder = encoder(config.vocab_size, config.encoder_widths, topics, config.dropout)
         self.legislators = Table(users, topics, deviation=_start(config.ideal_lambda))  # x
         amortized = config.amortized_bills
         if amortized:
             self.text_points = he_linear(config.encoder_widths[-1], topics)  # W_a, b_a
-            if config.bias == "doc":
-                self.text_bias = he_linear(config.encoder_widths[-1], 1)  # w_b, b_b
+            self.text_bias = he_linear(config.encoder_widths[-1], 1)  # w_b, b_b
         else:
             self.topics = Table(bills, topics, deviation=_start(config.topic_lambda))  # y
         # a, or delta_a
         self.bills = Table(bills, topics, deviation=_start(config.delta_lambda if amortized else config.ideal_lambda))
-        self.bias = Table(bills if config.bias == "doc" else users)  # b, or delta_b
+        self.bias = Table(bills)  # b, or delta_b
         if config.version == "tensor":
             self.tensor = TensorAgreement(topics, config.ntn_widths, config.dropout)
-        self.trust = (
-            None
-            if structure == "without_network"
-            else TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
-        )
-        shape = {"user_alpha": (users,), "alpha": (1,), "doc_alpha": (bills,), "user_doc_alpha": (bills, users)}
-        if structure in shape:
-            self.content_scale = Table(*shape[structure], value=1.0)  # alpha_c
-            self.network_scale = Table(*shape[structure], value=1.0)  # alpha_n
+        self.trust = None
+        if config.network_structure == "user_alpha":
+            self.trust = TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
+            self.content_scale = Table(users, value=1.0)  # alpha_c
+            self.network_scale = Table(users, value=1.0)  # alpha_n
         self.post_init()
 
     @property
@@ -149,8 +143,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
             new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
             ids = ids.masked_fill(new, NEW_BILL)
             known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
-        clean = counts.log1p() if config.bow_transform == "log1p" else counts
-        clean = clean.to(self.legislators.weight.dtype)
+        clean = counts.log1p().to(self.legislators.weight.dtype)
         dirty = corrupted(clean, config.corruption_level, self.training)
         read = self._read(dirty)
         topics, points, bias, deviations = self._bill(read, ids)
@@ -159,16 +152,16 @@ class NipenForVotePrediction(VotePreTrainedModel):
         else:
             content = (topics * points) @ self.legislators.weight.t()
         content = content + bias
-        network = None
+        network, logits = None, content
         if self.trust is not None:
             network = self.trust(content.new_zeros(content.shape) if known is None else signed_votes(known))
-        scales = self._scales(ids)
-        logits = wide(self._logits(content, network, scales))
+            logits = self.content_scale.weight * content + self.network_scale.weight * network
+        logits = wide(logits)
         if not self.reads_new_bills:
             logits = unanswered(logits, ids)
         terms = None
         if wanted is not None:
-            terms = self._terms(clean, dirty, read, topics, deviations, bias, scales, logits, wanted)
+            terms = self._terms(clean, dirty, read, topics, deviations, bias, logits, wanted)
         output = NipenOutput(
             loss=None if terms is None else terms.sum(),
             logits=logits,
@@ -188,44 +181,16 @@ class NipenForVotePrediction(VotePreTrainedModel):
     def _bill(
         self, read: ReadTexts, ids: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
-        """Return y (B, K), a (B, K), the bias (B, 1) or (U,), and the free parameters of these bills."""
-        config = self.config
-        if not config.amortized_bills:
-            topics, points = self.topics.weight[ids], self.bills.weight[ids]
-            bias = self.bias.weight[ids].unsqueeze(1) if config.bias == "doc" else self.bias.weight
-            return topics, points, bias, (points,)
+        """Return y (B, K), a (B, K), the bias (B, 1), and the free parameters of these bills."""
+        if not self.config.amortized_bills:
+            points = self.bills.weight[ids]
+            return self.topics.weight[ids], points, self.bias.weight[ids].unsqueeze(1), (points,)
         known = (ids >= 0).unsqueeze(1)
         rows = ids.clamp(min=0)
         deviation = self.bills.weight[rows] * known
         points = self.text_points(read.hidden) + deviation
-        if config.bias == "user":
-            return read.topics, points, self.bias.weight, (deviation,)
         of_bill = self.bias.weight[rows].unsqueeze(1) * known
         return read.topics, points, self.text_bias(read.hidden) + of_bill, (deviation, of_bill)
-
-    def _scales(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Return alpha_c and alpha_n as (U,), (1,), (B, 1) or (B, U); None where the structure has none."""
-        structure = self.config.network_structure
-        if structure in ("without_network", "only_network"):
-            return None
-        scales: tuple[torch.Tensor, torch.Tensor] = (self.content_scale.weight, self.network_scale.weight)
-        if structure == "doc_alpha":
-            scales = (scales[0][ids].unsqueeze(1), scales[1][ids].unsqueeze(1))
-        elif structure == "user_doc_alpha":
-            scales = (scales[0][ids], scales[1][ids])
-        return (scales[0].square(), scales[1].square()) if self.config.network_positive else scales
-
-    def _logits(
-        self,
-        content: torch.Tensor,
-        network: torch.Tensor | None,
-        scales: tuple[torch.Tensor, torch.Tensor] | None,
-    ) -> torch.Tensor:
-        if network is None:
-            return content
-        if scales is None:
-            return network
-        return scales[0] * content + scales[1] * network
 
     def _terms(
         self,
@@ -235,7 +200,6 @@ class NipenForVotePrediction(VotePreTrainedModel):
         topics: torch.Tensor,
         deviations: tuple[torch.Tensor, ...],
         bias: torch.Tensor,
-        scales: tuple[torch.Tensor, torch.Tensor] | None,
         logits: torch.Tensor,
         labels: torch.Tensor,
     ) -> torch.Tensor:
@@ -255,7 +219,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         weights = weights + self._further_weights()
         tie = 0.5 * config.topic_lambda * sum_of_squares([topics - read.topics])
         votes = -0.5 * config.vote_lambda * likelihood(logits, labels).sum()
-        points = self._points(deviations, bias, scales, rows, shared, sums)
+        points = self._points(deviations, bias, rows, shared, sums)
         terms = torch.stack([shared * weights, text, tie, votes, points])
         return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)
 
@@ -267,9 +231,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
             layers = (*self.tensor.hidden, self.tensor.output)  # weights alone: the authors leave the biases free
             found = 0.5 * config.tensor_lambda * sum_of_squares(linear_weight(layer) for layer in layers)
         if config.amortized_bills:
-            parts = [*self.text_points.parameters()]
-            if config.bias == "doc":
-                parts += self.text_bias.parameters()
+            parts = [*self.text_points.parameters(), *self.text_bias.parameters()]
             found = found + 0.5 * config.weight_lambda * sum_of_squares(parts)
         return found
 
@@ -277,7 +239,6 @@ class NipenForVotePrediction(VotePreTrainedModel):
         self,
         deviations: tuple[torch.Tensor, ...],
         bias: torch.Tensor,
-        scales: tuple[torch.Tensor, torch.Tensor] | None,
         rows: int,
         shared: float,
         sums: bool,
@@ -293,17 +254,12 @@ class NipenForVotePrediction(VotePreTrainedModel):
         else:
             total = total + config.ideal_lambda * sum_of_squares(deviations)
         tensor = config.version == "tensor"
-        if scales is not None:
-            of_scales = config.scale_lambda * sum_of_squares(scales)
-            of_bills = config.network_structure in ("doc_alpha", "user_doc_alpha")  # already those of the batch
-            if not of_bills:
-                of_scales = of_scales * (rows if sums and not tensor else shared)
-            total = total + of_scales
+        if self.trust is not None:
+            scales = config.scale_lambda * sum_of_squares([self.content_scale.weight, self.network_scale.weight])
+            total = total + scales * (rows if sums and not tensor else shared)
         if config.bias_lambda is not None or not tensor:  # the authors' tensor version leaves it out
             of_bias = config.num_legislators if config.bias_lambda is None else config.bias_lambda
-            if config.bias == "user":
-                total = total + of_bias * shared * sum_of_squares([bias])
-            elif not config.amortized_bills:
+            if not config.amortized_bills:
                 total = total + of_bias * sum_of_squares([bias])
         return 0.5 * total
 

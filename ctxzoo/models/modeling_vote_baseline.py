@@ -102,9 +102,8 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             refuse_new_bills(bill_ids, ids, f"{config.kind} knows the bills of its training alone; give bill_ids")
         known = read_votes("votes", votes, ids.size(0), config.num_legislators)
         wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
-        bags = counts.log1p() if config.bow_transform == "log1p" else counts
         signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else signed_votes(known)
-        given = Bills(ids, signs.to(self.dtype), bags.to(self.dtype), ids.size(0) / config.num_bills)
+        given = Bills(ids, signs.to(self.dtype), counts.log1p().to(self.dtype), ids.size(0) / config.num_bills)
         logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
         logits = wide(logits)
         if not self.reads_new_bills:

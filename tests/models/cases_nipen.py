@@ -34,8 +34,8 @@ class NipenCase(VoteCase):
     def configs(self) -> dict[str, ZooConfig]:
         return {
             "amortized": NipenConfig(**OF_CASE, amortized_bills=True),
-            "sdae_low_rank": NipenConfig(**OF_CASE, encoder="sdae", trust_rank=2, network_structure="doc_alpha"),
-            "tensor": NipenConfig(**OF_CASE, version="tensor", bias="user", network_positive=True),
+            "sdae_low_rank": NipenConfig(**OF_CASE, encoder="sdae", trust_rank=2),
+            "tensor": NipenConfig(**OF_CASE, version="tensor"),
         }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
-from transformers import AutoModel, AutoModelForSequenceClassification
+from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedConfig
 
 from ctxzoo.hub.folder_checks import empty_model
 from ctxzoo.models import ARCHITECTURES
@@ -41,6 +41,18 @@ def test_nominal_sizes_are_fields_of_their_configuration() -> None:
             known.config_class.nominal_sizes
         )
         assert known.config_class.nominal_sizes or not known.config_class.variants
+
+
+MOST_FIELDS = 25
+ABOVE = {"ContextEncoderConfig": 83, "NipenConfig": 31, "TextBaselineConfig": 28}  # these numbers may only fall
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_configuration_has_few_fields(architecture: str) -> None:
+    """What serves no result, no user and no paper is removed; fields of transformers are not counted."""
+    config_class = ARCHITECTURES[architecture].config_class
+    own = {field.name for field in fields(config_class)} - {field.name for field in fields(PreTrainedConfig)}
+    assert len(own) <= ABOVE.get(config_class.__name__, MOST_FIELDS), sorted(own)
 
 
 FORMER = [

@@ -236,11 +236,10 @@ def test_property_9_saved_and_loaded_logits_are_equal(tmp_path: Path) -> None:
     assert torch.equal(loaded.trust.mask, model.trust.mask)
 
 
-@pytest.mark.parametrize("transform", ["log1p", "counts"])
-def test_property_9_a_text_without_words_is_finite(transform: str) -> None:
+def test_property_9_a_text_without_words_is_finite() -> None:
     batch = batch_of()
     batch["bag_of_words"].zero_()
-    found = model_of(bow_transform=transform)(**batch)
+    found = model_of()(**batch)
     assert found.loss.isfinite()
     assert found.logits.isfinite().all()
 
@@ -333,7 +332,7 @@ def test_case_sure_votes_have_finite_likelihoods() -> None:
 
 
 def test_case_counts_in_half_precision_do_not_overflow() -> None:
-    model, batch = model_of(bow_transform="counts").half(), batch_of()
+    model, batch = model_of(text_lambda=30_000).half(), batch_of()
     batch["bag_of_words"] *= 9
     found = model(**{name: x.half() if x.is_floating_point() else x for name, x in batch.items()})
     assert found.loss.dtype == torch.float32
@@ -509,31 +508,14 @@ def test_new_bills_of_the_training_have_neither_their_points_nor_votes() -> None
     assert not torch.allclose(found, model(**batch).logits)
 
 
-def test_positive_scales_are_squares() -> None:
-    found = (model := model_of(network_positive=True))(**batch_of())
-    content, network = model.content_scale.weight.square(), model.network_scale.weight.square()
-    torch.testing.assert_close(found.logits, content * found.content + network * found.network)
-
-
-def test_a_bias_of_legislators() -> None:
-    model = model_of(bias="user")
-    found = model(**batch_of())
-    x, bias = model.legislators.weight, model.bias.weight
-    assert bias.shape == (4,)
-    torch.testing.assert_close(found.content, (found.topic_weights * found.bill_points) @ x.t() + bias)
-
-
-@pytest.mark.parametrize("bias", ["doc", "user"])
 @pytest.mark.parametrize(
     ("version", "bias_lambda", "weight"), [("pgm", 3, 3), ("tensor", 3, 3), ("pgm", None, 4), ("tensor", None, 0)]
 )
-def test_the_penalty_of_the_bias(version: str, bias_lambda: int | None, weight: int, bias: str) -> None:
+def test_the_penalty_of_the_bias(version: str, bias_lambda: int | None, weight: int) -> None:
     """Without a weight of its own the authors' one: the number of legislators, and in "tensor" none."""
-    fields = {"version": version, "bias": bias}
-    squares = model_of(**fields).bias.weight[: 3 if bias == "doc" else 4].square().sum()
-    assert added_to_points(fields, bias_lambda=bias_lambda) == pytest.approx(
-        0.5 * weight * (1 if bias == "doc" else 3 / 6) * float(squares) / 11
-    )
+    fields = {"version": version}
+    squares = model_of(**fields).bias.weight[:3].square().sum()
+    assert added_to_points(fields, bias_lambda=bias_lambda) == pytest.approx(0.5 * weight * float(squares) / 11)
 
 
 def test_the_terms_of_amortised_bills() -> None:
@@ -563,35 +545,16 @@ def test_the_mean_does_not_depend_on_the_batch() -> None:
     torch.testing.assert_close(model(**whole).loss, expected)
 
 
-@pytest.mark.parametrize("structure", ["alpha", "doc_alpha", "user_doc_alpha", "only_network"])
-def test_structures_scale_what_they_say(structure: str) -> None:
-    model, batch = model_of(network_structure=structure), batch_of()
-    found = model(**batch)
-    if structure == "only_network":
-        assert torch.equal(found.logits, found.network)
-        return
-    content, network = model.content_scale.weight, model.network_scale.weight
-    if structure == "doc_alpha":
-        content, network = content[:3].unsqueeze(1), network[:3].unsqueeze(1)
-    elif structure == "user_doc_alpha":
-        content, network = content[:3], network[:3]
-    torch.testing.assert_close(found.logits, content * found.content + network * found.network)
-
-
 @pytest.mark.parametrize("reduction", ["mean", "authors_sum"])
-@pytest.mark.parametrize(
-    ("structure", "shape"), [("user_alpha", (4,)), ("alpha", (1,)), ("doc_alpha", (6,)), ("user_doc_alpha", (6, 4))]
-)
-def test_scales_start_at_one_and_are_held(structure: str, shape: tuple[int, ...], reduction: str) -> None:
-    fields = {"network_structure": structure, "reduction": reduction}
+def test_scales_start_at_one_and_are_held(reduction: str) -> None:
+    fields = {"reduction": reduction}
     new: Any = NipenForVotePrediction(NipenConfig(**SIZES, **fields))
     scales = model_of(**fields).content_scale.weight, model_of(**fields).network_scale.weight
     for start in (new.content_scale.weight, new.network_scale.weight):
-        assert torch.equal(start, torch.ones(shape))
-    of_bills = shape[0] == 6
-    squares = sum(float((scale[:3] if of_bills else scale).square().sum()) for scale in scales)
+        assert torch.equal(start, torch.ones(4))
+    squares = sum(float(scale.square().sum()) for scale in scales)
     # In the authors' sums those of legislators stand once for each bill of the batch; of a mean they are shared by all.
-    times = 1 if of_bills else 3 if reduction == "authors_sum" else 3 / 6
+    times = 3 if reduction == "authors_sum" else 3 / 6
     votes = 1 if reduction == "authors_sum" else 11
     assert added_to_points(fields, scale_lambda=0.7) == pytest.approx(0.5 * 0.7 * times * squares / votes)
 
@@ -674,7 +637,6 @@ def test_variants_have_the_published_settings(
     ("fields", "message"),
     [
         ({"version": "tensor", "encoder": "sdae"}, "encoder='sdae' with version='tensor'"),
-        ({"amortized_bills": True, "network_structure": "doc_alpha"}, "has numbers for each bill"),
         ({"trust_rank": 5}, "trust_rank must be 1 to num_legislators, got 5"),
         ({"encoder_widths": []}, "encoder_widths must be one width or more"),
         ({"corruption_level": 1}, "corruption_level must be at least 0 and below 1, got 1"),
