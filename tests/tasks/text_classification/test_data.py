@@ -106,14 +106,14 @@ def test_a_missing_test_split_is_an_error_where_it_is_asked_for(tmp_path):
 
 def test_folds_join_all_splits_and_divide_them():
     parts = [ready(folds=5, fold=fold) for fold in range(5)]
-    joined = parts[0].texts("train")
+    joined = parts[0].texts("train")["text"][:]
     own = ready()
-    assert joined["text"][:] == [text for name in SPLITS for text in own.texts(name)["text"]]
+    assert joined == [text for name in SPLITS for text in own.texts(name)["text"]]
     assert sorted(row for data in parts for row in data.rows("test").tolist()) == list(range(2600))
     for data in parts:
         found = {name: seen(loader) for name, loader in loaders(data).items()}
         assert sorted(row for rows in found.values() for row in rows) == list(range(2600))
-        texts = {name: {joined["text"][row] for row in data.rows(name).tolist()} for name in SPLITS}
+        texts = {name: {joined[row] for row in data.rows(name).tolist()} for name in SPLITS}
         assert texts["train"].isdisjoint(texts["validation"] | texts["test"])
         assert texts["validation"].isdisjoint(texts["test"])
         assert [len(data.rows(name)) for name in SPLITS] == [1872, 208, 520]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 
 from ctxzoo.tasks.word_embeddings.backends import NumbaBackend, TorchBackend, choose_backend_name
-from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.warm_python import WITHOUT_HUB, run_warm
 
 
 @pytest.fixture
@@ -69,8 +68,5 @@ def test_what_trains_with_torch_is_imported_without_numba() -> None:
         "import ctxzoo.tasks.word_embeddings.run, recipes.wikipedia_attention_cbow as recipe; "
         "print(recipe.Settings().backend)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY_ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_warm(code, env=WITHOUT_HUB)
     assert done.stdout.splitlines()[-1] == "torch"
