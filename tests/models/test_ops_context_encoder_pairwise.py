@@ -60,9 +60,18 @@ def test_squared_products_equal_the_reference(
     visible = visible_keys(mask, 4, 5, False, CPU)
     energy = log_squared_product(query, key) + importance.unsqueeze(-2)
     found = squared_product_attention(query, key, importance, value, mask)
-    torch.testing.assert_close(found, reference_attend(energy, value, visible), rtol=1e-10, atol=1e-12)
+    expected = reference_attend(energy, value, visible)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
+    weights, inputs = drawn(*expected.shape, seed=4), (query, key, importance, value)
+    ours, theirs = (torch.autograd.grad((x * weights).sum(), inputs) for x in (found, expected))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_gradients_of_squared_products() -> None:
+    """By differences; that of the reference, to which all others are compared, is found by autograd."""
     assert torch.autograd.gradcheck(
-        lambda *given: squared_product_attention(*given, mask), (query, key, importance, value)
+        lambda *given: squared_product_attention(*given, MASK), [x.requires_grad_() for x in four()]
     )
 
 

@@ -16,8 +16,10 @@ from transformers import AutoModel, AutoModelForSequenceClassification
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
 from tests.models.cases_lama import SIZES
+from tests.support.doors import offline
 from tests.support.pages import run_examples
-from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.warm_python import run_warm
 
 MODULE = """
 import torch
@@ -101,7 +103,7 @@ def test_elsewhere_it_loads_by_its_code_or_not_at_all(saved: tuple[Path, Any]) -
         for name in [name for name in sys.modules if "louder_classifier" in name]:
             del sys.modules[name]
     """
-    name, total = run_python(code).stdout.split()[-2:]
+    name, total = run_warm(code, env=offline()).stdout.split()[-2:]
     assert name == "LouderClassifier"
     assert float(total) == pytest.approx(float(model.louder.weight.detach().sum()))
     refused = f"""
@@ -112,7 +114,7 @@ def test_elsewhere_it_loads_by_its_code_or_not_at_all(saved: tuple[Path, Any]) -
         except ValueError as error:
             print(error)
     """
-    assert "was saved by LouderClassifier, a class of its own" in run_python(refused).stdout
+    assert "was saved by LouderClassifier, a class of its own" in run_warm(refused, env=offline()).stdout
 
 
 def test_a_class_without_a_module_has_no_auto_map(

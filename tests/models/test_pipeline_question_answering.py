@@ -15,7 +15,8 @@ from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel, 
 from ctxzoo.models.ops_answer import decode_answers, no_answer_score
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline, WindowScores, merge_windows
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
 WORDS = ["the", "cat", "is", "in", "Paris", '"', ".", "yes", "S", "E", "N"]
 CHARACTERS = list("abcdeinprst")
@@ -449,7 +450,7 @@ def test_pipeline_from_a_folder(checkpoint: Path, tmp_path: Path, make_pipeline:
     program = PROGRAM.replace("FOLDER", repr(str(checkpoint))).replace("EXAMPLES", repr(examples))
     if not without:
         program = program.replace("import json", "import ctxzoo, json")
-    finished = run_python(program, without_ctxzoo=without)
+    finished = run_warm(program, env=offline(), without_ctxzoo=without)
     pipeline_module, model_module, answers = json.loads(finished.stdout.splitlines()[-1])
     assert pipeline_module.startswith("transformers_modules.")
     assert model_module.startswith("transformers_modules." if without else "ctxzoo.")

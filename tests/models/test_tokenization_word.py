@@ -19,7 +19,8 @@ from ctxzoo.models.tokenization_word import (
     stable_hash,
     word_cutter,
 )
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
 WORDS = ["good", "not", "a", "film", "i̇x", "é"]
 ODD_TEXTS = [
@@ -322,7 +323,7 @@ def test_auto_tokenizer_without_the_package(
     hashed.save_pretrained(tmp_path)
     expected = hashed(ODD_TEXTS, truncation=True, max_length=2, padding=True, return_offsets_mapping=True)
     program = REMOTE.replace("FOLDER", repr(str(tmp_path))).replace("TEXTS", repr(ODD_TEXTS))
-    module, num_ids, encoded = json.loads(run_python(program, without_ctxzoo=True).stdout.splitlines()[-1])
+    module, num_ids, encoded = json.loads(run_warm(program, env=offline(), without_ctxzoo=True).stdout.splitlines()[-1])
     assert module.startswith("transformers_modules.")
     assert num_ids == hashed.num_ids
     assert encoded == json.loads(json.dumps(dict(expected)))

@@ -19,7 +19,8 @@ from ctxzoo.models.tokenization_word_char import (
     word_pre_tokenizer,
     word_shape,
 )
-from tests.support.subprocesses import run_python
+from tests.support.doors import offline
+from tests.support.warm_python import run_warm
 
 WORDS = ["the", "Paris", '"', "USA", "cat", ",", "n't"]
 CHARACTERS = list("abcdehinprstU'")
@@ -422,7 +423,7 @@ def test_auto_tokenizer_with_and_without_the_package(tmp_path: Path) -> None:
     local = AutoTokenizer.from_pretrained(tmp_path)
     assert type(local) is WordCharTokenizer
     program = REMOTE.replace("FOLDER", repr(str(tmp_path))).replace("TEXT", repr(text))
-    module, encoded = json.loads(run_python(program, without_ctxzoo=True).stdout.splitlines()[-1])
+    module, encoded = json.loads(run_warm(program, env=offline(), without_ctxzoo=True).stdout.splitlines()[-1])
     assert module.startswith("transformers_modules.")
     assert encoded == json.loads(json.dumps(dict(expected)))
 
