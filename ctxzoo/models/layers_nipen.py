@@ -1,4 +1,4 @@
-"""Parts of NIPEN: a variational autoencoder of texts, and the small network of "tensor"."""
+"""Parts of NIPEN: a variational autoencoder of texts, the small network of "tensor", and terms of the objective."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -7,8 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .layers_vote_text import he_linear
+from .layers_vote import he_linear
 from .ops_dropout import dropout
+from .ops_vote import signed_votes, wide
 
 WIDEST = 10.0  # of the log of a standard deviation
 
@@ -96,3 +97,22 @@ class TensorAgreement(nn.Module):
             hidden = dropout(torch.tanh(layer(hidden)), self.rate, training=self.training)
         found: torch.Tensor = self.output(hidden).squeeze(2)
         return found
+
+
+def normal_divergence(mean: torch.Tensor, log_deviation: torch.Tensor) -> torch.Tensor:
+    """Return the divergence (B,) of N(mean, exp(log_deviation)^2) from N(0, 1), summed over topics (B, K).
+
+    KL_d = -1/2 sum_k (1 + 2 s - mu^2 - exp(2 s))
+    """
+    mean, log_deviation = wide(mean), wide(log_deviation)
+    return -0.5 * (1 + 2 * log_deviation - mean.square() - (2 * log_deviation).exp()).sum(dim=1)
+
+
+def authors_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return v log p + (1 - v) log(1 - p) with v = 1 for yea and -1 for nay, as the code of NIPEN's authors has it.
+
+    For a nay it is 2 log(1 - p) - log p, which is no likelihood. Arguments as in `vote_log_likelihood`.
+    """
+    signs = signed_votes(labels)
+    logits = wide(logits)
+    return (signs * F.logsigmoid(logits) + (1 - signs) * F.logsigmoid(-logits)) * signs.abs()

@@ -9,9 +9,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_vote_table import Table
-from .layers_vote_text import DenoisingAutoencoder, corrupted, he_linear
-from .layers_vote_trust import TrustNetwork
+from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, corrupted, he_linear
 from .ops_dropout import dropout
 from .ops_vote import signed_votes, sum_of_squares, together, wide
 

@@ -13,12 +13,9 @@ from transformers.utils import ModelOutput
 
 from .configuration_nipen import NipenConfig
 from .layers_linear import linear_weight
-from .layers_nipen import ReadTexts, TensorAgreement, VariationalAutoencoder
-from .layers_vote_table import Table
-from .layers_vote_text import DenoisingAutoencoder, corrupted, he_linear
-from .layers_vote_trust import TrustNetwork
+from .layers_nipen import ReadTexts, TensorAgreement, VariationalAutoencoder, authors_log_likelihood, normal_divergence
+from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, corrupted, he_linear
 from .modeling_vote import VotePreTrainedModel
-from .ops_nipen import authors_log_likelihood, normal_divergence
 from .ops_vote import (
     NEW_BILL,
     read_bills,

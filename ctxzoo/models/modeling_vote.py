@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 
 from .configuration_vote import VoteConfig
-from .layers_vote_trust import TrustNetwork
+from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
 from .ops_names import rows_of_names
 from .ops_vote import NEW_BILL, together, without_outcomes, words_of

@@ -11,9 +11,9 @@ import torch
 from torch.distributions import Normal, kl_divergence
 
 from ctxzoo.models.configuration_nipen import NipenConfig
-from ctxzoo.models.layers_vote_text import corrupted
+from ctxzoo.models.layers_nipen import authors_log_likelihood, normal_divergence
+from ctxzoo.models.layers_vote import corrupted
 from ctxzoo.models.modeling_nipen import LOSS_TERMS, NipenForVotePrediction
-from ctxzoo.models.ops_nipen import authors_log_likelihood, normal_divergence
 
 NAN = float("nan")
 SIZES: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.models import layers_nipen, layers_vote_text
+from ctxzoo.models import layers_nipen, layers_vote
 from tests.models.test_modeling_nipen import batch_of, model_of
 
 RATE = 0.25
@@ -21,7 +21,7 @@ def doubled(monkeypatch: pytest.MonkeyPatch) -> None:
         assert rate == RATE
         return 2 * x if training else x
 
-    for module in (layers_nipen, layers_vote_text):
+    for module in (layers_nipen, layers_vote):
         monkeypatch.setattr(module, "dropout", double)
 
 
