@@ -30,8 +30,6 @@ class BetaLstmConfig(TextClassifierConfig):
         bidirectional: a second stack of layers reads from the end; the states of both stand side by side.
         gate_eps: added to the parameters of the gates' distributions, and to Gamma draws.
         gate_sampling: gates are drawn ("sample") or take their means ("mean"); auto: drawn in training only.
-        gumbel_noise: what cell g2 draws anew at every step: step: noise and which gates have it; mask_kept: noise
-            alone; sequence: nothing, both are drawn once for a sequence.
         kl_lambda: weight of the divergence of the Gamma variables from the prior, 0: no prior.
         kl_gamma_prior: shape alpha_0 of the prior, one number, or one for each Gamma variable of a unit.
         dropout: rate of dropout on the steps as they enter [ours].
@@ -44,6 +42,7 @@ class BetaLstmConfig(TextClassifierConfig):
     keys_to_ignore_at_inference = ["auxiliary_loss", "kl", "state"]  # noqa: RUF012 (transformers declares it so)
     largest = MappingProxyType({"num_layers": 1000})
     nominal_sizes = MappingProxyType({"num_labels": 88})
+    former_fields = MappingProxyType({"gumbel_noise": "step"})
     variants = MappingProxyType(
         {
             "lstm": {"cell": "lstm", "hidden_size": 200, "locked_dropout": 0.1},
@@ -68,7 +67,6 @@ class BetaLstmConfig(TextClassifierConfig):
     bidirectional: bool = False
     gate_eps: float | int = 1e-3
     gate_sampling: Literal["auto", "mean", "sample"] = "auto"
-    gumbel_noise: Literal["step", "mask_kept", "sequence"] = "step"
     kl_lambda: float | int = 0.0
     kl_gamma_prior: float | int | list[float] = 0.5
     dropout: float | int = 0.0

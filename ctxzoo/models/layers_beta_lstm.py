@@ -19,7 +19,6 @@ from .ops_masking import boolean_mask, refuse_gaps
 from .ops_tracing import refuse_jit_trace, without_autocast
 
 GateSampling = Literal["auto", "mean", "sample"]
-GumbelNoise = Literal["step", "mask_kept", "sequence"]
 
 
 class BetaLSTM(nn.Module):
@@ -45,7 +44,6 @@ class BetaLSTM(nn.Module):
             0.001.
         gate_sampling: How gates are made: "sample", drawn; "mean", their means; "auto", the default, drawn in training
             only. The noise of g2 and noisin follows it too.
-        gumbel_noise: What the cell g2 draws anew at every step, see `BetaLstmConfig`; default: "step".
         gamma_prior: Shapes of the prior, one number, or one for each Gamma variable of a unit; default: 0.5.
 
 
@@ -71,7 +69,6 @@ class BetaLSTM(nn.Module):
         weight_dropout: float = 0.0,
         gate_eps: float = 1e-3,
         gate_sampling: GateSampling = "auto",
-        gumbel_noise: GumbelNoise = "step",
         gamma_prior: float | Sequence[float] = 0.5,
     ) -> None:
         super().__init__()
@@ -79,7 +76,6 @@ class BetaLSTM(nn.Module):
             raise ValueError(f"proj_size={proj_size}: the states of a BetaLSTM are not projected; set 0")
         _check_choice("cell", cell, tuple(CELLS))
         _check_choice("gate_sampling", gate_sampling, get_args(GateSampling))
-        _check_choice("gumbel_noise", gumbel_noise, get_args(GumbelNoise))
         _check_numbers(input_size, hidden_size, num_layers, dropout, weight_dropout, gate_eps)
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.cell = cell
@@ -87,7 +83,6 @@ class BetaLSTM(nn.Module):
         self.dropout, self.weight_dropout = float(dropout), float(weight_dropout)
         self.gate_eps = float(gate_eps)
         self.gate_sampling: GateSampling = gate_sampling
-        self.gumbel_noise = gumbel_noise
         self.generator: torch.Generator | None = None
         self.prior = _prior(gamma_prior, CELLS[cell].blocks if CELLS[cell].gammas else 0)
         self.ends = ("", "_reverse") if bidirectional else ("",)  # of the names of the weights of each direction
@@ -316,7 +311,7 @@ class BetaLSTM(nn.Module):
             return inputs, None, None
         length, batch, _, size = inputs.shape
         if self.cell == "g2":
-            noise = gumbel_noise((length, batch, 2, size), inputs, self.gumbel_noise, self.generator)
+            noise = gumbel_noise((length, batch, 2, size), inputs, self.generator)
             return torch.cat([inputs[:, :, :2] + noise, inputs[:, :, 2:]], dim=2), None, None
         if self.cell == "noisin":
             return inputs, None, noisin_scale((length, batch, size), inputs, self.generator)

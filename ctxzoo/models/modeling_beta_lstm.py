@@ -133,7 +133,6 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
             weight_dropout=config.weight_dropout,
             gate_eps=config.gate_eps,
             gate_sampling=config.gate_sampling,
-            gumbel_noise=config.gumbel_noise,
             gamma_prior=config.gamma_prior,
         )
         self.post_init()

@@ -159,21 +159,17 @@ def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Genera
     return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
 
 
-def gumbel_noise(
-    shape: tuple[int, ...], like: torch.Tensor, how: str, generator: torch.Generator | None
-) -> torch.Tensor:
+def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return the noise m (log(u + e) - log(1 + e - u)) of G2-LSTM, u ~ U(0, 1), m ~ Bernoulli(0.2), for tau = 1.
 
     Args:
         shape: (n, B, 2, H); steps first.
         like: tensor whose type and device the noise has.
-        how: step: u and m are drawn for every step; mask_kept: m is drawn once for all steps; sequence: both are.
     """
-    once = (min(shape[0], 1), *shape[1:])
-    uniform = _uniform(once if how == "sequence" else shape, like, generator)
-    mask = _uniform(shape if how == "step" else once, like, generator) < GUMBEL_RATE
+    uniform = _uniform(shape, like, generator)
+    mask = _uniform(shape, like, generator) < GUMBEL_RATE
     noise = torch.log(uniform + GUMBEL_EPS) - torch.log(1 + GUMBEL_EPS - uniform)
-    return (noise * mask).expand(shape)
+    return noise * mask
 
 
 def noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:

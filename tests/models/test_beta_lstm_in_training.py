@@ -219,18 +219,6 @@ def test_every_step_and_row_draws_its_own_noise() -> None:
     assert (torch.corrcoef(kept) - torch.eye(4)).abs().max() < 0.25
 
 
-def test_a_kept_mask_of_gumbel_noise_hits_the_same_units_at_every_step() -> None:
-    rnn = BetaLSTM(4, 200, cell="g2", batch_first=True, gumbel_noise="mask_kept").double()
-    with torch.no_grad():
-        rnn.weight_hh_l0.zero_()
-    x = torch.zeros(1, 3, 4).double()
-    noise = rnn.train().encode(x).gates[0] - rnn.eval().encode(x).gates[0]
-    hit = noise.abs() > 1e-12
-    assert (hit == hit[0]).all()
-    assert 0.1 < float(hit.double().mean()) < 0.3
-    assert not torch.allclose(noise[0], noise[1])
-
-
 def test_drawn_gates_in_evaluation_bring_no_dropout() -> None:
     rnn = layer("lstm", 2, dropout=0.5, weight_dropout=0.5, gate_sampling="sample").eval()
     x = torch.randn(3, 4, 4)
