@@ -52,11 +52,6 @@ class TokenStream:
         """Return (N,) the id of the word before each."""
         return np.concatenate([[self.end_id], self.tokens[:-1]])
 
-    @property
-    def unknown_share(self) -> float:
-        """The fraction of all tokens that are of unknown words."""
-        return float((self.tokens == self.unknown_id).mean())
-
 
 class StreamWindows(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `windows[k]` is the k-th batch, see `LanguageModellingDataModule`.

@@ -57,7 +57,6 @@ def test_a_split_is_scored_as_one_stream_whatever_the_size(folder: str, size: in
     assert words_of(data, joined["targets"]) == ["the", unknown, "sat", END_MARK, "a", "dog", END_MARK]
     assert joined["unknown"].tolist() == [[False, True, False, False, False, False, False]]
     assert joined["lines"].tolist() == [[0, 0, 0, 0, 1, 1, 1]]
-    assert data.stream("test").unknown_share == pytest.approx(1 / 7)
 
 
 def test_an_epoch_goes_on_where_it_stopped() -> None:
